@@ -1,0 +1,47 @@
+"""Regularised linear models: any loss, any penalty, and a duality gap that proves the answer.
+
+>>> import dualgap as dg
+>>> from sklearn.datasets import load_diabetes
+>>> solution = dg.fit(*load_diabetes(return_X_y=True), loss="absolute", penalty="l1", lam=0.01)
+>>> solution.relative_gap <= 1e-6
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module; loaded when first asked for, so that `import dualgap` costs nothing.
+_WHERE = {
+    "fit": "dualgap.fitting.fit",
+    "Solution": "dualgap.fitting.solution",
+    "explain": "dualgap.fitting.explain",
+    "list_solvers": "dualgap.fitting.explain",
+}
+_MODULES = ("errors", "losses", "penalties", "solvers")
+
+__all__ = ["errors", "explain", "fit", "list_solvers", "losses", "penalties", "solvers", "Solution"]
+
+if TYPE_CHECKING:
+    from dualgap import errors, losses, penalties, solvers
+    from dualgap.fitting.explain import explain, list_solvers
+    from dualgap.fitting.fit import fit
+    from dualgap.fitting.solution import Solution
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"dualgap.{name}")
+    else:
+        raise AttributeError(f"module 'dualgap' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,30 @@
+"""Array types, and the one place that settles dtype and layout."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.errors import DataError
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+Index: TypeAlias = NDArray[np.intp]
+
+
+def frozen(values: Any) -> Vector:
+    """A read-only float64 array, contiguous; shared with the caller only if it is already that."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.flags.writeable:
+        array = array.copy() if array is values else array
+        array.flags.writeable = False
+    return array
+
+
+def positive(what: str, value: float) -> None:
+    """Refuse a parameter that is not a positive finite number."""
+    if not (np.isfinite(value) and value > 0):
+        raise DataError(f"{what} must be a positive finite number, not {value!r}.")

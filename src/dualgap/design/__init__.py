@@ -1,0 +1,8 @@
+"""The data matrix: one file per kind of storage, one contract."""
+
+from dualgap.design.base import Design
+from dualgap.design.compressed import Compressed
+from dualgap.design.dense import Dense
+from dualgap.design.intercept import WithOnes
+
+__all__ = ["Compressed", "Dense", "Design", "WithOnes"]

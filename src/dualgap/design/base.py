@@ -1,0 +1,49 @@
+"""What solvers ask of the data matrix."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dualgap.arrays import Index, Mask, Matrix, Vector
+
+
+class Design(Protocol):
+    """An n × p matrix. One file per kind of storage; nobody else looks inside."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+
+    @property
+    def stored(self) -> int:
+        """How many numbers a product with this matrix reads."""
+
+    def matvec(self, w: Vector) -> Vector:
+        """X w."""
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        """Xᵀ θ."""
+
+    def absolute_transpose_matvec(self, theta: Vector) -> Vector:
+        """|X|ᵀ θ: the size of the terms that cancel in Xᵀ θ."""
+
+    def weighted_gram(self, h: Vector) -> Matrix:
+        """Xᵀ diag(h) X, h ≥ 0, dense."""
+
+    def weighted_outer(self, d: Vector) -> Matrix:
+        """X diag(d) Xᵀ, d ≥ 0, dense."""
+
+    def weighted_square_norms(self, a: Vector) -> Vector:
+        """Σ_i a_i x_ij², column by column."""
+
+    def row_square_norms(self) -> Vector:
+        """Σ_j x_ij², row by row."""
+
+    def rows(self, which: Index | Mask) -> Design:
+        """Some of the rows."""
+
+    def columns(self, which: Index | Mask) -> Design:
+        """Some of the columns."""
+
+    def toarray(self) -> Matrix:
+        """A dense copy or view."""

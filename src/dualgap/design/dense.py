@@ -1,0 +1,81 @@
+"""A dense matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Index, Mask, Matrix, Vector
+
+BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Products by BLAS; Gram matrices block by block, without a scaled copy of the whole."""
+
+    array: Matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def stored(self) -> int:
+        return self.array.size
+
+    def matvec(self, w: Vector) -> Vector:
+        return self.array @ w
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        return self.array.T @ theta
+
+    def absolute_transpose_matvec(self, theta: Vector) -> Vector:
+        n, p = self.shape
+        total = np.zeros(p)
+        step = max(1, BLOCK // max(p, 1))
+        for i in range(0, n, step):
+            total += np.abs(self.array[i : i + step]).T @ theta[i : i + step]
+        return total
+
+    def weighted_gram(self, h: Vector) -> Matrix:
+        n, p = self.shape
+        array, root = self.array, np.sqrt(h)
+        live = np.flatnonzero(h)
+        if len(live) < 0.7 * n:
+            array, root, n = array[live], root[live], len(live)
+        step = max(p, BLOCK // max(p, 1))
+        total = np.zeros((p, p))
+        for i in range(0, n, step):
+            part = array[i : i + step] * root[i : i + step, None]
+            total += part.T @ part
+        return total
+
+    def weighted_outer(self, d: Vector) -> Matrix:
+        n, p = self.shape
+        array, root = self.array, np.sqrt(d)
+        live = np.flatnonzero(d)
+        if len(live) < 0.7 * p:
+            array, root, p = array[:, live], root[live], len(live)
+        step = max(n, BLOCK // max(n, 1))
+        total = np.zeros((n, n))
+        for j in range(0, p, step):
+            part = array[:, j : j + step] * root[j : j + step]
+            total += part @ part.T
+        return total
+
+    def weighted_square_norms(self, a: Vector) -> Vector:
+        return np.asarray(np.einsum("ij,ij,i->j", self.array, self.array, a))
+
+    def row_square_norms(self) -> Vector:
+        return np.asarray(np.einsum("ij,ij->i", self.array, self.array))
+
+    def rows(self, which: Index | Mask) -> Dense:
+        return Dense(self.array[which])
+
+    def columns(self, which: Index | Mask) -> Dense:
+        return Dense(self.array[:, which])
+
+    def toarray(self) -> Matrix:
+        return self.array

@@ -1,0 +1,68 @@
+"""A matrix with a column of ones behind it, not stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.design.base import Design
+
+
+@dataclass(frozen=True, eq=False)
+class WithOnes:
+    """[X, 1]: the last coordinate of w is the intercept."""
+
+    inner: Design
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, p = self.inner.shape
+        return n, p + 1
+
+    @property
+    def stored(self) -> int:
+        return self.inner.stored + self.inner.shape[0]
+
+    def matvec(self, w: Vector) -> Vector:
+        return np.asarray(self.inner.matvec(w[:-1]) + w[-1])
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        return np.append(self.inner.transpose_matvec(theta), theta.sum())
+
+    def absolute_transpose_matvec(self, theta: Vector) -> Vector:
+        return np.append(self.inner.absolute_transpose_matvec(theta), theta.sum())
+
+    def weighted_gram(self, h: Vector) -> Matrix:
+        p = self.inner.shape[1]
+        total = np.empty((p + 1, p + 1))
+        total[:p, :p] = self.inner.weighted_gram(h)
+        total[:p, p] = total[p, :p] = self.inner.transpose_matvec(h)
+        total[p, p] = h.sum()
+        return total
+
+    def weighted_outer(self, d: Vector) -> Matrix:
+        return np.asarray(self.inner.weighted_outer(d[:-1]) + d[-1])
+
+    def weighted_square_norms(self, a: Vector) -> Vector:
+        return np.append(self.inner.weighted_square_norms(a), a.sum())
+
+    def row_square_norms(self) -> Vector:
+        return self.inner.row_square_norms() + 1.0
+
+    def rows(self, which: Index | Mask) -> WithOnes:
+        return WithOnes(self.inner.rows(which))
+
+    def columns(self, which: Index | Mask) -> Design:
+        p = self.inner.shape[1]
+        index = np.arange(p + 1)[which]
+        if len(index) and index[-1] == p:
+            return WithOnes(self.inner.columns(index[:-1]))
+        if np.any(index == p):
+            raise ValueError("the column of ones must stay the last one")
+        return self.inner.columns(index)
+
+    def toarray(self) -> Matrix:
+        inner = self.inner.toarray()
+        return np.column_stack([inner, np.ones(len(inner))])

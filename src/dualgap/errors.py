@@ -1,0 +1,37 @@
+"""What can go wrong, one class per decision a caller can make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dualgap.arrays import Vector
+
+
+class DataError(ValueError):
+    """The data or a keyword cannot be used; the message names the place and the remedy."""
+
+
+class NoSolverError(ValueError):
+    """No solver, or not the one asked for, fits this problem; the message gives the reasons."""
+
+
+class InfeasibleError(ValueError):
+    """The constraints cannot be met. `proof` holds what shows it."""
+
+    def __init__(self, message: str, *, proof: Vector | None = None) -> None:
+        super().__init__(message)
+        self.proof = proof
+
+
+class UnboundedError(ValueError):
+    """No finite minimiser exists. Along `direction` (and `intercept`) the objective falls for ever."""
+
+    def __init__(self, message: str, *, direction: Vector, intercept: float = 0.0) -> None:
+        super().__init__(message)
+        self.direction = direction
+        self.intercept = intercept
+
+
+class NotCertifiedWarning(UserWarning):
+    """The duality gap did not reach the tolerance; the message says the gap in numbers."""

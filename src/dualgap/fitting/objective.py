@@ -1,0 +1,85 @@
+"""What is minimised, apart from the data: loss, penalty, strength and the weights of rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.design import Design, WithOnes
+from dualgap.losses import Loss
+from dualgap.penalties import Constrained, Penalised, Penalty, Regulariser
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Enough to state the problem again for any X and y of the right shape."""
+
+    loss: Loss
+    penalty: Penalty
+    lam: float | None
+    budget: float | None
+    fit_intercept: bool
+    sample_weight: Vector
+    factors: Vector
+    scale: Vector  # the penalty is that of scale ∘ w; ones unless standardised
+
+    @property
+    def used(self) -> Mask:
+        """Mask of the rows that count."""
+        return np.asarray(self.sample_weight > 0)
+
+    def regulariser(self) -> Regulariser:
+        """The penalty as solvers see it, the intercept free behind the columns."""
+        p = len(self.scale)
+        if self.budget is None and not self.lam:
+            return unregularised(p + self.fit_intercept)
+        gauge = self.penalty.gauge(self.factors, self.scale)
+        if self.fit_intercept:
+            gauge = gauge.extended()
+        if self.budget is not None:
+            return Constrained(gauge, self.budget)
+        assert self.lam is not None
+        return Penalised(gauge, self.lam)
+
+    def problem(self, design: Design, y: Vector) -> Problem:
+        """The problem on these data; rows of weight zero are left out."""
+        used = self.used
+        if not used.all():
+            design, y = design.rows(used), y[used]
+        weights = self.sample_weight[used]
+        full = WithOnes(design) if self.fit_intercept else design
+        return Problem(
+            full, y, weights / weights.sum(), self.loss, self.regulariser(), self.fit_intercept
+        )
+
+    def words(self) -> str:
+        """The objective in one line."""
+        loss = f"mean {self.loss} loss"
+        if self.budget is not None:
+            return f"{loss} subject to {self.penalty.formula} <= {self.budget:g}"
+        if not self.lam:
+            return f"{loss}, no penalty"
+        return f"{loss} + {self.lam:.6g} * ({self.penalty.formula})"
+
+
+def column_scales(design: Design, sample_weight: Vector, *, centred: bool) -> Vector:
+    """Weighted standard deviation of each column (root mean square without an intercept); 1 if constant."""
+    a = sample_weight / sample_weight.sum()
+    square = design.weighted_square_norms(a)
+    if centred:
+        mean = design.transpose_matvec(a)
+        variance = square - mean * mean
+        doubtful = variance <= 1e-6 * square  # cancellation: compute these again, centred
+        for j in np.flatnonzero(doubtful):
+            column = design.columns(np.array([j])).toarray()[:, 0]
+            variance[j] = a @ (column - mean[j]) ** 2
+            if column.min() == column.max():
+                variance[j] = 0.0
+        square = variance
+    scale = np.sqrt(np.maximum(square, 0.0))
+    scale[scale == 0.0] = 1.0
+    return scale

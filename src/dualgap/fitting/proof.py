@@ -1,0 +1,98 @@
+"""The certificate a user holds: θ on the X that was given, and the two values it proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.fitting.inputs import read_labels, read_numbers, read_table
+from dualgap.fitting.objective import Objective
+from dualgap.penalties import Penalised
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """objective − bound ≥ 0 says how far these weights can be from the best there is.
+
+    `theta` is the θ of the documentation's dual, one entry per row given, labels ±1.
+    """
+
+    theta: Vector
+    coef: Vector
+    intercept: float
+    objective: float
+    bound: float
+    terms: Objective
+    classes: tuple[Any, ...] | None = None
+
+    @property
+    def gap(self) -> float:
+        """objective − bound."""
+        return max(self.objective - self.bound, 0.0)
+
+    def recheck(self, X: Any, y: Any) -> Certificate:
+        """Both values recomputed from the arrays, the weights and θ alone.
+
+        A θ that is not feasible for these data proves nothing: its bound is −∞.
+        """
+        table = read_table(X)
+        n, p = table.design.shape
+        if (n, p) != (len(self.theta), len(self.coef)):
+            raise DataError(
+                f"This certificate is for {len(self.theta)} rows and {len(self.coef)} columns, X has {n} and {p}."
+            )
+        targets = read_targets(y, n, self.terms, self.classes)
+        problem = self.terms.problem(table.design, targets)
+        w = np.append(self.coef, self.intercept) if self.terms.fit_intercept else self.coef
+        used = self.terms.used
+        bound = problem.dual(self.theta[used]) if np.all(self.theta[~used] == 0) else -np.inf
+        return replace(self, objective=problem.primal(w), bound=bound)
+
+
+def read_targets(
+    y: Any, n: int, terms: Objective, classes: tuple[Any, ...] | None
+) -> Vector:
+    """Numbers for a regression, ±1 for two classes (the second is +1)."""
+    if Trait.CLASSIFICATION not in terms.loss.traits:
+        return read_numbers(y, n)
+    found, which = read_labels(y, n)
+    if classes is not None and not set(found.tolist()) <= set(classes):
+        raise DataError(f"y has the classes {found.tolist()}, the fit had {list(classes)}.")
+    if classes is not None:
+        which = np.array([classes.index(label) for label in found.tolist()])[which]
+    return np.where(which == 1, 1.0, -1.0)
+
+
+def proven_zero(problem: Problem, theta: Vector, gap: float) -> Mask:
+    """Columns whose weight is zero at every optimum, by the ball around θ that the gap allows.
+
+    The dual is strongly concave where the loss is smooth: ‖(θ − θ*)/√a‖² ≤ 2·curvature·gap, so
+    |x_j·θ*| ≤ |x_j·θ| + √(2·curvature·gap)·‖√a x_j‖, and below the l1 price the weight is zero.
+    """
+    regulariser, curvature = problem.regulariser, problem.loss.curvature
+    gauge = regulariser.gauge
+    if (
+        not isinstance(gauge, Separable)
+        or not isinstance(regulariser, Penalised)
+        or not np.isfinite(curvature)
+    ):
+        return np.zeros(problem.p, dtype=bool)
+    reach = np.sqrt(2.0 * curvature * gap * problem.design.weighted_square_norms(problem.a))
+    v = problem.design.transpose_matvec(theta)
+    return np.asarray(np.abs(v) + reach < regulariser.strength * gauge.l1)
+
+
+def coefficient_error(problem: Problem, gap: float, scale: Vector) -> float | None:
+    """Proven bound on ‖w − w*‖₂, from the strong convexity of the penalty; None where there is none."""
+    modulus = problem.regulariser.strong_convexity()
+    if modulus <= 0.0 or problem.free[: len(scale)].any():
+        return None
+    return float(np.sqrt(gap / modulus))
+

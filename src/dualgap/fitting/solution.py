@@ -1,0 +1,111 @@
+"""What a fit returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Mask
+from dualgap.errors import DataError
+from dualgap.fitting.inputs import read_table
+from dualgap.fitting.objective import Objective
+from dualgap.solvers.drive import Record
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights with their proof. `gap` bounds how far `objective` is above the best possible.
+
+    For more than two classes `coef` has a row per class, `intercept` an entry per class, and objective
+    and bound are the sums over the classes' own problems (or the joint values of the multinomial form).
+    """
+
+    coef: NDArray[np.float64]
+    intercept: Any
+    objective: float
+    bound: float
+    relative_gap: float
+    certificate: Any
+    converged: bool
+    status: str
+    solver: str
+    n_iter: int
+    seconds: float
+    trace: list[Record]
+    coef_error: float | None
+    coef_error_reason: str
+    proven_zero: Mask
+    terms: Objective
+    names: tuple[str, ...] | None
+    classes: NDArray[Any] | None
+    facts: dict[str, Any]
+    parts: tuple[Solution, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """objective − bound, at least 0."""
+        return max(self.objective - self.bound, 0.0)
+
+    @property
+    def loss(self) -> str:
+        """The loss that was fitted."""
+        return str(self.terms.loss)
+
+    @property
+    def penalty(self) -> str:
+        """The penalty that was fitted."""
+        return str(self.terms.penalty)
+
+    @property
+    def n_nonzero(self) -> int:
+        """How many columns have a weight."""
+        return int(np.count_nonzero(np.atleast_2d(self.coef).any(axis=0)))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Xw + b; one column per class beyond two classes."""
+        table = read_table(X)
+        p = np.atleast_2d(self.coef).shape[1]
+        if table.design.shape[1] != p:
+            raise DataError(f"X has {table.design.shape[1]} columns, the fit had {p}.")
+        if table.names is not None and self.names is not None and table.names != self.names:
+            differs = next(j for j, (a, b) in enumerate(zip(table.names, self.names, strict=True)) if a != b)
+            raise DataError(
+                f"Column {differs} of X is {table.names[differs]!r}, the fit had {self.names[differs]!r} there."
+            )
+        if self.coef.ndim == 1:
+            return np.asarray(table.design.matvec(self.coef) + self.intercept)
+        columns = [table.design.matvec(w) + b for w, b in zip(self.coef, self.intercept, strict=True)]
+        return np.column_stack(columns)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The prediction of a regression, the class of a classification."""
+        scores = self.decision_function(X)
+        if self.classes is None:
+            return scores
+        if scores.ndim == 1:
+            return np.asarray(self.classes[(scores > 0).astype(int)])
+        return np.asarray(self.classes[np.argmax(scores, axis=1)])
+
+    def summary(self) -> str:
+        """A table for people: names, coefficients, objective, gap, what is proven."""
+        from dualgap.fitting.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        found = "proven" if self.converged else "NOT proven to tolerance"
+        return (
+            f"Solution({self.loss} + {self.penalty}: objective {self.objective:.6g}, "
+            f"relative gap {self.relative_gap:.1e} {found}, "
+            f"{self.n_nonzero} of {np.atleast_2d(self.coef).shape[1]} weights non-zero)"
+        )
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self.summary())}</pre>"
+
+

@@ -1,0 +1,44 @@
+"""The losses. A new one is a new file and a line in CATALOGUE."""
+
+from __future__ import annotations
+
+from dualgap.losses.base import Loss, Terms
+from dualgap.losses.epsilon_insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
+from dualgap.losses.exponential import Exponential
+from dualgap.losses.hinge import Hinge, Perceptron
+from dualgap.losses.huber import Huber
+from dualgap.losses.logistic import Logistic
+from dualgap.losses.quantile import Absolute, Quantile
+from dualgap.losses.squared import Squared
+from dualgap.losses.squared_hinge import SquaredHinge
+
+CATALOGUE: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "absolute": Absolute,
+    "quantile": Quantile,
+    "huber": Huber,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "logistic": Logistic,
+    "exponential": Exponential,
+    "perceptron": Perceptron,
+}
+
+__all__ = [
+    "CATALOGUE",
+    "Absolute",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Perceptron",
+    "Quantile",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Terms",
+]

@@ -1,0 +1,134 @@
+"""What a loss must answer. A loss is pointwise: it sees targets and predictions, never the matrix."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.errors import DataError
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A piecewise quadratic loss as a sum over k of
+
+        sup over lower ≤ d ≤ upper of   d·(z − kink) − softness·d²/2,
+
+    arrays of shape (n, K). Softness 0 is a kink, softness ½ the square t² cut off by its slopes.
+    Interior point, augmented Lagrangian and path engine read nothing else of such a loss.
+    """
+
+    kink: Matrix
+    lower: Matrix
+    upper: Matrix
+    softness: float
+
+
+class Loss(ABC):
+    """L(y, z), convex in z. Instances are frozen dataclasses: equal parameters, equal losses.
+
+    `degree` is d in L(ty, tz) = t^d L(y, z) once parameters with units are scaled too
+    (`rescaled`), and 0 for classification losses, whose targets are labels ±1 without a unit.
+    """
+
+    name: ClassVar[str]
+    declared: ClassVar[Trait]
+    degree: ClassVar[int] = 0
+
+    @property
+    def traits(self) -> Trait:
+        """Every fact that holds of this loss."""
+        return self.declared.closure()
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative; infinite where there is none."""
+        return np.inf
+
+    @abstractmethod
+    def value(self, y: Vector, z: Vector) -> Vector:
+        """L(y, z), row by row."""
+
+    @abstractmethod
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        """dL/dz; at a kink the subgradient nearest to zero."""
+
+    @abstractmethod
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        """sup over z of uz − L(y, z); `u` is inside `domain`."""
+
+    @abstractmethod
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        """The interval of slopes with a finite conjugate, row by row."""
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        """d²L/dz² (one of the generalised ones at a bend). Smooth losses only."""
+        raise NotImplementedError(f"{self.name} is not smooth")
+
+    def terms(self, y: Vector) -> Terms:
+        """The piecewise quadratic form. Only where the trait is declared."""
+        raise NotImplementedError(f"{self.name} is not piecewise quadratic")
+
+    def rescaled(self, unit: float) -> Loss:
+        """This loss for targets and predictions divided by `unit`."""
+        return self
+
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        """The b that minimises Σ a L(y, b)."""
+        def slope(b: float) -> float:
+            return float(a @ self.derivative(y, np.full(len(y), b)))
+
+        low, high = float(y.min()) - 1.0, float(y.max()) + 1.0
+        for _ in range(60):
+            if slope(low) <= 0.0 <= slope(high):
+                break
+            low, high = 2 * low - high, 2 * high - low
+        else:
+            return low if slope(low) > 0 else high
+        if slope(low) == 0.0:
+            return low
+        if slope(high) == 0.0:
+            return high
+        return float(brentq(slope, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=1e-15))
+
+    def check_targets(self, y: Vector) -> None:
+        """Raise DataError if these targets make no sense for this loss."""
+        if Trait.CLASSIFICATION in self.traits and not np.all(np.abs(y) == 1.0):
+            raise DataError(f"The {self.name} loss needs labels -1 and +1.")
+
+    def __str__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        if not fields:
+            return self.name
+        return f"{self.name}({', '.join(f'{getattr(self, f.name):g}' for f in fields)})"
+
+
+def weighted_quantile(y: Vector, a: Vector, q: float) -> float:
+    """The smallest y with at least a share q of the weight at or below it."""
+    order = np.argsort(y, kind="stable")
+    share = np.cumsum(a[order])
+    where = int(np.searchsorted(share, q * share[-1] * (1 - 1e-12)))
+    return float(y[order[min(where, len(y) - 1)]])
+
+
+def class_weights(y: Vector, a: Vector) -> tuple[float, float]:
+    """Total weight of the rows labelled +1 and −1."""
+    plus = float(a[y > 0].sum())
+    return plus, float(a[y <= 0].sum())
+
+
+def column(values: Vector | float, n: int) -> Matrix:
+    """An (n, 1) array for `Terms`."""
+    return np.broadcast_to(np.asarray(values, dtype=np.float64).reshape(-1, 1), (n, 1))
+
+
+def pair(first: Vector, second: Vector) -> Matrix:
+    """An (n, 2) array for `Terms`."""
+    return np.column_stack([first, second])

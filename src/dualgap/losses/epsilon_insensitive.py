@@ -1,0 +1,93 @@
+"""epsilon_insensitive(ε): L = (|r| − ε)₊.   squared_epsilon_insensitive(ε): L = (|r| − ε)₊²."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+from dualgap.losses.base import Loss, Terms, pair
+from dualgap.traits import Trait
+
+
+def _check(epsilon: float) -> None:
+    if not (np.isfinite(epsilon) and epsilon >= 0):
+        raise DataError(f"epsilon must be a finite number of at least 0, not {epsilon!r}.")
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """The loss of support vector regression: errors inside the tube are free."""
+
+    epsilon: float = 0.1
+    name = "epsilon_insensitive"
+    declared = Trait.PIECEWISE_LINEAR
+    degree = 1
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon)
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        return np.maximum(np.abs(z - y) - self.epsilon, 0.0)
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        r = z - y
+        return np.where(r > self.epsilon, 1.0, np.where(r < -self.epsilon, -1.0, 0.0))
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        return u * y + self.epsilon * np.abs(u)
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.full(len(y), -1.0), np.full(len(y), 1.0)
+
+    def terms(self, y: Vector) -> Terms:
+        zero, one = np.zeros(len(y)), np.ones(len(y))
+        kink = pair(y - self.epsilon, y + self.epsilon)
+        return Terms(kink, pair(-one, zero), pair(zero, one), 0.0)
+
+    def rescaled(self, unit: float) -> Loss:
+        return EpsilonInsensitive(self.epsilon / unit)
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(Loss):
+    """The tube with a square outside it: smooth."""
+
+    epsilon: float = 0.1
+    name = "squared_epsilon_insensitive"
+    declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE
+    degree = 2
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon)
+
+    @property
+    def curvature(self) -> float:
+        return 2.0
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        outside = np.maximum(np.abs(z - y) - self.epsilon, 0.0)
+        return outside * outside
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        r = z - y
+        return 2.0 * (r - np.clip(r, -self.epsilon, self.epsilon))
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        return np.where(np.abs(z - y) >= self.epsilon, 2.0, 0.0)
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        return u * (y + 0.25 * u) + self.epsilon * np.abs(u)
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.full(len(y), -np.inf), np.full(len(y), np.inf)
+
+    def terms(self, y: Vector) -> Terms:
+        zero, far = np.zeros(len(y)), np.full(len(y), np.inf)
+        kink = pair(y - self.epsilon, y + self.epsilon)
+        return Terms(kink, pair(-far, zero), pair(zero, far), 0.5)
+
+    def rescaled(self, unit: float) -> Loss:
+        return SquaredEpsilonInsensitive(self.epsilon / unit)

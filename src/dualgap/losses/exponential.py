@@ -1,0 +1,45 @@
+"""exponential: L = e^−m, m = y·z. The loss of boosting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from dualgap.arrays import Vector
+from dualgap.losses.base import Loss, class_weights
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    """Smooth with unbounded curvature: a trial step may overflow, and is then refused."""
+
+    name = "exponential"
+    declared = Trait.SMOOTH | Trait.CONVEX | Trait.CLASSIFICATION
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        with np.errstate(over="ignore"):
+            return np.exp(-y * z)
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        return -y * self.value(y, z)
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        return self.value(y, z)
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        v = np.maximum(-u * y, 0.0)
+        return np.asarray(xlogy(v, v) - v)
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+    def probability(self, z: Vector) -> Vector:
+        """P(y = +1): the population minimiser is half the log-odds."""
+        return np.asarray(expit(2.0 * z))
+
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        plus, minus = class_weights(y, a)
+        return 0.5 * float(np.log(plus / minus))

@@ -1,0 +1,50 @@
+"""logistic: L = log(1 + e^−m), m = y·z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from dualgap.arrays import Vector
+from dualgap.losses.base import Loss, class_weights
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """Negative log-likelihood of the logistic model."""
+
+    name = "logistic"
+    declared = Trait.BOUNDED_CURVATURE | Trait.CONVEX | Trait.CLASSIFICATION
+
+    @property
+    def curvature(self) -> float:
+        return 0.25
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        m = y * z
+        return np.log1p(np.exp(-np.abs(m))) + np.maximum(-m, 0.0)
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        return np.asarray(-y * expit(-y * z))
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        e = np.exp(-np.abs(z))
+        return e / (1.0 + e) ** 2
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        v = np.clip(-u * y, 0.0, 1.0)
+        return np.asarray(xlogy(v, v) + xlogy(1.0 - v, 1.0 - v))
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+
+    def probability(self, z: Vector) -> Vector:
+        """P(y = +1) given the prediction."""
+        return np.asarray(expit(z))
+
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        plus, minus = class_weights(y, a)
+        return float(np.log(plus / minus))

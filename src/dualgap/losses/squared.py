@@ -1,0 +1,47 @@
+"""squared: L = (z − y)². Least squares, without the ½."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.losses.base import Loss, Terms, column
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """Squared error; the mean is its best constant."""
+
+    name = "squared"
+    declared = Trait.QUADRATIC
+    degree = 2
+
+    @property
+    def curvature(self) -> float:
+        return 2.0
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        r = z - y
+        return r * r
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        return 2.0 * (z - y)
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        return np.full(len(y), 2.0)
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        return u * (y + 0.25 * u)
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.full(len(y), -np.inf), np.full(len(y), np.inf)
+
+    def terms(self, y: Vector) -> Terms:
+        n = len(y)
+        return Terms(column(y, n), column(-np.inf, n), column(np.inf, n), 0.5)
+
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        return float(a @ y / a.sum())

@@ -1,0 +1,37 @@
+"""The penalties. A new one is a new file and a line in CATALOGUE."""
+
+from __future__ import annotations
+
+from dualgap.penalties.base import Gauge, Penalty
+from dualgap.penalties.elastic_net import ElasticNet
+from dualgap.penalties.forms import Constrained, Penalised, Regulariser
+from dualgap.penalties.l1 import L1
+from dualgap.penalties.l2 import L2, L2Norm
+from dualgap.penalties.lp import Linf, Lp
+from dualgap.penalties.none import Unpenalised
+
+CATALOGUE: dict[str, type[Penalty]] = {
+    "none": Unpenalised,
+    "l1": L1,
+    "l2": L2,
+    "l2_norm": L2Norm,
+    "elastic_net": ElasticNet,
+    "linf": Linf,
+    "lp": Lp,
+}
+
+__all__ = [
+    "CATALOGUE",
+    "L1",
+    "L2",
+    "Constrained",
+    "ElasticNet",
+    "Gauge",
+    "L2Norm",
+    "Linf",
+    "Lp",
+    "Penalised",
+    "Penalty",
+    "Regulariser",
+    "Unpenalised",
+]

@@ -1,0 +1,106 @@
+"""What a penalty must answer.
+
+A user names a `Penalty`; bound to the columns it becomes a `Gauge`, the function h of the weights with
+its scales; a `Regulariser` (forms.py) is a gauge with a strength or a radius. Solvers see only the last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A nearest point and its Jacobian, diag(diagonal) − rank_one·rank_oneᵀ."""
+
+    point: Vector
+    diagonal: Vector
+    rank_one: Vector | None
+
+
+class Gauge(Protocol):
+    """h(w) ≥ 0, convex, h(0) = 0, on weighted coordinates; a coordinate of weight zero is free."""
+
+    @property
+    def traits(self) -> Trait:
+        """Every fact that holds of h."""
+
+    @property
+    def free(self) -> Mask:
+        """Coordinates that h does not see."""
+
+    def value(self, w: Vector) -> float:
+        """h(w)."""
+
+    def substituted(self, factor: Vector) -> Gauge:
+        """The gauge u ↦ h(factor ∘ u)."""
+
+    def extended(self) -> Gauge:
+        """The same with one free coordinate appended: the intercept."""
+
+    def restricted(self, keep: Mask) -> Gauge:
+        """The same on a subset of the coordinates, the others being zero."""
+
+    def shrink(self, w: Vector, radius: float) -> Vector:
+        """The longest multiple of w, at most w itself, with h ≤ radius; free coordinates stay."""
+
+    def project(self, point: Vector, radius: float) -> Projection:
+        """The nearest point with h ≤ radius."""
+
+    def prox(self, point: Vector, step: float) -> Vector:
+        """argmin over w of step·h(w) + ½‖w − point‖²."""
+
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        """(strength·h)*(v), v in its domain; v on free coordinates is not looked at."""
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        """The largest t in [0, 1] for which (strength·h)*(t v) is finite."""
+
+    def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
+        """v = s − σ prox(s/σ), the dual half of Moreau's identity, with dv/ds."""
+
+    def support(self, v: Vector, radius: float) -> float:
+        """sup of v·w over h(w) ≤ radius."""
+
+    def smallest_strength_at_zero(self, v: Vector) -> float:
+        """The least strength for which v ∈ ∂(strength·h)(0); infinite if there is none."""
+
+    def strong_convexity(self) -> float:
+        """The largest m with h(w) − m‖w‖² convex (in these coordinates)."""
+
+
+class Penalty(ABC):
+    """What the user names. Instances are frozen dataclasses."""
+
+    name: ClassVar[str]
+    takes_strength: ClassVar[bool] = True
+    takes_factors: ClassVar[bool] = False
+    formula: ClassVar[str]
+
+    @abstractmethod
+    def gauge(self, factors: Vector, scale: Vector) -> Gauge:
+        """h(w) = penalty of scale ∘ w with per-column factors."""
+
+    def __str__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        if not fields:
+            return self.name
+        return f"{self.name}({', '.join(f'{getattr(self, f.name):g}' for f in fields)})"
+
+
+def refuse_factors(name: str, factors: Vector) -> None:
+    """Norms that couple the columns take no per-column factors."""
+    if not np.all(factors == 1.0):
+        raise DataError(
+            f"penalty_factors work with l1, l2 and elastic_net, not with {name}; "
+            "rescale the columns instead."
+        )

@@ -1,0 +1,159 @@
+"""Σ l1_j |w_j| + l2_j w_j²: the gauge behind none, l1, l2 and elastic_net."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.penalties.base import Projection
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class Separable:
+    """Both weights zero make a coordinate free."""
+
+    l1: Vector
+    l2: Vector
+
+    @property
+    def traits(self) -> Trait:
+        facts = Trait.CONVEX | Trait.SEPARABLE
+        if not self.l2.any():
+            facts |= Trait.POLYHEDRAL
+        if not self.l1.any():
+            facts |= Trait.QUADRATIC
+        if np.all((self.l2 > 0) | self.free):
+            facts |= Trait.STRONGLY_CONVEX  # in the penalised coordinates
+        return facts.closure()
+
+    @property
+    def free(self) -> Mask:
+        return np.asarray((self.l1 == 0) & (self.l2 == 0))
+
+    def value(self, w: Vector) -> float:
+        return float(self.l1 @ np.abs(w) + self.l2 @ (w * w))
+
+    def substituted(self, factor: Vector) -> Separable:
+        return Separable(self.l1 * np.abs(factor), self.l2 * factor * factor)
+
+    def extended(self) -> Separable:
+        return Separable(np.append(self.l1, 0.0), np.append(self.l2, 0.0))
+
+    def restricted(self, keep: Mask) -> Separable:
+        return Separable(self.l1[keep], self.l2[keep])
+
+    def shrink(self, w: Vector, radius: float) -> Vector:
+        if self.value(w) <= radius:
+            return w
+        k = self._length(w, radius)
+        for slack in (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13):  # down to the last bit
+            shrunk = np.asarray(np.where(self.free, w, w * (k * (1.0 - slack))))
+            if self.value(shrunk) <= radius:
+                break
+        return shrunk
+
+    def _length(self, w: Vector, radius: float) -> float:
+        """k ≥ 0 with h(k w) = radius: k·linear + k²·square = radius, in the form without cancellation."""
+        linear, square = float(self.l1 @ np.abs(w)), float(self.l2 @ (w * w))
+        whole = linear + np.sqrt(linear * linear + 4.0 * square * radius)
+        return float(2.0 * radius / whole) if whole > 0.0 else 0.0
+
+    def prox(self, point: Vector, step: float) -> Vector:
+        size = np.maximum(np.abs(point) - step * self.l1, 0.0) / (1.0 + 2.0 * step * self.l2)
+        return np.copysign(size, point)
+
+    def project(self, point: Vector, radius: float) -> Projection:
+        if self.value(point) <= radius:
+            return Projection(point, np.ones_like(point), None)
+        if radius == 0.0:
+            return Projection(np.where(self.free, point, 0.0), self.free.astype(float), None)
+        a = np.abs(point)
+        mu = self._multiplier(a, radius)
+        damping = 1.0 + 2.0 * mu * self.l2
+        size = np.maximum(a - mu * self.l1, 0.0) / damping
+        size = np.where(self.free, a, size * self._length(size, radius))  # a − μ l1 cancels: back to h = radius
+        alive = (size > 0) | self.free
+        diagonal = alive / damping
+        normal = np.where(alive & ~self.free, self.l1 + 2.0 * self.l2 * size, 0.0)
+        normal = np.copysign(normal, point)
+        along = float(normal @ (diagonal * normal))
+        rank_one = diagonal * normal / np.sqrt(along) if along > 0 else None
+        return Projection(np.copysign(size, point), diagonal, rank_one)
+
+    def _multiplier(self, a: Vector, radius: float) -> float:
+        """The root of h(prox(a, μ)) = radius: convex and falling in μ, so Newton climbs to it from 0."""
+        mu = 0.0
+        for _ in range(200):
+            damping = 1.0 + 2.0 * mu * self.l2
+            size = np.maximum(a - mu * self.l1, 0.0) / damping
+            excess = float(self.l1 @ size + self.l2 @ (size * size)) - radius
+            if excess <= 1e-15 * radius:
+                break
+            slope = np.where(size > 0, self.l1 + 2.0 * self.l2 * size, 0.0)
+            fall = float(slope @ (slope / damping))
+            if fall <= 0.0:
+                break
+            ahead = mu + excess / fall
+            if ahead == mu:
+                break
+            mu = ahead
+        return mu
+
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        curved = self.l2 > 0
+        excess = np.maximum(np.abs(v[curved]) - strength * self.l1[curved], 0.0)
+        return float((excess * excess / (4.0 * strength * self.l2[curved])).sum())
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        sharp = (self.l2 == 0) & (self.l1 > 0)
+        size = np.abs(v[sharp])
+        limit = strength * self.l1[sharp]
+        if not np.any(size > limit):
+            return 1.0
+        return float(np.min(limit[size > limit] / size[size > limit]))
+
+    def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
+        stiff = sigma + 2.0 * strength * self.l2
+        size = np.maximum(np.abs(s) - strength * self.l1, 0.0) / stiff
+        # v is the slope of the penalty at the weight `size`, or s itself while that weight is zero
+        v = np.minimum(np.abs(s), strength * (self.l1 + 2.0 * self.l2 * size))
+        alive = (size > 0) | self.free
+        return Projection(np.copysign(v, s), np.where(alive, 2.0 * strength * self.l2 / stiff, 1.0), None)
+
+    def support(self, v: Vector, radius: float) -> float:
+        """min over x = 1/μ > 0 of radius/x + Σ (|v| − l1/x)₊² x/(4 l2); any x gives a valid bound."""
+        seen = ~self.free
+        a, l1, l2 = np.abs(v[seen]), self.l1[seen], self.l2[seen]
+        a, l1, l2 = a[a > 0], l1[a > 0], l2[a > 0]
+        if not a.size or radius == 0.0:
+            return 0.0
+        sharp, curved = l2 == 0, l2 > 0
+        cap = float(np.min(l1[sharp] / a[sharp])) if sharp.any() else np.inf
+        ac, c1, c2 = a[curved], l1[curved], l2[curved]
+        x = cap
+        if ac.size:
+            start = float(np.min(np.sqrt(4.0 * c2 * radius + c1 * c1) / ac))
+            x = min(cap, start)
+            for _ in range(100):  # convex and rising in x: Newton descends to the root from above
+                live = ac * x > c1
+                miss = float((((ac * x) ** 2 - c1 * c1) / (4.0 * c2))[live].sum()) - radius
+                if miss <= 1e-15 * radius:
+                    break
+                x -= miss / float((ac * ac * x / (2.0 * c2))[live].sum())
+            excess = np.maximum(ac * x - c1, 0.0)
+            return radius / x + float((excess * excess / (4.0 * c2)).sum()) / x
+        return radius / x
+
+    def smallest_strength_at_zero(self, v: Vector) -> float:
+        seen = ~self.free & (np.abs(v) > 0)
+        if not seen.any():
+            return 0.0
+        with np.errstate(divide="ignore"):
+            return float(np.max(np.abs(v[seen]) / self.l1[seen]))
+
+    def strong_convexity(self) -> float:
+        seen = ~self.free
+        return float(self.l2[seen].min()) if seen.any() else 0.0

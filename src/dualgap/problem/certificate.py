@@ -1,0 +1,52 @@
+"""The proof that ends every fit: an objective, a bound, and the θ that makes the bound true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.problem.dual_point import feasible
+from dualgap.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The best primal and dual points seen so far; each is kept apart, since each proves its own half."""
+
+    w: Vector
+    theta: Vector
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be above the optimum."""
+        return max(self.primal - self.dual, 0.0)
+
+    def improved(self, other: Bounds) -> Bounds:
+        """The better half of each."""
+        first = self if self.primal <= other.primal else other
+        second = self if self.dual >= other.dual else other
+        return Bounds(first.w, second.theta, first.primal, second.dual)
+
+
+def bounds(
+    problem: Problem, w: Vector, theta: Vector | None = None, prediction: Vector | None = None
+) -> Bounds:
+    """Objective at w (moved into the penalty's domain) and bound at θ (made feasible).
+
+    `prediction`, if given, must be Xw; without θ the slope of the loss at w is taken.
+    """
+    inside = problem.regulariser.feasible(w)
+    if prediction is None or inside is not w:
+        prediction = problem.design.matvec(inside)
+    primal = problem.primal(inside, prediction)
+    point, v = feasible(problem, problem.slope(prediction) if theta is None else theta)
+    dual = problem.dual(point, v)
+    if not np.isfinite(primal):
+        primal = np.inf
+    if np.isnan(dual):
+        dual = -np.inf
+    return Bounds(inside, point, primal, dual)

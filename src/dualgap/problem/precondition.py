@@ -1,0 +1,185 @@
+"""The same problem in good coordinates: centred and scaled columns, targets of size one.
+
+Solvers work on `Working.problem`; nothing they find counts until it is mapped back and certified on the
+problem that was asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.design import Compressed, Dense, Design, WithOnes
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+RANK_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Working:
+    """`problem` in the coordinates u, with w = unit · basis(u) and z = unit · z_u + offset."""
+
+    asked: Problem
+    problem: Problem
+    keep: Mask  # columns of the asked design (without the ones) that are not constant
+    centre: Vector  # of the kept columns
+    scale: Vector  # w_kept = unit · u / scale
+    basis: Matrix | None  # if set, u = basis @ v where v are the solver's coordinates
+    unit: float
+    offset: float
+
+    def weights(self, u: Vector) -> Vector:
+        """The solver's coordinates back to the asked ones."""
+        features = u[:-1] if self.asked.intercept else u
+        if self.basis is not None:
+            features = self.basis @ features
+        kept = self.unit * features / self.scale
+        w = np.zeros(self.asked.p)
+        w[: len(self.keep)][self.keep] = kept
+        if self.asked.intercept:
+            w[-1] = self.unit * u[-1] + self.offset - float(self.centre @ kept)
+        return w
+
+    def coordinates(self, w: Vector) -> Vector:
+        """The asked weights in the solver's coordinates (the nearest, where there is a basis)."""
+        kept = w[: len(self.keep)][self.keep]
+        features = kept * self.scale / self.unit
+        if self.basis is not None:
+            features = np.asarray(np.linalg.lstsq(self.basis, features, rcond=None)[0], dtype=np.float64)
+        if not self.asked.intercept:
+            return np.asarray(features)
+        shift = (w[-1] - self.offset + float(self.centre @ kept)) / self.unit
+        return np.append(features, shift)
+
+    @property
+    def objective_unit(self) -> float:
+        """The asked objective is this many times the working one."""
+        return float(self.unit ** self.asked.loss.degree)
+
+    def theta(self, theta: Vector) -> Vector:
+        """A dual point of the working problem as one of the asked problem."""
+        return theta * self.unit ** (self.asked.loss.degree - 1) if self.asked.loss.degree else theta
+
+    def working_theta(self, theta: Vector) -> Vector:
+        """The inverse of `theta`."""
+        return theta / self.unit ** (self.asked.loss.degree - 1) if self.asked.loss.degree else theta
+
+
+def precondition(asked: Problem) -> Working:
+    """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
+    inner = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
+    unit, offset, y, loss = _targets(asked)
+    design, keep, centre, scale = (
+        _compressed(inner, asked) if isinstance(inner, Compressed) else _dense(inner, asked)
+    )
+    gauge = asked.regulariser.gauge
+    mask = np.append(keep, True) if asked.intercept else keep
+    factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
+    gauge = gauge.restricted(mask)
+    regulariser = asked.regulariser.with_gauge(gauge).substituted(
+        factor, 1.0 / unit**asked.loss.degree
+    )
+    basis = None
+    if regulariser.free.all() and design.stored:
+        design, basis = _orthonormal(design, asked, scale)
+        regulariser = unregularised(basis.shape[1] + asked.intercept)
+    if asked.intercept:
+        design = _with_ones(design)
+    problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept)
+    return Working(asked, problem, keep, centre, scale, basis, unit, offset)
+
+
+def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
+    """Regression losses depend on z − y alone, so the targets may be moved and scaled."""
+    if asked.loss_has(Trait.CLASSIFICATION):
+        return 1.0, 0.0, asked.y, asked.loss
+    offset = asked.loss.best_constant(asked.y, asked.a) if asked.intercept else 0.0
+    y = asked.y - offset
+    unit = 1.0
+    if asked.loss.degree:
+        size = float(asked.a @ np.abs(y)) or float(np.abs(y).max(initial=0.0))
+        unit = _power_of_two(np.array([size]))[0] if size > 0 else 1.0
+    return unit, offset, y / unit, asked.loss.rescaled(unit)
+
+
+def _power_of_two(values: Vector) -> Vector:
+    """The nearest power of two: scaling by it rounds nothing."""
+    return np.asarray(np.exp2(np.round(np.log2(values))))
+
+
+def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
+    array = inner.toarray()
+    n, p = array.shape
+    top = np.abs(array).max(axis=0, initial=0.0)
+    keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and n else top > 0
+    if not keep.all():
+        array = array[:, keep]
+    size = _power_of_two(top[keep])  # first, so that squares cannot overflow
+    copy = array / size
+    centre = np.zeros(copy.shape[1])
+    if asked.intercept:
+        centre = asked.a @ copy
+        copy -= centre
+        rest = asked.a @ copy  # the rounding of the first pass
+        copy -= rest
+        centre = centre + rest
+    spread = np.sqrt(Dense(copy).weighted_square_norms(asked.a))
+    spread[spread == 0.0] = 1.0
+    spread = _power_of_two(spread)
+    copy /= spread
+    return Dense(copy), keep, centre * size, size * spread
+
+
+def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
+    """Scaled, not centred: centring would fill the zeros."""
+    matrix = inner.by_columns
+    n, p = matrix.shape
+    top = np.zeros(p)
+    low = np.zeros(p)
+    if matrix.nnz:
+        top = np.asarray(abs(matrix).max(axis=0).todense(), dtype=float).ravel()
+        if asked.intercept:
+            high = np.asarray(matrix.max(axis=0).todense(), dtype=float).ravel()
+            low = np.asarray(matrix.min(axis=0).todense(), dtype=float).ravel()
+            keep = low < high
+        else:
+            keep = top > 0
+    else:
+        keep = np.zeros(p, dtype=bool)
+    size = _power_of_two(top[keep])
+    kept = matrix[:, keep] if not keep.all() else matrix
+    copy = sp.csc_array(kept @ sp.diags_array(1.0 / size)) if kept.nnz else sp.csc_array(kept)
+    spread = np.sqrt(Compressed(copy).weighted_square_norms(asked.a))
+    spread[spread == 0.0] = 1.0
+    spread = _power_of_two(spread)
+    copy.data /= np.repeat(spread, np.diff(copy.indptr))
+    return Compressed(copy), keep, np.zeros(int(keep.sum())), size * spread
+
+
+def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design, Matrix]:
+    """Without a penalty only the column space matters: an orthonormal basis of it, rank decided here.
+
+    Where columns are dependent, many weights give the same predictions; the map back takes the shortest.
+    """
+    root = np.sqrt(asked.a)
+    array = design.toarray()
+    left, sizes, right = np.linalg.svd(array * root[:, None], full_matrices=False)
+    rank = int(np.count_nonzero(sizes > RANK_TOLERANCE * sizes.max(initial=0.0)))
+    basis = right[:rank].T / sizes[:rank]
+    if rank < len(scale):
+        row_space = np.linalg.qr(right[:rank].T * scale[:, None])[0]
+        basis = (row_space @ (row_space.T @ (basis / scale[:, None]))) * scale[:, None]
+    return Dense(np.ascontiguousarray(left[:, :rank] / root[:, None])), basis
+
+
+def _with_ones(design: Design) -> Design:
+    n = design.shape[0]
+    if isinstance(design, Compressed):
+        return Compressed(sp.csc_array(sp.hstack([design.by_columns, np.ones((n, 1))], format="csc")))
+    return Dense(np.column_stack([design.toarray(), np.ones(n)]))

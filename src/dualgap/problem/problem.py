@@ -1,0 +1,121 @@
+"""A problem: design, targets, weights, loss and regulariser. It can be asked, not changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.design import Design
+from dualgap.losses import Loss
+from dualgap.penalties import Regulariser
+from dualgap.traits import Trait
+
+FREE_TOLERANCE = 1e-9  # rounding allowed in x_j·θ = 0, relative to |x_j|·|θ|
+SMALL = 1e-4  # objectives below this share of the null objective count as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """minimise over w of   Σ a_i L(y_i, (Xw)_i) + g(w).
+
+    Where `intercept` is true the last column of the design is all ones and the last coordinate of w,
+    which g does not see, is the intercept. `null` is the objective at w = 0 and the best intercept.
+    """
+
+    design: Design
+    y: Vector
+    a: Vector
+    loss: Loss
+    regulariser: Regulariser
+    intercept: bool
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.design.shape[0]
+
+    @property
+    def p(self) -> int:
+        """Number of coordinates, the intercept among them."""
+        return self.design.shape[1]
+
+    @property
+    def free(self) -> Mask:
+        """Coordinates without a penalty, the intercept among them."""
+        return self.regulariser.free
+
+    @cached_property
+    def null_weights(self) -> Vector:
+        """w = 0 with the best intercept."""
+        w = np.zeros(self.p)
+        if self.intercept:
+            w[-1] = self.loss.best_constant(self.y, self.a)
+        return w
+
+    @cached_property
+    def null(self) -> float:
+        """The objective at `null_weights`."""
+        constant = self.null_weights[-1] if self.intercept else 0.0
+        return float(self.a @ self.loss.value(self.y, np.full(self.n, constant)))
+
+    @cached_property
+    def dual_bounds(self) -> tuple[Vector, Vector]:
+        """θ_i must lie between these for the loss's conjugate to be finite."""
+        lower, upper = self.loss.domain(self.y)
+        return -self.a * upper, -self.a * lower
+
+    def with_regulariser(self, regulariser: Regulariser) -> Problem:
+        """The same data and loss; what does not depend on the regulariser is kept."""
+        other = dataclasses.replace(self, regulariser=regulariser)
+        for name in ("null_weights", "null", "dual_bounds"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
+    def risk(self, prediction: Vector) -> float:
+        """Σ a L(y, prediction)."""
+        return float(self.a @ self.loss.value(self.y, prediction))
+
+    def primal(self, w: Vector, prediction: Vector | None = None) -> float:
+        """The objective at w."""
+        z = self.design.matvec(w) if prediction is None else prediction
+        return self.risk(z) + self.regulariser.value(w)
+
+    def slope(self, prediction: Vector) -> Vector:
+        """θ = −a L'(y, prediction): where every dual candidate starts."""
+        return -self.a * self.loss.derivative(self.y, prediction)
+
+    def dual(self, theta: Vector, v: Vector | None = None) -> float:
+        """The dual objective at θ, −∞ where θ is not feasible. `v` is Xᵀθ if it is known."""
+        lower, upper = self.dual_bounds
+        if not np.all((theta >= lower) & (theta <= upper)):
+            return -np.inf
+        if v is None:
+            v = self.design.transpose_matvec(theta)
+        if self.free.any() and not self.balanced(theta, v):
+            return -np.inf
+        if self.regulariser.dual_scale(v) < 1.0 - 1e-12:
+            return -np.inf
+        conjugate = self.loss.conjugate(self.y, -theta / self.a)
+        return -float(self.a @ conjugate) - self.regulariser.conjugate(v)
+
+    def balanced(self, theta: Vector, v: Vector) -> bool:
+        """Is x_j·θ zero to rounding for every free column?"""
+        size = np.abs(theta)
+        if self.intercept and np.count_nonzero(self.free) == 1:
+            return bool(abs(v[-1]) <= FREE_TOLERANCE * max(float(size.sum()), 1e-300))
+        scale = self.design.absolute_transpose_matvec(size)[self.free]
+        return bool(np.all(np.abs(v[self.free]) <= FREE_TOLERANCE * scale))
+
+    def relative(self, gap: float, objective: float) -> float:
+        """gap / max(|objective|, 1e-4 |null objective|), 0 where both are nothing."""
+        scale = max(abs(objective), SMALL * abs(self.null))
+        return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
+
+    def loss_has(self, trait: Trait) -> bool:
+        """Does the loss have this trait?"""
+        return trait in self.loss.traits

@@ -1,0 +1,2 @@
+"""The solvers. A new one is a new file with `@solver("name")` and a line here."""
+

@@ -1,0 +1,39 @@
+"""What a solver is: a frozen set of options that, given a problem, yields iterates and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from dualgap.arrays import Vector
+from dualgap.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A primal point, with what the solver happens to know beside it.
+
+    `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
+    slope of the loss at the prediction serves. `note` is for people who watch.
+    """
+
+    w: Vector
+    theta: Vector | None = None
+    prediction: Vector | None = None
+    note: str = ""
+
+
+class Solver(Protocol):
+    """A new one is a new file with `@solver("name")` and a line in `solvers/__init__.py`."""
+
+    name: ClassVar[str]
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        """What the problem lacks, or has too much of, for this solver; empty if it fits."""
+
+    def cost(self, problem: Problem) -> float:
+        """A guess of the work in floating-point operations, on a scale common to all solvers."""
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        """Better and better points. Ending means: no further progress is to be had from here."""

@@ -1,0 +1,91 @@
+"""Which solvers there are, which fit a problem, and why the others do not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from dualgap.errors import NoSolverError
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Solver
+
+SOLVERS: dict[str, type[Solver]] = {}
+MANUAL: set[str] = set()  # run only when asked for by name
+
+S = TypeVar("S")
+
+
+def solver(name: str, *, manual: bool = False) -> Callable[[type[S]], type[S]]:
+    """Class decorator: enter the solver under its public name. `manual` keeps it out of "auto"."""
+
+    def enter(cls: type[S]) -> type[S]:
+        cls.name = name  # type: ignore[attr-defined]
+        SOLVERS[name] = cls  # type: ignore[assignment]
+        if manual:
+            MANUAL.add(name)
+        return cls
+
+    return enter
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why a solver would or would not run, and its guess of the work."""
+
+    name: str
+    missing: tuple[str, ...]
+    cost: float
+    manual: bool
+
+
+def verdicts(problem: Problem) -> list[Verdict]:
+    """One verdict per solver: the usable ones first, cheapest first, then those that do not fit."""
+    found = []
+    for name, cls in SOLVERS.items():
+        candidate = cls()
+        missing = candidate.missing(problem)
+        cost = float("inf") if missing else candidate.cost(problem)
+        found.append(Verdict(name, missing, cost, name in MANUAL))
+    return sorted(found, key=lambda v: (bool(v.missing), v.manual, v.cost))
+
+
+def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
+    """The solvers to try in turn: the one asked for, or for "auto" every usable one by cost."""
+    if not isinstance(asked, str):
+        _insist(asked, problem)
+        return [asked]
+    if asked != "auto":
+        chosen = named(asked)
+        _insist(chosen, problem)
+        return [chosen]
+    usable = [SOLVERS[v.name]() for v in verdicts(problem) if not v.missing and not v.manual]
+    if not usable:
+        raise NoSolverError(refusal(problem))
+    return usable
+
+
+def named(name: str) -> Solver:
+    """The solver of that name with its default options."""
+    if name not in SOLVERS:
+        close = difflib.get_close_matches(name, SOLVERS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise NoSolverError(f"There is no solver {name!r}.{hint} Known: auto, {', '.join(sorted(SOLVERS))}.")
+    return SOLVERS[name]()
+
+
+def refusal(problem: Problem) -> str:
+    """One line per solver: why it does not fit."""
+    lines = [f"  {v.name}: {'; '.join(v.missing)}" for v in verdicts(problem) if v.missing]
+    return "No solver fits this problem:\n" + "\n".join(lines)
+
+
+def _insist(chosen: Solver, problem: Problem) -> None:
+    missing = chosen.missing(problem)
+    if missing:
+        able = [v.name for v in verdicts(problem) if not v.missing]
+        raise NoSolverError(
+            f"The solver {chosen.name!r} cannot do this: {'; '.join(missing)}. "
+            f"These can: {', '.join(able) or 'none'}."
+        )

@@ -1,0 +1,39 @@
+"""Facts about losses and penalties, as flags. A capability (code that exists) is a method, not a flag."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Trait(enum.Flag):
+    """What is mathematically true of a function; `closure` adds what follows."""
+
+    NONE = 0
+    CONVEX = enum.auto()
+    SMOOTH = enum.auto()  # differentiable with a Lipschitz derivative on bounded sets
+    BOUNDED_CURVATURE = enum.auto()  # the derivative is Lipschitz everywhere
+    QUADRATIC = enum.auto()
+    PIECEWISE_LINEAR = enum.auto()
+    PIECEWISE_QUADRATIC = enum.auto()
+    CLASSIFICATION = enum.auto()
+    SEPARABLE = enum.auto()
+    STRONGLY_CONVEX = enum.auto()
+    POLYHEDRAL = enum.auto()
+    ATTAINED = enum.auto()  # bounded below and its minimum over any affine set is attained
+
+    def closure(self) -> Trait:
+        """All facts that follow from these."""
+        known = self
+        for premise, conclusion in IMPLICATIONS:
+            if premise in known:
+                known |= conclusion
+        return known
+
+
+IMPLICATIONS: tuple[tuple[Trait, Trait], ...] = (
+    (Trait.QUADRATIC, Trait.PIECEWISE_QUADRATIC | Trait.SMOOTH | Trait.BOUNDED_CURVATURE),
+    (Trait.PIECEWISE_LINEAR, Trait.PIECEWISE_QUADRATIC | Trait.POLYHEDRAL),
+    (Trait.PIECEWISE_QUADRATIC, Trait.CONVEX | Trait.ATTAINED),
+    (Trait.BOUNDED_CURVATURE, Trait.SMOOTH),
+    (Trait.STRONGLY_CONVEX, Trait.CONVEX),
+)

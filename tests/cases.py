@@ -1,0 +1,185 @@
+"""The instances that the contracts run over, drawn from the catalogues: a new entry there is tested here.
+
+`MORE_LOSSES` and `MORE_PENALTIES` add parameters beyond the defaults; nothing needs to be listed in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dualgap import losses, penalties
+from dualgap.arrays import Matrix, Vector
+from dualgap.design import Compressed, Dense, Design, WithOnes
+from dualgap.losses import Loss
+from dualgap.penalties import Constrained, Gauge, Penalised, Penalty, Regulariser
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+MORE_LOSSES: tuple[Loss, ...] = (
+    losses.Quantile(0.9),
+    losses.Quantile(0.02),
+    losses.Huber(0.1),
+    losses.Huber(30.0),
+    losses.EpsilonInsensitive(0.0),
+    losses.EpsilonInsensitive(2.0),
+    losses.SquaredEpsilonInsensitive(0.0),
+    losses.SquaredEpsilonInsensitive(2.0),
+)
+MORE_PENALTIES: tuple[Penalty, ...] = (
+    penalties.ElasticNet(0.01),
+    penalties.ElasticNet(20.0),
+    penalties.Lp(1.0),
+    penalties.Lp(1.1),
+    penalties.Lp(2.0),
+    penalties.Lp(3.0),
+    penalties.Lp(7.0),
+)
+
+# What is not convex has no dual, and contracts of its own.
+LOSSES: list[Loss] = [
+    loss
+    for loss in (*(cls() for cls in losses.CATALOGUE.values()), *MORE_LOSSES)
+    if Trait.CONVEX in loss.traits
+]
+PENALTIES: list[Penalty] = [
+    penalty
+    for penalty in (*(cls() for cls in penalties.CATALOGUE.values()), *MORE_PENALTIES)
+    if Trait.CONVEX in penalty.gauge(np.ones(2), np.ones(2)).traits
+]
+
+FACTORS = np.array([1.0, 0.25, 0.0, 3.0, 1.0, 0.5])
+SCALES = np.array([0.5, 20.0, 1.0, 0.03, 4.0, 1.0])
+
+
+@dataclass(frozen=True)
+class GaugeCase:
+    """A penalty bound to any number of columns in one way."""
+
+    label: str
+    build: Callable[[int], Gauge]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+def _gauge_cases() -> Iterator[GaugeCase]:
+    for penalty in PENALTIES:
+
+        def plain(p: int, penalty: Penalty = penalty) -> Gauge:
+            return penalty.gauge(np.ones(p), np.ones(p))
+
+        def scaled(p: int, penalty: Penalty = penalty) -> Gauge:
+            return penalty.gauge(np.ones(p), SCALES[:p])
+
+        def factored(p: int, penalty: Penalty = penalty) -> Gauge:
+            return penalty.gauge(FACTORS[:p], SCALES[:p])
+
+        def extended(p: int, penalty: Penalty = penalty) -> Gauge:
+            return penalty.gauge(np.ones(p - 1), np.ones(p - 1)).extended()
+
+        yield GaugeCase(f"{penalty}", plain)
+        yield GaugeCase(f"{penalty}-scaled", scaled)
+        yield GaugeCase(f"{penalty}-free", extended)
+        if penalty.takes_factors:
+            yield GaugeCase(f"{penalty}-factors", factored)
+
+
+GAUGES: list[GaugeCase] = list(_gauge_cases())
+
+DESIGNS: dict[str, Callable[[Matrix], Design]] = {
+    "dense": Dense,
+    "dense-fortran": lambda array: Dense(np.asfortranarray(array)),
+    "dense-strided": lambda array: Dense(np.repeat(array, 2, axis=1)[:, ::2]),
+    "csr": lambda array: Compressed(sp.csr_array(array)),
+    "csc": lambda array: Compressed(sp.csc_array(array)),
+    "dense-ones": lambda array: WithOnes(Dense(array)),
+    "csc-ones": lambda array: WithOnes(Compressed(sp.csc_array(array))),
+}
+
+
+def numbers(size: float = 10.0) -> st.SearchStrategy[float]:
+    """Floats up to `size`, with the values at which things break drawn often."""
+    special = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.5, size, -size])
+    return st.one_of(special, st.floats(-size, size, allow_subnormal=False))
+
+
+def vectors(length: int, size: float = 10.0) -> st.SearchStrategy[Vector]:
+    """Read-only vectors: what is under test may not write to its arguments."""
+    return hnp.arrays(np.float64, length, elements=numbers(size)).map(_read_only)
+
+
+def shares(length: int) -> st.SearchStrategy[Vector]:
+    """Positive weights that add up to one."""
+    raw = hnp.arrays(np.float64, length, elements=st.floats(0.05, 1.0))
+    return raw.map(lambda a: _read_only(a / a.sum()))
+
+
+def targets(loss: Loss, length: int) -> st.SearchStrategy[Vector]:
+    """Labels of both signs for a classification loss, numbers for the others."""
+    if Trait.CLASSIFICATION not in loss.traits:
+        return vectors(length)
+    label = st.sampled_from([-1.0, 1.0])
+    signs = hnp.arrays(np.float64, length, elements=label)
+    return signs.map(lambda y: _read_only(np.append(y[:-2], [1.0, -1.0])))
+
+
+@st.composite
+def gauge_and_points(draw: st.DrawFn, case: GaugeCase, count: int = 1) -> tuple[Gauge, list[Vector]]:
+    """The gauge on 2 to 6 columns with `count` vectors of a size between 1e-3 and 1e3."""
+    p = draw(st.integers(2, 6))
+    size = 10.0 ** draw(st.integers(-3, 3))
+    return case.build(p), [draw(vectors(p, size)) for _ in range(count)]
+
+
+def positive_numbers() -> st.SearchStrategy[float]:
+    """Strengths, radii and steps from 1e-3 to 1e3."""
+    return st.floats(-3.0, 3.0).map(lambda exponent: 10.0**exponent)
+
+
+def regulariser(gauge: Gauge, form: str, amount: float) -> Regulariser:
+    """Either form of a gauge."""
+    return Penalised(gauge, amount) if form == "penalised" else Constrained(gauge, amount)
+
+
+FORMS = ("penalised", "constrained")
+
+
+def problem(
+    loss: Loss, penalty: Penalty, form: str, *, seed: int, design: str = "dense", intercept: bool = True
+) -> Problem:
+    """A small problem with columns of very different size, one of them constant."""
+    rng = np.random.default_rng(seed)
+    n, p = 14, 5
+    array = rng.normal(size=(n, p)) * np.array([1.0, 50.0, 0.02, 3.0, 1.0])
+    array[:, 3] += 40.0
+    array[:, 4] = 2.0
+    array[rng.random((n, p)) < 0.2] = 0.0 if design.startswith("cs") else 1.0
+    y = 30.0 + 7.0 * rng.normal(size=n)
+    if Trait.CLASSIFICATION in loss.traits:
+        y = np.where(rng.random(n) < 0.4, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+    weights = rng.integers(1, 4, n).astype(float)
+    gauge = penalty.gauge(np.ones(p), np.ones(p))
+    amount = 10.0 ** rng.uniform(-3, 1)
+    if intercept:
+        gauge = gauge.extended()
+    data = DESIGNS[design](array)
+    return Problem(
+        WithOnes(data) if intercept else data,
+        y,
+        weights / weights.sum(),
+        loss,
+        regulariser(gauge, form, amount),
+        intercept,
+    )
+
+
+def _read_only(array: Vector) -> Vector:
+    array.flags.writeable = False
+    return array

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, WithOnes
+from dualgap.design.standardised import Standardised
 from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty, Regulariser
 from dualgap.problem.problem import Problem
@@ -100,13 +101,20 @@ DESIGNS: dict[str, Callable[[Matrix], Design]] = {
     "csc": lambda array: Compressed(sp.csc_array(array)),
     "dense-ones": lambda array: WithOnes(Dense(array)),
     "csc-ones": lambda array: WithOnes(Compressed(sp.csc_array(array))),
+    "standardised": lambda array: _standardised(Dense(array)),
+    "csr-standardised": lambda array: _standardised(Compressed(sp.csr_array(array))),
 }
 
 
+def _standardised(inner: Design) -> Design:
+    p = inner.shape[1]
+    return Standardised(inner, np.linspace(-1.0, 2.0, p), np.linspace(0.5, 3.0, p))
+
+
 def numbers(size: float = 10.0) -> st.SearchStrategy[float]:
-    """Floats up to `size`, with the values at which things break drawn often."""
+    """Zero, or floats from 1e-9 `size` up to `size`; the values at which things break are drawn often."""
     special = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.5, size, -size])
-    return st.one_of(special, st.floats(-size, size, allow_subnormal=False))
+    return st.one_of(special, st.floats(-size, size).map(lambda x: x if abs(x) > 1e-9 * size else 0.0))
 
 
 def vectors(length: int, size: float = 10.0) -> st.SearchStrategy[Vector]:

@@ -20,13 +20,28 @@ _WHERE = {
     "Solution": "dualgap.fitting.solution",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
+    "LinearRegressor": "dualgap.estimators.regression",
+    "LinearClassifier": "dualgap.estimators.classification",
 }
 _MODULES = ("errors", "losses", "penalties", "solvers")
 
-__all__ = ["errors", "explain", "fit", "list_solvers", "losses", "penalties", "solvers", "Solution"]
+__all__ = [
+    "LinearClassifier",
+    "LinearRegressor",
+    "Solution",
+    "errors",
+    "explain",
+    "fit",
+    "list_solvers",
+    "losses",
+    "penalties",
+    "solvers",
+]
 
 if TYPE_CHECKING:
     from dualgap import errors, losses, penalties, solvers
+    from dualgap.estimators.classification import LinearClassifier
+    from dualgap.estimators.regression import LinearRegressor
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution

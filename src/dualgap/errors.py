@@ -27,7 +27,7 @@ class InfeasibleError(ValueError):
 class UnboundedError(ValueError):
     """No finite minimiser exists. Along `direction` (and `intercept`) the objective falls for ever."""
 
-    def __init__(self, message: str, *, direction: Vector, intercept: float = 0.0) -> None:
+    def __init__(self, message: str, *, direction: Vector, intercept: float | Vector = 0.0) -> None:
         super().__init__(message)
         self.direction = direction
         self.intercept = intercept

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from cases import LOSSES, numbers, shares, targets, vectors
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import LOSSES, numbers, shares, targets, vectors
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss, Terms
@@ -24,10 +24,10 @@ quadratic_pieces = pytest.mark.parametrize(
 )
 
 
-def predictions(draw: st.DrawFn, loss: Loss, y: Vector) -> Vector:
+def predictions(data: st.DataObject, loss: Loss, y: Vector) -> Vector:
     """Targets plus steps, so that kinks and bends are hit often."""
     origin = np.zeros(len(y)) if Trait.CLASSIFICATION in loss.traits else y
-    return origin + draw(vectors(len(y)))
+    return origin + data.draw(vectors(len(y)))
 
 
 def slopes(loss: Loss, y: Vector, share: Vector, widest: float = 8.0) -> Vector:
@@ -55,11 +55,11 @@ def average(f: Callable[[Vector], Vector], z: Vector, reach: float) -> tuple[Vec
 
 
 @every_loss
-@given(draw=st.data())
-def test_fenchel_young(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z = predictions(draw.draw, loss, y)
-    share = draw.draw(vectors(N, 1.0)) * 0.5 + 0.5
+@given(data=st.data())
+def test_fenchel_young(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
+    share = data.draw(vectors(N, 1.0)) * 0.5 + 0.5
     u = slopes(loss, y, share)
     value, conjugate = loss.value(y, z), loss.conjugate(y, u)
     assert value.shape == conjugate.shape == y.shape
@@ -68,10 +68,10 @@ def test_fenchel_young(loss: Loss, draw: st.DataObject) -> None:
 
 
 @every_loss
-@given(draw=st.data())
-def test_fenchel_young_is_equality_at_the_derivative(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z = predictions(draw.draw, loss, y)
+@given(data=st.data())
+def test_fenchel_young_is_equality_at_the_derivative(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
     u = loss.derivative(y, z)
     lower, upper = loss.domain(y)
     assert np.all((lower <= u) & (u <= upper))
@@ -81,29 +81,29 @@ def test_fenchel_young_is_equality_at_the_derivative(loss: Loss, draw: st.DataOb
 
 
 @every_loss
-@given(draw=st.data())
-def test_derivative_is_a_subgradient(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z, other = predictions(draw.draw, loss, y), predictions(draw.draw, loss, y)
+@given(data=st.data())
+def test_derivative_is_a_subgradient(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z, other = predictions(data, loss, y), predictions(data, loss, y)
     tangent = loss.value(y, z) + loss.derivative(y, z) * (other - z)
     value = loss.value(y, other)
     assert np.all(value - tangent >= -1e-13 * (1.0 + np.abs(value) + np.abs(tangent) + loss.value(y, z)))
 
 
 @every_loss
-@given(draw=st.data())
-def test_convex(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    first, second = predictions(draw.draw, loss, y), predictions(draw.draw, loss, y)
-    t = draw.draw(st.floats(0.0, 1.0))
+@given(data=st.data())
+def test_convex(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    first, second = predictions(data, loss, y), predictions(data, loss, y)
+    t = data.draw(st.floats(0.0, 1.0))
     chord = t * loss.value(y, first) + (1 - t) * loss.value(y, second)
     assert np.all(loss.value(y, t * first + (1 - t) * second) <= chord + 1e-13 * (1.0 + chord))
 
 
 @quadratic_pieces
-@given(draw=st.data())
-def test_derivative_at_a_kink_is_the_subgradient_nearest_to_zero(loss: Loss, draw: st.DataObject) -> None:
-    y = np.round(draw.draw(targets(loss, N)))
+@given(data=st.data())
+def test_derivative_at_a_kink_is_the_subgradient_nearest_to_zero(loss: Loss, data: st.DataObject) -> None:
+    y = np.round(data.draw(targets(loss, N)))
     h = 2.0**-20
     for z in loss.terms(y).kink.T:
         exact = np.round(z / h) * h == z  # a kink between two floats is never met
@@ -114,20 +114,20 @@ def test_derivative_at_a_kink_is_the_subgradient_nearest_to_zero(loss: Loss, dra
 
 
 @smooth_loss
-@given(draw=st.data())
-def test_derivative_against_differences(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z, reach = predictions(draw.draw, loss, y), 1e-2
+@given(data=st.data())
+def test_derivative_against_differences(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z, reach = predictions(data, loss, y), 1e-2
     quotient = (loss.value(y, z + reach) - loss.value(y, z - reach)) / (2 * reach)
     mean, spread = average(lambda at: loss.derivative(y, at), z, reach)
     assert np.all(np.abs(quotient - mean) <= 1e-2 * spread + 1e-10 * (1.0 + loss.value(y, z)))
 
 
 @smooth_loss
-@given(draw=st.data())
-def test_second_derivative_against_differences(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z, reach = predictions(draw.draw, loss, y), 1e-2
+@given(data=st.data())
+def test_second_derivative_against_differences(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z, reach = predictions(data, loss, y), 1e-2
     quotient = (loss.derivative(y, z + reach) - loss.derivative(y, z - reach)) / (2 * reach)
     mean, spread = average(lambda at: loss.second_derivative(y, at), z, reach)
     noise = 1e-10 * (1.0 + np.abs(loss.derivative(y, z)))
@@ -145,13 +145,13 @@ def test_second_derivative_is_refused_unless_smooth(loss: Loss) -> None:
 
 
 @every_loss
-@given(draw=st.data())
-def test_curvature_bounds_the_change_of_slope(loss: Loss, draw: st.DataObject) -> None:
+@given(data=st.data())
+def test_curvature_bounds_the_change_of_slope(loss: Loss, data: st.DataObject) -> None:
     if Trait.BOUNDED_CURVATURE not in loss.traits:
         assert loss.curvature == np.inf
         return
-    y = draw.draw(targets(loss, N))
-    first, second = predictions(draw.draw, loss, y), predictions(draw.draw, loss, y)
+    y = data.draw(targets(loss, N))
+    first, second = predictions(data, loss, y), predictions(data, loss, y)
     change = np.abs(loss.derivative(y, first) - loss.derivative(y, second))
     assert np.all(change <= loss.curvature * np.abs(first - second) * (1 + 1e-12) + 1e-12)
 
@@ -167,10 +167,10 @@ def test_curvature_is_the_least_bound(loss: Loss) -> None:
 
 
 @every_loss
-@given(draw=st.data())
-def test_conjugate_against_the_supremum(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    share = 0.5 + 0.48 * draw.draw(vectors(N, 1.0))
+@given(data=st.data())
+def test_conjugate_against_the_supremum(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    share = 0.5 + 0.48 * data.draw(vectors(N, 1.0))
     u = slopes(loss, y, share)
     reach = np.full(N, 60.0)
     found = supremum(lambda z: u * z - loss.value(y, z), -reach, reach)
@@ -179,9 +179,9 @@ def test_conjugate_against_the_supremum(loss: Loss, draw: st.DataObject) -> None
 
 
 @every_loss
-@given(draw=st.data())
-def test_conjugate_is_continuous_up_to_the_edge(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
+@given(data=st.data())
+def test_conjugate_is_continuous_up_to_the_edge(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
     for edge in (0.0, 1.0):
         at, near = slopes(loss, y, np.full(N, edge)), slopes(loss, y, np.full(N, abs(edge - 1e-9)))
         conjugate = loss.conjugate(y, at)
@@ -190,12 +190,12 @@ def test_conjugate_is_continuous_up_to_the_edge(loss: Loss, draw: st.DataObject)
 
 
 @every_loss
-@given(draw=st.data())
-def test_domain_holds_zero_and_exactly_the_slopes_of_the_loss(loss: Loss, draw: st.DataObject) -> None:
+@given(data=st.data())
+def test_domain_holds_zero_and_exactly_the_slopes_of_the_loss(loss: Loss, data: st.DataObject) -> None:
     """Outside the domain uz − L(y, z) grows without bound; inside, slopes come up to its ends."""
-    y = draw.draw(targets(loss, N))
+    y = data.draw(targets(loss, N))
     lower, upper = loss.domain(y)
-    assert np.all((lower <= 0.0) & (0.0 <= upper))
+    assert np.all((lower <= 0.0) & (upper >= 0.0))
     at_zero = loss.value(y, np.zeros(N))
     for end, direction in ((upper, 1.0), (lower, -1.0)):
         z = np.full(N, direction * FAR)
@@ -236,10 +236,10 @@ def conjugate_of_terms(terms: Terms, row: int, u: float) -> float:
 
 
 @quadratic_pieces
-@given(draw=st.data())
-def test_terms_reproduce_the_loss(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z = predictions(draw.draw, loss, y)
+@given(data=st.data())
+def test_terms_reproduce_the_loss(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
     terms = loss.terms(y)
     value, slope = value_of_terms(terms, z)
     np.testing.assert_allclose(value, loss.value(y, z), rtol=1e-12, atol=1e-12)
@@ -251,21 +251,21 @@ def test_terms_reproduce_the_loss(loss: Loss, draw: st.DataObject) -> None:
 
 
 @quadratic_pieces
-@given(draw=st.data())
-def test_terms_reproduce_the_conjugate(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    u = slopes(loss, y, draw.draw(vectors(N, 1.0)) * 0.5 + 0.5)
+@given(data=st.data())
+def test_terms_reproduce_the_conjugate(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    u = slopes(loss, y, data.draw(vectors(N, 1.0)) * 0.5 + 0.5)
     terms = loss.terms(y)
     shared = [conjugate_of_terms(terms, i, float(u[i])) for i in range(N)]
     np.testing.assert_allclose(shared, loss.conjugate(y, u), rtol=1e-8, atol=1e-8)
 
 
 @every_loss
-@given(draw=st.data())
-def test_degree_under_rescaling(loss: Loss, draw: st.DataObject) -> None:
-    y = draw.draw(targets(loss, N))
-    z = predictions(draw.draw, loss, y)
-    unit = 2.0 ** draw.draw(st.integers(-30, 30))
+@given(data=st.data())
+def test_degree_under_rescaling(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
+    unit = 2.0 ** data.draw(st.integers(-30, 30))
     if loss.degree == 0:
         assert loss.rescaled(unit) == loss
         return
@@ -280,11 +280,11 @@ def test_degree_under_rescaling(loss: Loss, draw: st.DataObject) -> None:
 
 
 @every_loss
-@given(draw=st.data())
-def test_regression_sees_residuals_and_classification_margins(loss: Loss, draw: st.DataObject) -> None:
+@given(data=st.data())
+def test_regression_sees_residuals_and_classification_margins(loss: Loss, data: st.DataObject) -> None:
     """What preconditioning relies on: targets may be moved, labels may be swapped."""
-    y = draw.draw(targets(loss, N))
-    z = predictions(draw.draw, loss, y)
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
     if Trait.CLASSIFICATION in loss.traits:
         assert loss.degree == 0
         np.testing.assert_array_equal(loss.value(-y, -z), loss.value(y, z))
@@ -292,22 +292,22 @@ def test_regression_sees_residuals_and_classification_margins(loss: Loss, draw: 
             loss.check_targets(np.array([0.0, 1.0]))
         loss.check_targets(y)
         return
-    moved = draw.draw(numbers(100.0))
+    moved = data.draw(numbers(100.0))
     size = np.abs(loss.derivative(y, z)) + 1.0
     assert np.all(np.abs(loss.value(y + moved, z + moved) - loss.value(y, z)) <= 1e-12 * 200.0 * size)
     loss.check_targets(y)
 
 
 @every_loss
-@given(draw=st.data())
-def test_best_constant_is_best(loss: Loss, draw: st.DataObject) -> None:
-    y, a = draw.draw(targets(loss, N)), draw.draw(shares(N))
+@given(data=st.data())
+def test_best_constant_is_best(loss: Loss, data: st.DataObject) -> None:
+    y, a = data.draw(targets(loss, N)), data.draw(shares(N))
 
     def risk(constant: float) -> float:
         return float(a @ loss.value(y, np.full(N, constant)))
 
     best = loss.best_constant(y, a)
-    others = [draw.draw(numbers(12.0)), *y, best - 1e-3, best + 1e-3]
+    others = [data.draw(numbers(12.0)), *y, best - 1e-3, best + 1e-3]
     assert all(risk(best) <= risk(float(other)) + 1e-13 * (1.0 + risk(best)) for other in others)
 
 

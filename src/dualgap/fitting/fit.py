@@ -24,6 +24,7 @@ from dualgap.fitting.inputs import (
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective, column_scales
 from dualgap.fitting.proof import Certificate, coefficient_error, proven_zero
+from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -99,9 +100,7 @@ def _refuse_one_class(classes: NDArray[Any], present: Vector) -> None:
             "there is nothing to tell apart."
         )
     if len(np.unique(present)) < len(classes):
-        raise DataError(
-            "After leaving out the rows of weight zero a class has no rows; classes need weight."
-        )
+        raise DataError("After leaving out the rows of weight zero a class has no rows; classes need weight.")
 
 
 def _strength(
@@ -194,7 +193,10 @@ def fit_one(
     problem.loss.check_targets(problem.y)
     working = precondition(problem)
     start = _start(working, warm_start, reading)
-    outcome = drive(working, lambda: candidates(working.problem, solver), start, limits)
+    outcome = drive(
+        working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
+    )
+    refuse_unattained(working, outcome.bounds, reading)
     return assemble(reading, problem, outcome, time.perf_counter() - began)
 
 
@@ -212,7 +214,9 @@ def _start(working: Working, warm_start: Any, reading: Reading) -> Iterate | Non
             raise DataError("warm_start must be a Solution or a pair (coef, intercept).") from None
     coef = np.asarray(coef, dtype=np.float64).ravel()
     if len(coef) != len(reading.terms.scale) or not np.all(np.isfinite(coef)):
-        raise DataError(f"warm_start has {len(coef)} finite weights, X has {len(reading.terms.scale)} columns.")
+        raise DataError(
+            f"warm_start has {len(coef)} finite weights, X has {len(reading.terms.scale)} columns."
+        )
     w = np.append(coef, float(intercept)) if reading.terms.fit_intercept else coef
     dual = None
     if theta is not None and np.shape(theta) == (len(reading.terms.sample_weight),):
@@ -246,23 +250,24 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
         seconds=seconds,
         trace=outcome.trace,
         coef_error=error,
-        coef_error_reason="" if error is not None else _no_error_bar(terms),
+        coef_error_reason="" if error is not None else no_error_bar(terms),
         proven_zero=zero,
         terms=terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=_facts(reading, problem),
+        facts=facts(reading, problem.null),
     )
 
 
-def _facts(reading: Reading, problem: Problem) -> dict[str, Any]:
+def facts(reading: Reading, null: float) -> dict[str, Any]:
     """What the summary says of the data."""
     n, p = reading.table.design.shape
     spread = column_scales(reading.table.design, reading.terms.sample_weight, centred=True)
-    return {"n": n, "p": p, "null": problem.null, "spread": spread}
+    return {"n": n, "p": p, "null": null, "spread": spread}
 
 
-def _no_error_bar(terms: Objective) -> str:
+def no_error_bar(terms: Objective) -> str:
+    """Why the gap says nothing of the distance to the optimum."""
     if terms.budget is not None:
         return "a constrained problem need not be strongly convex"
     return f"the penalty {terms.penalty} is not strongly convex in every weight"
@@ -273,4 +278,3 @@ def _doubt(solution: Solution, limits: Limits) -> str:
         f"The relative duality gap is {solution.relative_gap:.2e}, above tol={limits.tolerance:g}: the objective "
         f"{solution.objective:.6g} is at most {solution.gap:.3g} above the best possible. {solution.status}"
     )
-

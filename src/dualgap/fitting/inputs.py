@@ -164,7 +164,9 @@ def read_numbers(y: Any, n: int) -> Vector:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
-        raise DataError(f"y contains {what} in row {bad[0]}; drop that row. (Input y contains NaN or infinity.)")
+        raise DataError(
+            f"y contains {what} in row {bad[0]}; drop that row. (Input y contains NaN or infinity.)"
+        )
     if np.abs(values).max(initial=0.0) > LARGEST:
         i = int(np.argmax(np.abs(values)))
         raise DataError(f"y holds {values[i]:.3g} in row {i}, beyond {LARGEST:g}; rescale the target.")
@@ -177,7 +179,9 @@ def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
-            raise DataError(f"y contains NaN or infinity in row {bad[0]}; drop that row. (Input y contains NaN.)")
+            raise DataError(
+                f"y contains NaN or infinity in row {bad[0]}; drop that row. (Input y contains NaN.)"
+            )
         whole = array == np.floor(array)
         if not whole.all() and len(np.unique(array)) > 2:
             raise DataError(

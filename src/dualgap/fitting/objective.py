@@ -9,7 +9,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
 from dualgap.losses import Loss
-from dualgap.penalties import Constrained, Penalised, Penalty, Regulariser
+from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 
@@ -41,7 +41,7 @@ class Objective:
         if self.fit_intercept:
             gauge = gauge.extended()
         if self.budget is not None:
-            return Constrained(gauge, self.budget)
+            return self.penalty.within(gauge, self.budget)
         assert self.lam is not None
         return Penalised(gauge, self.lam)
 
@@ -52,15 +52,13 @@ class Objective:
             design, y = design.rows(used), y[used]
         weights = self.sample_weight[used]
         full = WithOnes(design) if self.fit_intercept else design
-        return Problem(
-            full, y, weights / weights.sum(), self.loss, self.regulariser(), self.fit_intercept
-        )
+        return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser(), self.fit_intercept)
 
     def words(self) -> str:
         """The objective in one line."""
         loss = f"mean {self.loss} loss"
         if self.budget is not None:
-            return f"{loss} subject to {self.penalty.formula} <= {self.budget:g}"
+            return loss + self.penalty.subject(self.budget)
         if not self.lam:
             return f"{loss}, no penalty"
         return f"{loss} + {self.lam:.6g} * ({self.penalty.formula})"

@@ -56,9 +56,7 @@ class Certificate:
         return replace(self, objective=problem.primal(w), bound=bound)
 
 
-def read_targets(
-    y: Any, n: int, terms: Objective, classes: tuple[Any, ...] | None
-) -> Vector:
+def read_targets(y: Any, n: int, terms: Objective, classes: tuple[Any, ...] | None) -> Vector:
     """Numbers for a regression, ±1 for two classes (the second is +1)."""
     if Trait.CLASSIFICATION not in terms.loss.traits:
         return read_numbers(y, n)
@@ -95,4 +93,3 @@ def coefficient_error(problem: Problem, gap: float, scale: Vector) -> float | No
     if modulus <= 0.0 or problem.free[: len(scale)].any():
         return None
     return float(np.sqrt(gap / modulus))
-

@@ -43,6 +43,7 @@ class Solution:
     classes: NDArray[Any] | None
     facts: dict[str, Any]
     parts: tuple[Solution, ...] = ()
+    multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
 
     @property
     def gap(self) -> float:
@@ -107,5 +108,3 @@ class Solution:
         import html
 
         return f"<pre>{html.escape(self.summary())}</pre>"
-
-

@@ -26,7 +26,11 @@ def summarise(solution: Solution) -> str:
     else:
         assert solution.classes is not None
         for k, label in enumerate(solution.classes.tolist()):
-            lines += [f"class {label!r}", *_table(solution, solution.coef[k], float(solution.intercept[k])), ""]
+            lines += [
+                f"class {label!r}",
+                *_table(solution, solution.coef[k], float(solution.intercept[k])),
+                "",
+            ]
     return "\n".join(lines).rstrip()
 
 
@@ -40,7 +44,9 @@ def _proof(solution: Solution) -> list[str]:
     if null > 0:
         rows.append(("best constant", f"{null:.6g}   the loss without any column"))
     if solution.coef_error is not None:
-        rows.append(("weights", f"within {solution.coef_error:.2g} of the optimum (Euclidean distance), proven"))
+        rows.append(
+            ("weights", f"within {solution.coef_error:.2g} of the optimum (Euclidean distance), proven")
+        )
     rows.append(("solver", f"{solution.solver}, {solution.n_iter} iterations, {solution.seconds:.3g} s"))
     if not solution.converged:
         rows.append(("status", solution.status))

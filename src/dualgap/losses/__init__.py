@@ -9,8 +9,10 @@ from dualgap.losses.hinge import Hinge, Perceptron
 from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic
 from dualgap.losses.quantile import Absolute, Quantile
+from dualgap.losses.sigmoid import Sigmoid
 from dualgap.losses.squared import Squared
 from dualgap.losses.squared_hinge import SquaredHinge
+from dualgap.losses.zero_one import ZeroOne
 
 CATALOGUE: dict[str, type[Loss]] = {
     "squared": Squared,
@@ -24,6 +26,8 @@ CATALOGUE: dict[str, type[Loss]] = {
     "logistic": Logistic,
     "exponential": Exponential,
     "perceptron": Perceptron,
+    "zero_one": ZeroOne,
+    "sigmoid": Sigmoid,
 }
 
 __all__ = [
@@ -37,8 +41,10 @@ __all__ = [
     "Loss",
     "Perceptron",
     "Quantile",
+    "Sigmoid",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Terms",
+    "ZeroOne",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dualgap.penalties.base import Gauge, Penalty
+from dualgap.penalties.bridge import Bridge
 from dualgap.penalties.elastic_net import ElasticNet
 from dualgap.penalties.forms import Constrained, Penalised, Regulariser
+from dualgap.penalties.l0 import L0, L0L2
 from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
 from dualgap.penalties.lp import Linf, Lp
@@ -12,18 +14,24 @@ from dualgap.penalties.none import Unpenalised
 
 CATALOGUE: dict[str, type[Penalty]] = {
     "none": Unpenalised,
+    "l0": L0,
+    "l0_l2": L0L2,
     "l1": L1,
     "l2": L2,
     "l2_norm": L2Norm,
     "elastic_net": ElasticNet,
     "linf": Linf,
     "lp": Lp,
+    "bridge": Bridge,
 }
 
 __all__ = [
     "CATALOGUE",
+    "L0",
+    "L0L2",
     "L1",
     "L2",
+    "Bridge",
     "Constrained",
     "ElasticNet",
     "Gauge",

@@ -9,13 +9,16 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.traits import Trait
+
+if TYPE_CHECKING:
+    from dualgap.penalties.forms import Constrained
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,16 @@ class Penalty(ABC):
     def gauge(self, factors: Vector, scale: Vector) -> Gauge:
         """h(w) = penalty of scale ∘ w with per-column factors."""
 
+    def within(self, gauge: Gauge, budget: float) -> Constrained:
+        """The constrained form, h ≤ budget."""
+        from dualgap.penalties.forms import Constrained
+
+        return Constrained(gauge, budget)
+
+    def subject(self, budget: float) -> str:
+        """The constrained form in words, to go behind those of the loss."""
+        return f" subject to {self.formula} <= {budget:g}"
+
     def __str__(self) -> str:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         if not fields:
@@ -101,6 +114,6 @@ def refuse_factors(name: str, factors: Vector) -> None:
     """Norms that couple the columns take no per-column factors."""
     if not np.all(factors == 1.0):
         raise DataError(
-            f"penalty_factors work with l1, l2 and elastic_net, not with {name}; "
+            f"penalty_factors work with l0, l1, l2, elastic_net and bridge, not with {name}; "
             "rescale the columns instead."
         )

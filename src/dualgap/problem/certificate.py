@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.problem.dual_point import feasible
 from dualgap.problem.problem import Problem
 
 
@@ -41,9 +40,9 @@ def bounds(
     """
     inside = problem.regulariser.feasible(w)
     if prediction is None or inside is not w:
-        prediction = problem.design.matvec(inside)
+        prediction = problem.predict(inside)
     primal = problem.primal(inside, prediction)
-    point, v = feasible(problem, problem.slope(prediction) if theta is None else theta)
+    point, v = problem.feasible(problem.slope(prediction) if theta is None else theta)
     dual = problem.dual(point, v)
     if not np.isfinite(primal):
         primal = np.inf

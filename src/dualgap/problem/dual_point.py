@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
+
+if TYPE_CHECKING:
+    from dualgap.problem.problem import Problem
 
 INSIDE = 1.0 - 1e-13  # a scaled point is put this much inside, so that recomputed norms stay below
 

@@ -12,6 +12,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.design import Design
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
+from dualgap.problem.dual_point import feasible, null_dual
 from dualgap.traits import Trait
 
 FREE_TOLERANCE = 1e-9  # rounding allowed in x_j·θ = 0, relative to |x_j|·|θ|
@@ -76,18 +77,31 @@ class Problem:
                 other.__dict__[name] = self.__dict__[name]
         return other
 
+    @property
+    def null_dual(self) -> Vector:
+        """A dual point for `null_weights`."""
+        return null_dual(self)
+
+    def predict(self, w: Vector) -> Vector:
+        """X w."""
+        return self.design.matvec(w)
+
     def risk(self, prediction: Vector) -> float:
         """Σ a L(y, prediction)."""
         return float(self.a @ self.loss.value(self.y, prediction))
 
     def primal(self, w: Vector, prediction: Vector | None = None) -> float:
         """The objective at w."""
-        z = self.design.matvec(w) if prediction is None else prediction
+        z = self.predict(w) if prediction is None else prediction
         return self.risk(z) + self.regulariser.value(w)
 
     def slope(self, prediction: Vector) -> Vector:
         """θ = −a L'(y, prediction): where every dual candidate starts."""
         return -self.a * self.loss.derivative(self.y, prediction)
+
+    def feasible(self, theta: Vector) -> tuple[Vector, Vector]:
+        """A feasible dual point near θ, and Xᵀθ there."""
+        return feasible(self, theta)
 
     def dual(self, theta: Vector, v: Vector | None = None) -> float:
         """The dual objective at θ, −∞ where θ is not feasible. `v` is Xᵀθ if it is known."""

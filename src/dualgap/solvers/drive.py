@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualgap.problem.certificate import Bounds, bounds
-from dualgap.problem.dual_point import null_dual
 from dualgap.problem.precondition import Working
 from dualgap.solvers.base import Iterate, Solver
 
@@ -155,7 +154,9 @@ def _try_all(
     run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None
 ) -> Status:
     problem = run.working.problem
-    for first in (Iterate(problem.null_weights, null_dual(problem)), start):
+    null = Iterate(problem.null_weights, problem.null_dual)
+    nothing = Iterate(problem.null_weights, np.zeros_like(null.theta))  # no loss is below its minimum
+    for first in (nothing, null, start):
         if first is not None:
             status = run.see(first)
             if status is not None:

@@ -25,12 +25,15 @@ class Boxes:
         self.count = above + below
         self._first, self._second = slice(0, above), slice(above, self.count)
 
-    def start(self, z: Vector, mu: float) -> None:
-        """The point of the central path for this z, except that a two-sided soft row is near it."""
-        reach = z - self.kink
-        self.d = self._centred(reach, mu)
-        self.price = np.concatenate([(self.upper - self.d)[self.above], (self.d - self.lower)[self.below]])
-        self.slack = mu / self.price
+    def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
+        """The point of the central path for this z, except that a two-sided soft row is only near it."""
+        self.d = self._centred(z - self.kink, mu)
+        price = np.concatenate([(self.upper - self.d)[self.above], (self.d - self.lower)[self.below]])
+        return mu / price, price
+
+    def bind(self, slack: Vector, price: Vector) -> None:
+        """The arrays in which the method will move the pairs."""
+        self.slack, self.price = slack, price
 
     def _centred(self, reach: Vector, mu: float) -> Vector:
         """d with softness·d + μ/(upper − d) − μ/(d − lower) = reach, without softness where two-sided."""

@@ -11,16 +11,23 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.interior_point.boxes import Boxes
 from dualgap.traits import Trait
 
+OVERSHOOT = 0.5  # how much of the promised decrease may have turned into ascent at the end of a step
+
 
 class Rows(Protocol):
-    """g(z), linearised as Δg = h(Δz − k). `slack` and `price` are its complementarity pairs."""
+    """g(z), linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
-    slack: Vector
-    price: Vector
-    linked: bool  # one step for primal and dual, since an equation has both
+    `linked` asks for one step length for primal and dual, since an equation has both in it.
+    """
 
-    def start(self, z: Vector, mu: float) -> None:
-        """Begin at this prediction."""
+    count: int
+    linked: bool
+
+    def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
+        """The pairs (slack, price) to begin with at this prediction."""
+
+    def bind(self, slack: Vector, price: Vector) -> None:
+        """The arrays in which the method will move the pairs."""
 
     def linearise(self, z: Vector) -> tuple[Vector, Vector]:
         """(g, h) at this prediction."""
@@ -45,31 +52,30 @@ class TermRows:
         terms = problem.loss.terms(problem.y)
         self._terms = terms.kink.shape[1]
         a = np.tile(problem.a, self._terms)
-        self._boxes = Boxes(
-            terms.kink.T.ravel(), terms.lower.T.ravel() * a, terms.upper.T.ravel() * a, terms.softness / a
-        )
+        kink, lower, upper = (part.T.ravel() for part in (terms.kink, terms.lower, terms.upper))
+        self._boxes = Boxes(kink, lower * a, upper * a, terms.softness / a)
         self.linked = terms.softness > 0
         self.count = self._boxes.count
 
-    def start(self, z: Vector, mu: float) -> None:
-        self._boxes.start(self._spread(z), mu)
-        self.slack, self.price = self._boxes.slack, self._boxes.price
+    def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
+        return self._boxes.start(self._spread(z), mu)
 
     def bind(self, slack: Vector, price: Vector) -> None:
-        self._boxes.slack, self._boxes.price = slack, price
+        self._boxes.bind(slack, price)
 
     def linearise(self, z: Vector) -> tuple[Vector, Vector]:
-        self.h = self._total(self._boxes.linearise(self._spread(z)))
-        return self._total(self._boxes.d), self.h
+        self._curvature = self._boxes.linearise(self._spread(z))
+        self._h = self._total(self._curvature)
+        return self._total(self._boxes.d), self._h
 
     def offset(self, aim: Vector) -> Vector:
         self._k = self._boxes.offset(aim)
         if self._terms == 1:
             return self._k
-        return self._total(self._boxes.curvature * self._k) / self.h
+        return self._total(self._curvature * self._k) / self._h
 
     def directions(self, dz: Vector) -> tuple[Vector, Vector]:
-        return self._boxes.directions(self._boxes.curvature * (self._spread(dz) - self._k))
+        return self._boxes.directions(self._curvature * (self._spread(dz) - self._k))
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
         return step
@@ -81,4 +87,51 @@ class TermRows:
         return values if self._terms == 1 else np.tile(values, self._terms)
 
     def _total(self, values: Vector) -> Vector:
-        return values if self._terms == 1 else values.reshape(self._terms, -1).sum(axis=0)
+        return values if self._terms == 1 else np.asarray(values.reshape(self._terms, -1).sum(axis=0))
+
+
+class SmoothRows:
+    """A loss with its own curvature: no pairs, plain Newton with a watch on the step."""
+
+    count = 0
+    linked = True
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
+        return np.empty(0), np.empty(0)
+
+    def bind(self, slack: Vector, price: Vector) -> None:
+        """Nothing to keep."""
+
+    def linearise(self, z: Vector) -> tuple[Vector, Vector]:
+        problem = self._problem
+        self._z, self._g = z, -problem.slope(z)
+        h = problem.a * problem.loss.second_derivative(problem.y, z)
+        self._h = np.maximum(h, 1e-30 * h.max())
+        return self._g, self._h
+
+    def offset(self, aim: Vector) -> Vector:
+        return np.zeros_like(self._z)
+
+    def directions(self, dz: Vector) -> tuple[Vector, Vector]:
+        return np.empty(0), np.empty(0)
+
+    def longest(self, dz: Vector, step: float, decrease: float) -> float:
+        """Halve while the slope along the step has turned up by more than a share of the decrease."""
+        expected = float(dz @ (self._h * dz))
+        for _ in range(60):
+            gained = float(dz @ (-self._problem.slope(self._z + step * dz) - self._g))
+            if gained - step * expected <= (OVERSHOOT + 1.0 - step) * decrease:
+                break
+            step *= 0.5
+        return step
+
+    def advance(self, step: float) -> None:
+        """Nothing beside the prediction moves."""
+
+
+def rows(problem: Problem) -> Rows:
+    """The loss as boxes where it has terms, by its derivatives otherwise."""
+    return TermRows(problem) if problem.loss_has(Trait.PIECEWISE_QUADRATIC) else SmoothRows(problem)

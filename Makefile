@@ -1,0 +1,33 @@
+# Python 3.11 or newer and git are all it takes: each target makes its own environment in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint clean
+
+demo: .venv/installed-test
+	$(BIN)/python examples/demo.py
+
+test: .venv/installed-test
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: .venv/installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "dualgap needs Python 3.11 or newer; say which: make PYTHON=python3.12 demo" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# The stamps are renewed when pyproject.toml changes, and only then.
+.venv/installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@

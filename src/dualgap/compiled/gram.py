@@ -1,0 +1,58 @@
+"""Coordinate descent on  ½ wᵀGw − cᵀw + Σ price_j |w_j|  with the matrix G at hand, and what goes with it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.mechanism import compiled
+
+
+@compiled
+def soft(point: float, threshold: float) -> float:
+    """argmin over x of threshold |x| + ½ (x − point)²."""
+    if point > threshold:
+        return point - threshold
+    if point < -threshold:
+        return point + threshold
+    return 0.0
+
+
+@compiled(reassociate=True)
+def descend(gram: Matrix, w: Vector, residual: Vector, price: Vector, sweeps: int) -> None:
+    """Sweeps over all coordinates, in place; `residual` is c − Gw and is kept so."""
+    size = w.shape[0]
+    for _ in range(sweeps):
+        change = 0.0
+        for j in range(size):
+            curvature = gram[j, j]
+            if curvature <= 0.0:
+                continue
+            step = soft(residual[j] + curvature * w[j], price[j]) / curvature - w[j]
+            if step != 0.0:
+                w[j] += step
+                change = max(change, abs(step) * np.sqrt(curvature))
+                for k in range(size):
+                    residual[k] -= step * gram[j, k]
+        if change == 0.0:
+            break
+
+
+@compiled
+def gather(gram: Matrix, which: NDArray[np.int64], out: Matrix) -> None:
+    """out = gram[which, which]."""
+    for a in range(which.shape[0]):
+        row = gram[which[a]]
+        for b in range(which.shape[0]):
+            out[a, b] = row[which[b]]
+
+
+@compiled(reassociate=True)
+def subtract_rows(gram: Matrix, which: NDArray[np.int64], amount: Vector, residual: Vector) -> None:
+    """residual −= Σ amount_a · gram[which_a], on as many entries as residual has."""
+    for a in range(which.shape[0]):
+        if amount[a] != 0.0:
+            row = gram[which[a]]
+            for k in range(residual.shape[0]):
+                residual[k] -= amount[a] * row[k]

@@ -1,0 +1,193 @@
+"""A bound on best subset from a split of the Gram matrix, G = R + diag(D) with R positive semidefinite.
+
+The problem of a node:  constant − 2cᵀw + wᵀGw + price·#{w ≠ 0},  #{w ≠ 0} ≤ room.  For any vector w₀, with
+v = c − Rw₀ and t_j = v_j²/D_j,
+
+    constant − w₀ᵀRw₀ − the sum of the `room` largest (t_j − price)₊
+
+is below every value of it: wᵀRw ≥ 2w₀ᵀRw − w₀ᵀRw₀, and what is left falls apart into columns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.mechanism import compiled
+
+SWEEPS = 3  # of coordinate descent between two bounds
+CLOSE = 0.02  # a bound this near to the relaxation's own value, as a share of what is missing, is good enough
+TINY = 1e-14
+
+
+class Node(NamedTuple):
+    """Arrays hold at least `size` live entries; targets are scaled to yᵀAy = 1, columns to about 1."""
+
+    gram: Matrix
+    linear: Vector
+    split: Vector
+    w: Vector
+    constant: float
+    price: float
+    size: int
+    room: int
+
+
+class Scratch(NamedTuple):
+    """Vectors of as many entries as there are columns, and more; `gain` is t at the best bound."""
+
+    residual: Vector
+    gain: Vector
+    trial: Vector
+    ordered: Vector
+
+
+@compiled
+def leaders(values: Vector, size: int, room: int, price: float, ordered: Vector) -> tuple[float, float, float]:
+    """The sum of the `room` largest (values − price)₊, the last of them and the first left out."""
+    total = 0.0
+    if room >= size:
+        for j in range(size):
+            total += max(values[j] - price, 0.0)
+        return total, 0.0, 0.0
+    count = 0
+    for j in range(size):
+        x = max(values[j] - price, 0.0)
+        if count <= room:
+            at = count
+            count += 1
+        elif x > ordered[room]:
+            at = room
+        else:
+            continue
+        while at > 0 and ordered[at - 1] < x:
+            ordered[at] = ordered[at - 1]
+            at -= 1
+        ordered[at] = x
+    for at in range(room):
+        total += ordered[at]
+    return total, ordered[room - 1] if room > 0 else 0.0, ordered[room]
+
+
+@compiled
+def _priced(u: Vector, size: int, price: float) -> tuple[float, float]:
+    """min over 0 ≤ z ≤ 1 of Σ u²/z + price·z, and Σ z."""
+    root, value, total = np.sqrt(price), 0.0, 0.0
+    for j in range(size):
+        if u[j] < root:
+            value += 2.0 * root * u[j]
+            total += u[j] / root
+        elif u[j] > 0.0:
+            value += u[j] * u[j] + price
+            total += 1.0
+    return value, total
+
+
+@compiled
+def _capped(u: Vector, size: int, room: int, ordered: Vector) -> tuple[float, float]:
+    """min of Σ u²/z over 0 ≤ z ≤ 1, Σ z ≤ room, and the multiplier: the k-support norm, squared."""
+    count = 0
+    for j in range(size):
+        if u[j] > 0.0:
+            ordered[count] = u[j]
+            count += 1
+    falling = np.sort(ordered[:count])[::-1]
+    rest = falling.sum()
+    value = 0.0
+    for full in range(min(room, count)):
+        level = rest / (room - full)
+        if count > room and falling[full] <= level:
+            return value + rest * level, level * level
+        value += falling[full] * falling[full]
+        rest -= falling[full]
+    return value, 0.0
+
+
+@compiled
+def _relaxed(node: Node, scratch: Scratch) -> tuple[float, float]:
+    """The value of the perspective relaxation at w, less its quadratic part, and its multiplier."""
+    u = scratch.trial
+    for j in range(node.size):
+        u[j] = np.sqrt(node.split[j]) * abs(node.w[j])
+    if node.price > 0.0:
+        value, total = _priced(u, node.size, node.price)
+        if total <= node.room:
+            return value, node.price
+    value, multiplier = _capped(u, node.size, node.room, scratch.ordered)
+    return value + node.price * node.room, multiplier
+
+
+@compiled
+def _descend(node: Node, residual: Vector, multiplier: float) -> None:
+    """Coordinate descent on the relaxation at a fixed multiplier (the reverse Huber penalty), in place."""
+    root = np.sqrt(multiplier)
+    for _ in range(SWEEPS):
+        change = 0.0
+        for j in range(node.size):
+            d, g, before = node.split[j], node.gram[j, j], node.w[j]
+            pull = residual[j] + g * before
+            size, edge = abs(pull), root * np.sqrt(d)
+            if size <= edge:
+                after = 0.0
+            elif (size - edge) * d <= edge * (g - d):
+                after = (size - edge) / (g - d)
+            else:
+                after = size / g
+            if pull < 0.0:
+                after = -after
+            step = after - before
+            if step != 0.0:
+                node.w[j] = after
+                row = node.gram[j]
+                for k in range(node.size):
+                    residual[k] -= step * row[k]
+                change = max(change, abs(step) * np.sqrt(g))
+        if change < 1e-7:
+            return
+
+
+@compiled
+def _evaluate(node: Node, scratch: Scratch) -> tuple[float, float, float]:
+    """The bound at w₀ = w with t left in scratch.trial; and cᵀw, wᵀRw."""
+    linear = quadratic = 0.0
+    for j in range(node.size):
+        w, d = node.w[j], node.split[j]
+        v = scratch.residual[j] + d * w
+        scratch.trial[j] = v * v / d
+        linear += node.linear[j] * w
+        quadratic += w * (node.linear[j] - v)
+    total, _, _ = leaders(scratch.trial, node.size, node.room, node.price, scratch.ordered)
+    return node.constant - quadratic - total, linear, quadratic
+
+
+@compiled
+def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
+    """Raise the bound over w₀, warm from node.w, until it meets `goal` or has no more to give."""
+    for j in range(node.size):
+        scratch.residual[j] = node.linear[j]
+    for j in range(node.size):
+        if node.w[j] != 0.0:
+            for k in range(node.size):
+                scratch.residual[k] -= node.w[j] * node.gram[j, k]
+    best, above = -np.inf, np.inf
+    for turn in range(rounds):
+        _descend(node, scratch.residual, multiplier)
+        bound, linear, quadratic = _evaluate(node, scratch)
+        if bound > best:
+            best = bound
+            for j in range(node.size):
+                scratch.gain[j] = scratch.trial[j]
+        if best >= goal:
+            break
+        value, ahead = _relaxed(node, scratch)
+        above = min(above, node.constant - 2.0 * linear + quadratic + value)
+        if above - best < max(CLOSE * (goal - best), 1e-12):
+            break
+        if ahead <= 0.0:
+            _, last, first = leaders(scratch.gain, node.size, node.room, 0.0, scratch.ordered)
+            ahead = 0.25 * (last + first)
+        ahead = max(ahead, node.price, TINY)
+        multiplier = ahead if turn < 3 else np.sqrt(multiplier * ahead)
+    return best, multiplier

@@ -1,0 +1,304 @@
+"""Depth-first branch and bound for best subset with a squared loss, in slices that can be resumed.
+
+A level of the tree is a problem of the same form as the root: including a column is a Schur complement,
+excluding it deletes a row and a column, and both keep R = G − diag(D) positive semidefinite with the same D.
+So a path of the tree is all that is stored.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
+from dualgap.compiled.subset_split import improve_split, spectral_split
+
+Whole = NDArray[np.int64]
+DEPENDENT = 1e-11  # a column with less than this share of its square left is a combination of those included
+ROUNDS = 12
+UPPER, FLOOR, MARGIN = 0, 1, 2  # entries of Tree.number
+LEVEL, NODES, FOUND, EVERY = 0, 1, 2, 3  # entries of Tree.count
+
+
+class Tree(NamedTuple):
+    """One row per level. `number`: best value, least pruned bound, margin. `count`: level, nodes, and so on."""
+
+    gram: NDArray[np.float64]  # levels × columns × columns
+    linear: Matrix
+    split: Matrix
+    w: Matrix
+    column: NDArray[np.int64]
+    constant: Vector
+    multiplier: Vector
+    bound: Vector
+    size: Whole
+    room: Whole
+    lacking: Whole  # 0: there is a split; above: the nullity, or less, and w ranks the columns; −1: to be found
+    fresh: Whole
+    chosen: Whole
+    support: Whole  # the incumbent
+    keep: Mask
+    price: float
+    number: Vector
+    count: Whole
+
+
+@compiled
+def node_at(tree: Tree, level: int) -> Node:
+    """The problem of a level."""
+    return Node(
+        tree.gram[level],
+        tree.linear[level],
+        tree.split[level],
+        tree.w[level],
+        tree.constant[level],
+        tree.price,
+        tree.size[level],
+        tree.room[level],
+    )
+
+
+@compiled
+def _offer(tree: Tree, value: float, first: int, second: int) -> None:
+    """Take the chosen columns, and up to two more, as the incumbent if that is better."""
+    if value >= tree.number[UPPER]:
+        return
+    tree.number[UPPER] = value
+    found = 0
+    for level in range(tree.count[LEVEL]):
+        tree.support[found] = tree.chosen[level]
+        found += 1
+    for more in (first, second):
+        if more >= 0:
+            tree.support[found] = more
+            found += 1
+    tree.count[FOUND] = found
+
+
+@compiled
+def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
+    """All singles and pairs of a node with room for no more."""
+    best, one, two = 0.0, -1, -1
+    for i in range(node.size):
+        g, c = node.gram[i, i], node.linear[i]
+        gain = c * c / g - node.price
+        if gain > best:
+            best, one, two = gain, i, -1
+        if node.room < 2:
+            continue
+        row = node.gram[i]
+        for j in range(i):
+            other, cross = node.gram[j, j], row[j]
+            determinant = g * other - cross * cross
+            if determinant > DEPENDENT * g * other:
+                d = node.linear[j]
+                gain = (c * c * other - 2.0 * c * d * cross + d * d * g) / determinant - 2.0 * node.price
+                if gain > best:
+                    best, one, two = gain, i, j
+    first = column[one] if one >= 0 else -1
+    second = column[two] if two >= 0 else -1
+    _offer(tree, node.constant - best, first, second)
+
+
+@compiled
+def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[bool, float]:
+    """Bound the level: can it be dropped? And the bound that scratch.gain belongs to."""
+    goal = tree.number[UPPER] - tree.number[MARGIN]
+    node = node_at(tree, level)
+    if tree.lacking[level] < 0:
+        _find_split(tree, level)
+    bound = tree.price * level  # no loss is below zero
+    if tree.lacking[level] == 0:
+        bound, multiplier = relax(node, scratch, goal, tree.multiplier[level], ROUNDS)
+        tree.fresh[level] += 1
+        every = tree.count[EVERY]
+        if bound < goal and every > 0 and tree.fresh[level] >= every:
+            tree.fresh[level] = 0
+            if improve_split(node, scratch, multiplier):
+                bound, multiplier = relax(node, scratch, goal, multiplier, ROUNDS)
+        tree.multiplier[level] = multiplier
+    tree.bound[level] = max(tree.bound[level], bound)
+    if tree.bound[level] < goal:
+        return False, bound
+    tree.number[FLOOR] = min(tree.number[FLOOR], tree.bound[level])
+    return True, bound
+
+
+@compiled
+def _find_split(tree: Tree, level: int) -> None:
+    """Columns have left since the matrix was last found singular: is it still?"""
+    size = tree.size[level]
+    lacking, split = spectral_split(tree.gram[level, :size, :size])
+    tree.lacking[level] = lacking
+    for j in range(size):
+        tree.w[level, j] = split[j] if lacking else 0.0
+        tree.split[level, j] = 0.0 if lacking else split[j]
+    tree.multiplier[level] = 0.1
+
+
+@compiled
+def _screen(tree: Tree, scratch: Scratch, level: int, bound: float) -> int:
+    """Mark what is proven out; the number of a column that is proven in, or −1."""
+    node = node_at(tree, level)
+    goal = tree.number[UPPER] - tree.number[MARGIN]
+    _, last, first = leaders(scratch.gain, node.size, node.room, node.price, scratch.ordered)
+    forced = -1
+    for j in range(node.size):
+        gain = scratch.gain[j] - node.price
+        within = bound + max(last - gain, 0.0)
+        tree.keep[j] = within < goal
+        if not tree.keep[j]:
+            tree.number[FLOOR] = min(tree.number[FLOOR], within)
+        elif gain > 0.0 and gain >= last and bound + gain - first >= goal:
+            forced = j
+    if forced >= 0:
+        without = bound + scratch.gain[forced] - node.price - first
+        tree.number[FLOOR] = min(tree.number[FLOOR], without)
+    return forced
+
+
+@compiled
+def _pick(tree: Tree, level: int) -> int:
+    """The column to branch on: the largest weight of those kept; −1 if none is."""
+    pick, most = -1, -1.0
+    for j in range(tree.size[level]):
+        score = abs(tree.w[level, j]) * np.sqrt(tree.gram[level, j, j])
+        if tree.keep[j] and score > most:
+            most, pick = score, j
+    return pick
+
+
+@compiled
+def _squeeze(tree: Tree, level: int) -> None:
+    """Delete the columns that are not kept."""
+    size, a = tree.size[level], 0
+    gram = tree.gram[level]
+    for i in range(size):
+        if not tree.keep[i]:
+            continue
+        b = 0
+        for j in range(size):
+            if tree.keep[j]:
+                gram[a, b] = gram[i, j]
+                b += 1
+        tree.linear[level, a] = tree.linear[level, i]
+        tree.split[level, a] = tree.split[level, i]
+        tree.w[level, a] = tree.w[level, i]
+        tree.column[level, a] = tree.column[level, i]
+        a += 1
+    tree.size[level] = a
+
+
+@compiled
+def _include(tree: Tree, level: int, pick: int) -> None:
+    """The level below: `pick` is in, and solved for; columns that depend on those included are dropped."""
+    below = level + 1
+    gram, target = tree.gram[level], tree.gram[below]
+    pivot, pulled = gram[pick, pick], tree.linear[level, pick]
+    size, a = tree.size[level], 0
+    for i in range(size):
+        share = gram[i, pick] / pivot
+        tree.keep[i] = i != pick and gram[i, i] - share * gram[i, pick] > DEPENDENT
+    for i in range(size):
+        if not tree.keep[i]:
+            continue
+        share, b = gram[i, pick] / pivot, 0
+        for j in range(size):
+            if tree.keep[j]:
+                target[a, b] = gram[i, j] - share * gram[pick, j]
+                b += 1
+        tree.linear[below, a] = tree.linear[level, i] - share * pulled
+        tree.split[below, a] = tree.split[level, i]
+        tree.w[below, a] = tree.w[level, i]
+        tree.column[below, a] = tree.column[level, i]
+        a += 1
+    tree.size[below] = a
+    tree.room[below] = tree.room[level] - 1
+    tree.constant[below] = tree.constant[level] - pulled * pulled / pivot + tree.price
+    tree.multiplier[below] = tree.multiplier[level]
+    tree.bound[below] = tree.bound[level]
+    tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - a)
+    tree.fresh[below] = tree.count[EVERY] - 1
+    tree.chosen[level] = tree.column[level, pick]
+
+
+@compiled
+def _less_lacking(lacking: int, columns: int) -> int:
+    """The nullity can fall by one per column that leaves; −1 where it may have reached zero."""
+    if lacking <= 0 or columns == 0:
+        return lacking
+    return lacking - columns if lacking > columns else -1
+
+
+@compiled
+def _exclude(tree: Tree, level: int, pick: int, forced: bool) -> None:
+    """The level itself becomes the branch without `pick`; empty if `pick` is proven in."""
+    if forced:
+        tree.size[level] = 0
+        tree.constant[level] = np.inf
+        tree.bound[level] = np.inf
+        return
+    for j in range(tree.size[level]):
+        tree.keep[j] = j != pick
+    _squeeze(tree, level)
+    tree.lacking[level] = _less_lacking(tree.lacking[level], 1)
+
+
+@compiled
+def _closed(tree: Tree, scratch: Scratch, level: int) -> tuple[bool, float]:
+    """Offer what the level has to offer by itself; can it be dropped?"""
+    _offer(tree, tree.constant[level], -1, -1)
+    node = node_at(tree, level)
+    if node.size == 0 or node.room == 0:
+        return True, np.inf
+    done, bound = False, -np.inf
+    if node.room > 1:
+        done, bound = _bound(tree, scratch, level)
+    if not done and node.room <= 2:
+        _best_pair(tree, node, tree.column[level])
+        done = True
+    return done, bound
+
+
+@compiled
+def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
+    """Turn the level into its two branches; False if screening left none."""
+    tree.keep[: tree.size[level]] = True
+    forced = -1
+    if tree.lacking[level] == 0:
+        forced = _screen(tree, scratch, level, bound)
+    pick = forced if forced >= 0 else _pick(tree, level)
+    if pick < 0:
+        return False
+    name = tree.column[level, pick]
+    _squeeze(tree, level)
+    pick = 0
+    while tree.column[level, pick] != name:
+        pick += 1
+    _include(tree, level, pick)
+    _exclude(tree, level, pick, forced >= 0)
+    return True
+
+
+@compiled
+def search(tree: Tree, scratch: Scratch, nodes: int) -> bool:
+    """Work through so many nodes; True when the tree is exhausted, or has outgrown its levels."""
+    levels = tree.gram.shape[0]
+    for _ in range(nodes):
+        level = tree.count[LEVEL]
+        if level < 0:
+            return True
+        tree.count[NODES] += 1
+        done, bound = _closed(tree, scratch, level)
+        if not done and level + 1 == levels:
+            return True
+        if not done and _branch(tree, scratch, level, bound):
+            tree.count[LEVEL] += 1
+        else:
+            tree.bound[level] = np.inf
+            tree.count[LEVEL] -= 1
+    return tree.count[LEVEL] < 0

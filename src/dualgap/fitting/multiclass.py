@@ -1,0 +1,131 @@
+"""More than two classes: one against the rest for every classification loss, jointly for the logistic one."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualgap.errors import DataError
+from dualgap.fitting.class_certificate import ClassCertificate
+from dualgap.fitting.multinomial.fit import fit_multinomial, read_start
+from dualgap.fitting.solution import Solution
+from dualgap.losses import Logistic, Loss
+from dualgap.problem.problem import SMALL
+from dualgap.solvers.base import Solver
+from dualgap.solvers.drive import Limits, Record, Status
+
+if TYPE_CHECKING:
+    from dualgap.fitting.fit import Reading
+
+FORMS = ("auto", "one_vs_rest", "multinomial")
+
+
+def read_form(multiclass: Any, loss: Loss) -> str:
+    """ "one_vs_rest" or "multinomial", checked against the loss."""
+    if multiclass not in FORMS:
+        close = difflib.get_close_matches(str(multiclass), FORMS, n=1, cutoff=0.3)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise DataError(f"There is no multiclass={multiclass!r}.{hint} Known: {', '.join(FORMS)}.")
+    joint = isinstance(loss, Logistic)
+    if multiclass == "multinomial" and not joint:
+        raise DataError(
+            f'multiclass="multinomial" is a form of the logistic loss; with {loss} use "one_vs_rest".'
+        )
+    return "multinomial" if joint and multiclass == "auto" else str(multiclass).replace("auto", "one_vs_rest")
+
+
+def fit_many(
+    reading: Reading, multiclass: str, solver: str | Solver, limits: Limits, warm_start: Any = None
+) -> Solution:
+    """The fit for more than two classes."""
+    if read_form(multiclass, reading.terms.loss) == "multinomial":
+        return fit_multinomial(reading, solver, limits, warm_start)
+    return _fit_each(reading, solver, limits, warm_start)
+
+
+def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
+    """A problem per class; limits on time and the wish to stop hold for all of them together."""
+    from dualgap.fitting.fit import fit_one
+
+    assert reading.classes is not None
+    began = time.perf_counter()
+    classes = len(reading.classes)
+    starts: list[Any] = [None] * classes
+    if warm_start is not None:
+        coef, intercept, _ = read_start(warm_start, classes, reading)
+        starts = list(zip(coef, intercept, strict=True))
+    parts: list[Solution] = []
+    stopped = False
+    for k in range(classes):
+        # half the tolerance, so that the sums keep it also where some classes are far easier than others
+        seconds = 0.0 if stopped else limits.seconds
+        if seconds:
+            seconds = max(seconds - (time.perf_counter() - began), 0.0)
+        own = replace(limits, tolerance=0.5 * limits.tolerance, seconds=seconds)
+        part = fit_one(reading, reading.targets(k), solver, own, starts[k])
+        parts.append(part)
+        stopped = stopped or part.status in (Status.INTERRUPTED.value, Status.STOPPED.value)
+    return _together(reading, parts, limits, time.perf_counter() - began)
+
+
+def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
+    from dualgap.fitting.fit import facts
+
+    assert reading.classes is not None
+    objective, bound = sum(p.objective for p in parts), sum(p.bound for p in parts)
+    null = sum(p.facts["null"] for p in parts)
+    gap = max(objective - bound, 0.0)
+    scale = max(abs(objective), SMALL * abs(null))
+    relative = 0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf
+    converged = relative <= limits.tolerance
+    coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
+    theta = np.column_stack([p.certificate.theta for p in parts])
+    names = tuple(reading.classes.tolist())
+    errors = [p.coef_error for p in parts if p.coef_error is not None]
+    failed = [p.status for p in parts if not p.converged]
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        objective=objective,
+        bound=bound,
+        relative_gap=relative,
+        certificate=ClassCertificate(
+            theta, coef, intercept, objective, bound, reading.terms, names, "one_vs_rest"
+        ),
+        converged=converged,
+        status=Status.CERTIFIED.value if converged else failed[0],
+        solver=", ".join(dict.fromkeys(p.solver for p in parts)),
+        n_iter=sum(p.n_iter for p in parts),
+        seconds=seconds,
+        trace=_trace(parts),
+        coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
+        coef_error_reason=parts[0].coef_error_reason,
+        proven_zero=np.array([p.proven_zero for p in parts]),
+        terms=reading.terms,
+        names=reading.table.names,
+        classes=reading.classes,
+        facts=facts(reading, null),
+        parts=tuple(parts),
+        multiclass="one_vs_rest",
+    )
+
+
+def _trace(parts: list[Solution]) -> list[Record]:
+    """One line after another, each part's objective and bound with what the others start and end at."""
+    firsts = [p.trace[0] for p in parts]
+    trace: list[Record] = []
+    seconds, count = 0.0, 0
+    for k, part in enumerate(parts):
+        done, ahead = parts[:k], firsts[k + 1 :]
+        upper = sum(p.objective for p in done) + sum(r.objective for r in ahead)
+        lower = sum(p.bound for p in done) + sum(r.bound for r in ahead)
+        trace += [
+            Record(count + r.iteration, seconds + r.seconds, r.objective + upper, r.bound + lower, r.solver)
+            for r in part.trace
+        ]
+        seconds, count = seconds + part.seconds, count + part.n_iter
+    return trace

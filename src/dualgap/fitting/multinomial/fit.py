@@ -1,0 +1,150 @@
+"""Fit the joint problem and assemble its Solution."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError, NoSolverError
+from dualgap.fitting.class_certificate import ClassCertificate
+from dualgap.fitting.multinomial.interior import MultinomialInteriorPoint
+from dualgap.fitting.multinomial.newton import MultinomialNewton
+from dualgap.fitting.multinomial.problem import MultinomialProblem
+from dualgap.fitting.multinomial.working import JointWorking, joint_problem, joint_working
+from dualgap.fitting.proof import coefficient_error
+from dualgap.fitting.separation import refuse_unattained, watched
+from dualgap.fitting.solution import Solution
+from dualgap.penalties.forms import Penalised
+from dualgap.penalties.separable import Separable
+from dualgap.solvers.base import Iterate, Solver
+from dualgap.solvers.drive import Limits, Outcome, Status, drive
+
+if TYPE_CHECKING:
+    from dualgap.fitting.fit import Reading
+
+SOLVERS = (MultinomialInteriorPoint(), MultinomialNewton())
+
+
+def candidates(problem: MultinomialProblem, asked: str | Solver) -> list[Any]:
+    """The solvers to try in turn."""
+    able = [one for one in SOLVERS if not one.missing(problem)]
+    if asked == "auto":
+        return able
+    chosen = [one for one in able if one.name == asked]
+    if not chosen:
+        names = ", ".join(one.name for one in able)
+        raise NoSolverError(
+            f"solver={asked!r} does not solve the multinomial problem; these do: auto, {names}. "
+            'Or ask for multiclass="one_vs_rest".'
+        )
+    return chosen
+
+
+def fit_multinomial(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
+    """One weight vector per class, found together."""
+    began = time.perf_counter()
+    asked, working, outcome = solve(reading, solver, limits, warm_start)
+    refuse_unattained(working, outcome.bounds, reading)
+    return _assemble(reading, asked, outcome, time.perf_counter() - began)
+
+
+def solve(
+    reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any
+) -> tuple[MultinomialProblem, JointWorking, Outcome]:
+    """The joint problem, its good coordinates, and the best points found."""
+    assert reading.classes is not None
+    terms, design = reading.terms, reading.table.design
+    asked = joint_problem(terms, design, reading.y, len(reading.classes))
+    working = joint_working(asked, terms, design, reading.y)
+    start = _start(working, warm_start, reading)
+    outcome = drive(
+        working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
+    )
+    return asked, working, outcome
+
+
+def _start(working: JointWorking, warm_start: Any, reading: Reading) -> Iterate | None:
+    if warm_start is None:
+        return None
+    coef, intercept, theta = read_start(warm_start, working.asked.classes, reading)
+    w = np.column_stack([coef, intercept]) if reading.terms.fit_intercept else coef
+    return Iterate(working.coordinates(w.ravel()), theta)
+
+
+def read_start(warm_start: Any, classes: int, reading: Reading) -> tuple[Vector, Vector, Vector | None]:
+    """(coef, intercept, θ) of a Solution, or of a pair (coef, intercept), one row per class."""
+    theta = getattr(getattr(warm_start, "certificate", None), "theta", None)
+    try:
+        pair = (warm_start.coef, warm_start.intercept) if hasattr(warm_start, "coef") else warm_start
+        coef, intercept = (np.asarray(part, dtype=np.float64) for part in pair)
+        intercept = np.broadcast_to(intercept, (classes,))
+    except (TypeError, ValueError):
+        raise DataError("warm_start must be a Solution or a pair (coef, intercept).") from None
+    wanted = (classes, len(reading.terms.scale))
+    if coef.shape != wanted or not np.all(np.isfinite(coef)):
+        raise DataError(
+            f"warm_start has weights of shape {coef.shape}; finite ones of shape {wanted} are needed."
+        )
+    rows = reading.terms.used
+    if theta is None or np.shape(theta) != (len(rows), classes):
+        return coef, intercept, None
+    return coef, intercept, np.asarray(theta)[rows]
+
+
+def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, seconds: float) -> Solution:
+    from dualgap.fitting.fit import facts, no_error_bar
+
+    best, terms = outcome.bounds, reading.terms
+    assert reading.classes is not None
+    coef, intercept = split(best.w, asked)
+    theta = np.zeros((len(terms.sample_weight), asked.classes))
+    theta[terms.used] = best.theta
+    certificate = ClassCertificate(
+        theta, coef, intercept, best.primal, best.dual, terms, tuple(reading.classes.tolist()), "multinomial"
+    )
+    error = coefficient_error(asked, best.gap, terms.scale)
+    zero = split(proven_zero(asked, best.theta, best.gap), asked)[0]
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        objective=best.primal,
+        bound=best.dual,
+        relative_gap=asked.relative(best.gap, best.primal),
+        certificate=certificate,
+        converged=outcome.status is Status.CERTIFIED,
+        status=outcome.status.value,
+        solver=outcome.solver,
+        n_iter=outcome.iterations,
+        seconds=seconds,
+        trace=outcome.trace,
+        coef_error=error,
+        coef_error_reason="" if error is not None else no_error_bar(terms),
+        proven_zero=zero,
+        terms=terms,
+        names=reading.table.names,
+        classes=reading.classes,
+        facts=facts(reading, asked.null),
+        multiclass="multinomial",
+    )
+
+
+def proven_zero(problem: MultinomialProblem, theta: Vector, gap: float) -> Mask:
+    """As for one vector of weights; the loss's Hessian in z is at most ½."""
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised):
+        return np.zeros(problem.p, dtype=bool)
+    reach = np.sqrt(gap * problem.design.weighted_square_norms(problem.a))
+    v = problem.pull(theta)
+    return np.asarray(np.abs(v) + np.tile(reach, problem.classes) < regulariser.strength * gauge.l1)
+
+
+def split(w: Any, asked: MultinomialProblem) -> tuple[Any, Any]:
+    """(coef, intercept) of the flat weights, one row per class."""
+    blocks = np.asarray(w).reshape(asked.classes, asked.width)
+    if asked.intercept:
+        return np.ascontiguousarray(blocks[:, :-1]), blocks[:, -1].copy()
+    return blocks, np.zeros(asked.classes)

@@ -1,0 +1,176 @@
+"""Interior point for the multinomial problem: the penalties' halves are those of `solvers.interior_point`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import softmax
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.fitting.multinomial.newton import DENSE_LIMIT, pin_shift
+from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.interior_point.weights import Border, Weights, weights
+
+ITERATIONS = 100
+KEEP = 0.995  # share of the way to the boundary that a step may go
+
+
+@dataclass(frozen=True)
+class MultinomialInteriorPoint:
+    """Few steps whatever the conditioning; separable and linf penalties."""
+
+    name = "multinomial_interior_point"
+
+    def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
+        """Not l2_norm and lp, not many coordinates."""
+        reasons = []
+        half = weights(problem.regulariser)
+        if half is None:
+            reasons.append("the penalty is neither separable nor linf")
+        elif half.count == 0:
+            reasons.append("the penalty is smooth")
+        if problem.p > DENSE_LIMIT:
+            reasons.append(f"{problem.p} coordinates are more than {DENSE_LIMIT}")
+        return tuple(reasons)
+
+    def cost(self, problem: MultinomialProblem) -> float:
+        """Some 20 Hessians and factorisations."""
+        return 20.0 * problem.p**2 * (problem.n + problem.p / 3)
+
+    def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
+        """One iterate a factorisation."""
+        half = weights(problem.regulariser)
+        assert half is not None
+        return _Run(problem, half, start).steps()
+
+
+class _Run:
+    """Mehrotra's predictor and corrector; one step length for primal and dual, since the loss is curved."""
+
+    def __init__(self, problem: MultinomialProblem, half: Weights, start: Iterate) -> None:
+        self.problem, self.half = problem, half
+        self.w, self.slack, self.price = half.start(start.w, problem.null / max(half.count, 1))
+        half.bind(self.slack, self.price)
+        self.z = problem.predict(self.w)
+
+    def steps(self) -> Iterator[Iterate]:
+        problem = self.problem
+        short = 0
+        for _ in range(ITERATIONS):
+            theta = problem.slope(self.z)
+            v = problem.pull(theta)
+            system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
+            yield Iterate(self._polished(v, np.diag(system)), theta)
+            r, diagonal, border = self.half.linearise(self.w)
+            bordered = _Bordered(problem, system, diagonal, border)
+            step = self._advance(bordered, r - v)
+            short = short + 1 if step < 1e-8 else 0
+            if short > 3:
+                return
+
+    def _polished(self, v: Vector, stiffness: Vector) -> Vector:
+        """A proximal step from w, scaled by the Hessian's diagonal: exact zeros, exact bounds."""
+        root = np.sqrt(np.maximum(stiffness, 1e-12 * float(stiffness.max(initial=1e-300))))
+        scaled = self.problem.regulariser.substituted(1.0 / root, 1.0)
+        pulled = np.where(self.problem.free, 0.0, v / root)
+        return np.asarray(scaled.prox(root * self.w + pulled, 1.0) / root)
+
+    def _advance(self, system: _Bordered, residual: Vector) -> float:
+        product = self.slack * self.price
+        total = float(product.sum())
+        dslack, dprice, dw = self._direction(system, residual, -product)
+        reach = min(_longest(self.slack, dslack, 1.0), _longest(self.price, dprice, 1.0))
+        after = float((self.slack + reach * dslack) @ (self.price + reach * dprice))
+        share = min(max((after / total) ** 3, 1e-4), 0.8)
+        aim = share * total / len(product) - product - dslack * dprice
+        dslack, dprice, dw = self._direction(system, residual, aim)
+        step = min(_longest(self.slack, dslack, KEEP), _longest(self.price, dprice, KEEP))
+        dz = self.problem.predict(dw)
+        step = self._trusted(dz, step, float(dw @ (system.full @ dw)))
+        self.slack += step * dslack
+        self.price += step * dprice
+        self.half.advance(step, step)
+        self.w, self.z = self.w + step * dw, self.z + step * dz
+        return step
+
+    def _direction(self, system: _Bordered, residual: Vector, aim: Vector) -> tuple[Vector, Vector, Vector]:
+        constant, right = self.half.constant(aim)
+        dw, ds = system.solve(-(residual + constant), right)
+        return *self.half.directions(dw, ds), dw
+
+    def _trusted(self, dz: Matrix, step: float, decrease: float) -> float:
+        """Shorten the step while the loss's slope along it says that its curvature was underrated."""
+        problem = self.problem
+        first = float((problem.slope(self.z) * dz).sum())
+        for _ in range(30):
+            gained = float((problem.slope(self.z + step * dz) * dz).sum()) - first
+            if -gained <= step * decrease * 1.5 + 1e-300:
+                break
+            step *= 0.5
+        return step
+
+
+class _Bordered:
+    """(H + D) Δw + column Δs = right, sign·columnᵀΔw + pivot Δs = last."""
+
+    def __init__(
+        self, problem: MultinomialProblem, hessian: Matrix, diagonal: Vector, border: Border | None
+    ) -> None:
+        self.border = border
+        full = hessian.copy()
+        full.flat[:: len(full) + 1] += diagonal
+        self.full = full
+        scale = np.sqrt(np.maximum(np.diag(full), 1e-300))
+        pinned = full.copy()
+        pin_shift(problem, pinned, scale)
+        self._scale = scale
+        self._factor = _cholesky(pinned / scale[:, None] / scale)
+        if border is None:
+            return
+        self._moved = self._inner(border.column)
+        if border.sign < 0:
+            self._pivot = border.pivot + max(float(border.column @ self._moved), 0.0)
+        else:
+            seen = diagonal > 0
+            share = border.column[seen] / diagonal[seen]
+            self._pivot = border.pivot + max(float(share @ (hessian @ self._moved)[seen]), 0.0)
+
+    def _inner(self, right: Vector) -> Vector:
+        """With two refinements: near the end D spans many orders of magnitude."""
+        found = np.zeros_like(right)
+        for _ in range(3):
+            miss = right - self.full @ found
+            found = found + np.asarray(cho_solve(self._factor, miss / self._scale)) / self._scale
+        return found
+
+    def solve(self, right: Vector, last: float) -> tuple[Vector, float]:
+        """Δw and Δs."""
+        dw = self._inner(right)
+        if self.border is None:
+            return dw, 0.0
+        ds = (last - self.border.sign * float(self.border.column @ dw)) / self._pivot
+        return dw - ds * self._moved, ds
+
+
+def _cholesky(matrix: Matrix) -> tuple[Matrix, bool]:
+    """Where rounding makes the matrix indefinite its (unit) diagonal is raised."""
+    for raised in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8):
+        matrix.flat[:: len(matrix) + 1] += raised
+        try:
+            factor, lower = cho_factor(matrix)
+        except np.linalg.LinAlgError:
+            continue
+        return factor, bool(lower)
+    raise np.linalg.LinAlgError("no Cholesky factor")
+
+
+def _longest(values: Vector, change: Vector, share: float) -> float:
+    """The largest step in [0, 1] that keeps the values positive."""
+    if not len(values):
+        return 1.0
+    fastest = float((change / values).min())
+    return 1.0 if fastest >= -share else -share / fastest

@@ -1,0 +1,163 @@
+"""The multinomial problem and its dual: predictions, slopes and θ have a column per class.
+
+The weights are one vector, class after class, each with its intercept last, so that the penalty of the
+whole matrix is the penalty of a vector and every gauge works as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import softmax, xlogy
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.design import Design
+from dualgap.problem.problem import FREE_TOLERANCE, Problem
+
+INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
+ROUNDING = 1e-12  # allowed in π ≥ 0 and Σ_k π_k = 1
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialProblem(Problem):
+    """`y` holds class numbers 0 … classes−1; `design` is that of one class."""
+
+    classes: int = 2
+
+    @property
+    def width(self) -> int:
+        """Coordinates per class, the intercept among them."""
+        return self.design.shape[1]
+
+    @property
+    def p(self) -> int:
+        return self.classes * self.width
+
+    @cached_property
+    def hot(self) -> Matrix:
+        """1 in the column of each row's class."""
+        return np.asarray(self.y[:, None] == np.arange(self.classes)).astype(np.float64)
+
+    @cached_property
+    def null_weights(self) -> Vector:
+        w = np.zeros((self.classes, self.width))
+        if self.intercept:
+            level = np.log(self.a @ self.hot)
+            w[:, -1] = level - level.mean()
+        return w.ravel()
+
+    @cached_property
+    def null(self) -> float:
+        return self.risk(self.predict(self.null_weights))
+
+    @property
+    def null_dual(self) -> Vector:
+        return self.slope(self.predict(self.null_weights))
+
+    def predict(self, w: Vector) -> Matrix:
+        blocks = w.reshape(self.classes, self.width)
+        return np.column_stack([self.design.matvec(block) for block in blocks])
+
+    def pull(self, theta: Matrix) -> Vector:
+        """Xᵀθ, class after class."""
+        return np.concatenate([self.design.transpose_matvec(column) for column in theta.T])
+
+    def row_losses(self, prediction: Matrix) -> Vector:
+        """log Σ_k e^{z_k} − z_y, row by row, exact also where it is tiny."""
+        own = (prediction * self.hot).sum(axis=1)
+        ahead = np.where(self.hot > 0, -np.inf, prediction - own[:, None])
+        top = np.maximum(ahead.max(axis=1), 0.0)
+        others = np.exp(ahead - top[:, None]).sum(axis=1)
+        return np.asarray(top + np.log(np.exp(-top) + others)) if top.any() else np.log1p(others)
+
+    def risk(self, prediction: Matrix) -> float:
+        return float(self.a @ self.row_losses(prediction))
+
+    def slope(self, prediction: Matrix) -> Matrix:
+        return np.asarray(self.a[:, None] * (self.hot - softmax(prediction, axis=1)))
+
+    def probabilities(self, theta: Matrix) -> Matrix:
+        """π = hot − θ/a: inside the simplex exactly where θ is in the loss's domain."""
+        return self.hot - theta / self.a[:, None]
+
+    def dual(self, theta: Matrix, v: Vector | None = None) -> float:
+        pi = self.probabilities(theta)
+        if pi.min(initial=0.0) < -ROUNDING or np.abs(pi.sum(axis=1) - 1.0).max(initial=0.0) > ROUNDING:
+            return -np.inf
+        if v is None:
+            v = self.pull(theta)
+        if self.free.any() and not self.balanced(theta, v):
+            return -np.inf
+        if self.regulariser.dual_scale(v) < 1.0 - 1e-12:
+            return -np.inf
+        pi = np.maximum(pi, 0.0)
+        return -float(self.a @ xlogy(pi, pi).sum(axis=1)) - self.regulariser.conjugate(v)
+
+    def balanced(self, theta: Matrix, v: Vector) -> bool:
+        free = self.free
+        scale = np.concatenate([self.design.absolute_transpose_matvec(np.abs(column)) for column in theta.T])
+        return bool(np.all(np.abs(v[free]) <= FREE_TOLERANCE * scale[free]))
+
+    def feasible(self, theta: Matrix) -> tuple[Matrix, Vector]:
+        """Into the simplex, balanced against the free columns by tilting, scaled into the penalty's domain."""
+        pi = np.maximum(self.probabilities(theta), 0.0)
+        pi /= pi.sum(axis=1, keepdims=True)
+        free = self.free.reshape(self.classes, self.width)[0]
+        if free.any():
+            pi = self._tilted(pi, free)
+        theta = self.a[:, None] * (self.hot - pi)
+        v = self.pull(theta)
+        scale = self.regulariser.dual_scale(v)
+        if scale < 1.0:
+            theta, v = theta * (scale * INSIDE), v * (scale * INSIDE)
+        return theta, v
+
+    def _tilted(self, pi: Matrix, free: Vector) -> Matrix:
+        """π ∝ π e^{F t} with Fᵀθ = 0: what minimising over the free coordinates does to θ, by Newton."""
+        columns = self.design.columns(np.flatnonzero(free))
+        small = MultinomialProblem(
+            columns, self.y, self.a, self.loss, self.regulariser, self.intercept, self.classes
+        )
+        rounds = 12 if columns.shape[1] == 1 else 3
+        for _ in range(rounds):
+            theta = self.a[:, None] * (self.hot - pi)
+            miss = small.pull(theta)
+            sizes = np.concatenate([columns.absolute_transpose_matvec(np.abs(c)) for c in theta.T])
+            if np.all(np.abs(miss) <= 1e-13 * sizes):
+                break
+            step = _solve(curvature(columns, self.a, pi), miss)
+            with np.errstate(divide="ignore"):
+                pi = softmax(np.log(pi) + small.predict(_short(step)), axis=1)
+        return pi
+
+
+def _short(step: Vector) -> Vector:
+    """A step that moves no log-odds absurdly far: those would underflow and never come back."""
+    longest = float(np.abs(step).max(initial=0.0))
+    return step if longest <= 20.0 else step * (20.0 / longest)
+
+
+def curvature(design: Design, a: Vector, pi: Matrix) -> Matrix:
+    """The Hessian of the loss: block (k, l) is Xᵀ diag(a π_k (δ_kl − π_l)) X."""
+    classes, width = pi.shape[1], design.shape[1]
+    if width == 1:
+        weights = a * design.toarray()[:, 0] ** 2
+        narrow = -(pi * weights[:, None]).T @ pi
+        narrow[np.diag_indices(classes)] = weights @ (pi * (1.0 - pi))
+        return np.asarray(narrow)
+    total = np.empty((classes, width, classes, width))
+    for k in range(classes):
+        total[k, :, k, :] = design.weighted_gram(a * pi[:, k] * (1.0 - pi[:, k]))
+        for other in range(k):
+            block = -design.weighted_gram(a * pi[:, k] * pi[:, other])
+            total[k, :, other, :] = total[other, :, k, :] = block
+    return total.reshape(classes * width, classes * width)
+
+
+def _solve(system: Matrix, right: Vector) -> Vector:
+    """The least-norm solution after scaling by the diagonal; the common shift of all classes is null."""
+    scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
+    scaled = system / scale[:, None] / scale
+    return np.asarray(np.linalg.lstsq(scaled, right / scale, rcond=1e-13)[0] / scale)

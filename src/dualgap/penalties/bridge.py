@@ -1,0 +1,169 @@
+"""bridge(p): h(w) = Σ ω_j |w_j|^p, 0 < p < 1; and the gauge of lp(p) below 1, (Σ |w_j|^p)^(1/p)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.penalties.base import Gauge, Penalty, Projection
+from dualgap.penalties.norm import norm
+from dualgap.traits import Trait
+
+
+class Concave(Gauge, Protocol):
+    """h(w) concave in |w|: every tangent is a weighted l1 norm above it, every chord one below it."""
+
+    def tangent(self, w: Vector, smoothing: float) -> Vector:
+        """∂h/∂|w_j| at |w_j| + smoothing; 0 on free coordinates."""
+
+    def chord(self, reach: float) -> Vector:
+        """l1 with Σ l1_j |w_j| ≤ h(w) for every w with h(w) ≤ reach."""
+
+
+class _Shared:
+    """What neither gauge below has, for want of convexity, and what both have alike."""
+
+    scale: Vector
+
+    @property
+    def traits(self) -> Trait:
+        return Trait.NONE
+
+    @property
+    def free(self) -> Mask:
+        return np.asarray(self.scale == 0.0)
+
+    def value(self, w: Vector) -> float:
+        raise NotImplementedError
+
+    def project(self, point: Vector, radius: float) -> Projection:
+        raise NotImplementedError("a ball of order below 1 is not convex")
+
+    def prox(self, point: Vector, step: float) -> Vector:
+        raise NotImplementedError("use the tangents instead")
+
+    def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
+        raise NotImplementedError("not convex")
+
+    def strong_convexity(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class QuasiNorm(_Shared):
+    """(Σ |scale_j w_j|^order)^(1/order), order < 1: concave in |w|, never below the l1 norm."""
+
+    order: float
+    scale: Vector
+
+    def value(self, w: Vector) -> float:
+        return norm(self.scale * w, self.order)
+
+    def substituted(self, factor: Vector) -> QuasiNorm:
+        return QuasiNorm(self.order, self.scale * np.abs(factor))
+
+    def extended(self) -> QuasiNorm:
+        return QuasiNorm(self.order, np.append(self.scale, 0.0))
+
+    def restricted(self, keep: Mask) -> QuasiNorm:
+        return QuasiNorm(self.order, self.scale[keep])
+
+    def shrink(self, w: Vector, radius: float) -> Vector:
+        size = self.value(w)
+        return w if size <= radius else np.where(self.free, w, w * (radius / size * (1.0 - 1e-15)))
+
+    def tangent(self, w: Vector, smoothing: float) -> Vector:
+        seen = ~self.free
+        slopes = np.zeros_like(w)
+        size = self.scale[seen] * (np.abs(w[seen]) + smoothing)
+        slopes[seen] = self.scale[seen] * (size / norm(size, self.order)) ** (self.order - 1.0)
+        return slopes
+
+    def chord(self, reach: float) -> Vector:
+        return self.scale
+
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        return 0.0
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        size = self.smallest_strength_at_zero(v)
+        return 1.0 if size <= strength else strength / size
+
+    def support(self, v: Vector, radius: float) -> float:
+        return radius * self.smallest_strength_at_zero(v)
+
+    def smallest_strength_at_zero(self, v: Vector) -> float:
+        seen = ~self.free
+        return float(np.max(np.abs(v[seen]) / self.scale[seen], initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Powers(_Shared):
+    """Σ scale_j |w_j|^order, order < 1."""
+
+    order: float
+    scale: Vector
+
+    def value(self, w: Vector) -> float:
+        return float(self.scale @ np.abs(w) ** self.order)
+
+    def substituted(self, factor: Vector) -> Powers:
+        return Powers(self.order, self.scale * np.abs(factor) ** self.order)
+
+    def extended(self) -> Powers:
+        return Powers(self.order, np.append(self.scale, 0.0))
+
+    def restricted(self, keep: Mask) -> Powers:
+        return Powers(self.order, self.scale[keep])
+
+    def shrink(self, w: Vector, radius: float) -> Vector:
+        size = self.value(w)
+        if size <= radius:
+            return w
+        return np.where(self.free, w, w * ((radius / size) ** (1.0 / self.order) * (1.0 - 1e-15)))
+
+    def tangent(self, w: Vector, smoothing: float) -> Vector:
+        return self.order * self.scale * (np.abs(w) + smoothing) ** (self.order - 1.0)
+
+    def chord(self, reach: float) -> Vector:
+        slopes = np.zeros_like(self.scale)
+        seen = ~self.free
+        if reach > 0.0:
+            slopes[seen] = self.scale[seen] ** (1.0 / self.order) * reach ** (1.0 - 1.0 / self.order)
+        return slopes
+
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        return 0.0
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        return 0.0 if np.any(v[~self.free] != 0.0) else 1.0
+
+    def support(self, v: Vector, radius: float) -> float:
+        """The hull of the ball is that of its corners on the axes."""
+        seen = ~self.free
+        corners = (radius / self.scale[seen]) ** (1.0 / self.order)
+        return float(np.max(np.abs(v[seen]) * corners, initial=0.0))
+
+    def smallest_strength_at_zero(self, v: Vector) -> float:
+        return 0.0  # the slope at zero is infinite, whatever the strength
+
+
+@dataclass(frozen=True)
+class Bridge(Penalty):
+    """Sum of powers below one: sparser than l1, not convex."""
+
+    p: float = 0.5
+    name = "bridge"
+    formula = "sum |w_j|^p"
+    takes_factors = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.p < 1.0:
+            raise DataError(f"bridge(p) needs p strictly between 0 and 1, not {self.p!r}.")
+
+    def gauge(self, factors: Vector, scale: Vector) -> Powers:
+        return Powers(self.p, factors * scale**self.p)

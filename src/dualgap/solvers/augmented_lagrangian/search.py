@@ -1,0 +1,43 @@
+"""A step length from directional derivatives alone: near the optimum values have no digits left, slopes have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+ENOUGH = 0.1  # share of the first slope that may remain
+TRIALS = 40
+
+
+def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tuple[float, T | None]:
+    """A t > 0 where the slope of a convex function has fallen to a tenth of `first` < 0, and what is there.
+
+    `along(t)` gives slope, second derivative and a payload. Newton inside a bracket; the step grows while
+    the function falls; what is not finite lies too far.
+    """
+    low, high, t = 0.0, np.inf, 1.0
+    kept: tuple[float, T | None] = (0.0, None)
+    for _ in range(TRIALS):
+        slope, bend, payload = along(t)
+        if abs(slope) <= ENOUGH * abs(first):
+            return t, payload
+        if slope < 0:
+            low, kept = t, (t, payload)
+        else:
+            high = t
+        t = _next(t, slope, bend, low, high)
+        if high - low <= 1e-14 * high:
+            break
+    return kept
+
+
+def _next(t: float, slope: float, bend: float, low: float, high: float) -> float:
+    ahead = t - slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+    if high == np.inf:
+        return float(np.clip(ahead, 2.0 * t, 16.0 * t)) if np.isfinite(ahead) else 4.0 * t
+    if low < ahead < high:
+        return ahead
+    return 0.5 * (low + high) if low > 0 else 0.2 * high

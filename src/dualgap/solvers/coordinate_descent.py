@@ -1,0 +1,98 @@
+"""Smooth losses with an l1 part: working sets, coordinate descent, and Newton once the support is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.gram_engine import GramEngine
+from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.registry import solver
+from dualgap.solvers.sweep_engine import SweepEngine
+from dualgap.traits import Trait
+
+PATIENCE = 12  # rounds at the full prices without progress before giving up
+LIMIT = 1000
+
+
+@solver("coordinate_descent")
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Proximal Newton on growing sets of columns (Friedman, Hastie and Tibshirani, 2010; Yuan et al., 2012).
+
+    The prices start where few columns are worth theirs and are halved down to the ones asked. Each round
+    takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
+    prices on them: exactly, with the curvature matrix at hand, where the set is small (`GramEngine`), else
+    by sweeps over the columns and conjugate gradients on the support (`SweepEngine`). Cost per round: one
+    pass for Xᵀθ and the work on the set.
+    """
+
+    name: ClassVar[str] = "coordinate_descent"
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        lacking = lacks_prices(problem)
+        if not lacking and Trait.QUADRATIC in problem.regulariser.traits:
+            lacking = ("the penalty has no l1 part",)
+        if not problem.loss_has(Trait.SMOOTH):
+            lacking = ("the loss is not smooth", *lacking)
+        return lacking
+
+    def cost(self, problem: Problem) -> float:
+        n, p = problem.design.shape
+        support = min(n, p) / 4.0
+        rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
+        passes = 2.0 * problem.design.stored * (15.0 + 10.0 * rounds)
+        return passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        point = PricedPoint(problem, start.w)
+        gram, sweeps = GramEngine(point), SweepEngine(point)
+        residual = point.residual()
+        point.factor, before = _first_factor(point, residual)
+        best, waited = np.inf, 0
+        for _ in range(LIMIT):
+            working = _working_set(point, residual, before)
+            engine = gram if gram.affordable(working) else sweeps
+            engine.improve(working, residual)
+            before = point.factor
+            if before == 1.0:
+                yield Iterate(point.w.copy(), problem.slope(point.z), point.z)
+            residual = point.residual()
+            if before == 1.0:
+                found = point.violation(residual)
+                waited = 0 if found < 0.7 * best else waited + 1
+                best = min(best, found)
+                if waited > PATIENCE:
+                    return
+            point.factor = max(1.0, 0.5 * before) if before > 2.1 else 1.0
+
+
+def _first_factor(point: PricedPoint, residual: Vector) -> tuple[float, float]:
+    """Half of what would make w = 0 optimal, and that itself; 1 if the start is nearly optimal."""
+    priced = point.price > 0.0
+    level = float(np.max(np.abs(residual[priced]) / point.price[priced], initial=0.0))
+    return (max(1.0, 0.5 * level), level) if level > 1.5 else (1.0, 1.0)
+
+
+def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:
+    """The support, and the columns outside it most worth their price, at most half as many and 100 more.
+
+    Columns a little below their price come too: the price is still falling (by what it fell last), or the
+    model will move.
+    """
+    priced = point.price > 0.0
+    inside = (point.w != 0.0) & priced
+    worth = np.where(priced & ~inside, np.abs(residual) / np.where(priced, point.price, 1.0), 0.0)
+    edge = point.factor - 0.1 * (before - point.factor) if before > point.factor else 0.98 * point.factor
+    new = np.flatnonzero(worth >= edge)
+    room = 100 + int(np.count_nonzero(inside)) // (2 if point.factor > 1.0 else 1)
+    if len(new) > room:
+        new = new[np.argpartition(-worth[new], room)[:room]]
+    return np.union1d(np.flatnonzero(inside), new)

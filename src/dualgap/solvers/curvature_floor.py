@@ -1,0 +1,39 @@
+"""Curvatures of a loss, row by row, fit to be the model of a Newton step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+
+def has_flat_pieces(problem: Problem) -> bool:
+    """Is the loss smooth but only piecewise quadratic?"""
+    return problem.loss_has(Trait.PIECEWISE_QUADRATIC) and not problem.loss_has(Trait.QUADRATIC)
+
+
+class CurvatureFloor:
+    """a L'' with a floor under it where the loss has flat pieces; the floor sinks while steps are full."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.share = 1e-8 if has_flat_pieces(problem) else 0.0
+
+    def curvature(self, z: Vector) -> Vector:
+        """The second derivatives at z, row by row."""
+        problem = self.problem
+        raw = problem.a * problem.loss.second_derivative(problem.y, z)
+        if not self.share:
+            return raw
+        return np.maximum(raw, self.share * problem.loss.curvature * problem.a)
+
+    def learn(self, step: float) -> None:
+        """A step near 1 says that the model was right, a short one that it was too flat."""
+        if not self.share:
+            return
+        if step > 0.5:
+            self.share = max(self.share * 0.1, 1e-10)
+        elif step < 0.1:
+            self.share = min(self.share * 100.0, 1.0)

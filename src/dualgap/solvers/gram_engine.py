@@ -1,0 +1,76 @@
+"""Proximal Newton with the curvature matrix of the working set at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.l1_quadratic import minimise
+from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.working_gram import WorkingGram
+from dualgap.traits import Trait
+
+LARGEST = 3000  # working columns
+MOST_UNPRICED = 500
+WORK = 3e8  # operations for a matrix that is used once
+
+
+class GramEngine:
+    """Solves the model on the working set exactly; a quadratic loss keeps its matrix from round to round."""
+
+    def __init__(self, point: PricedPoint) -> None:
+        self.point = point
+        self.quadratic = point.problem.loss_has(Trait.QUADRATIC)
+        self.floor = CurvatureFloor(point.problem)
+        self.kept: WorkingGram | None = None
+
+    def affordable(self, working: Index) -> bool:
+        """Is the matrix on these columns worth its cost?"""
+        if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
+            return False
+        n, p = self.point.problem.design.shape
+        per_column = self.point.problem.design.stored / p
+        return self.quadratic or per_column * len(working) ** 2 <= WORK
+
+    def improve(self, working: Index, residual: Vector) -> None:
+        """One step: the minimiser of the model, and a search along the line to it."""
+        point, gram = self.point, self._gram(working)
+        price = point.factor * point.price[gram.columns]
+        w, inner = point.w[gram.columns], gram.reduced(residual)
+        final = point.factor == 1.0
+        minimise(gram, w, inner, price, 60 if final else 2, 1e-12 if final else 1e-3)
+        change = w - point.w[gram.columns]
+        if self.quadratic:
+            point.w[gram.columns] = w
+            if len(point.unpriced):
+                point.w[point.unpriced] += gram.settled(residual, change)
+            point.z = gram.predict(point.w)
+            return
+        self._search(gram, residual, change)
+
+    def _gram(self, working: Index) -> WorkingGram:
+        point = self.point
+        if not self.quadratic:
+            gram = self._fresh()
+            gram.add(working)
+            return gram
+        if self.kept is None or len(self.kept.columns) > max(LARGEST, 4 * len(working)):
+            self.kept = self._fresh()
+        self.kept.add(working[~self.kept.inside[working]])
+        return self.kept
+
+    def _fresh(self) -> WorkingGram:
+        point = self.point
+        curvature = self.floor.curvature(point.z)
+        return WorkingGram(point.problem.design, curvature, point.ridge, point.unpriced)
+
+    def _search(self, gram: WorkingGram, residual: Vector, change: Vector) -> None:
+        point = self.point
+        which = gram.columns
+        if len(point.unpriced):
+            which = np.concatenate([which, point.unpriced])
+            change = np.concatenate([change, gram.settled(residual, change)])
+        full = np.zeros(len(point.w))
+        full[which] = change
+        self.floor.learn(point.advance(which, change, gram.predict(full)))

@@ -1,0 +1,48 @@
+"""Interior point: Mehrotra's predictor and corrector on primal and dual at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.interior_point.method import Method
+from dualgap.solvers.interior_point.weights import weights
+from dualgap.solvers.registry import solver
+from dualgap.traits import Trait
+
+MEMORY = 4 * 2**30  # bytes a dense system may take
+
+
+@solver("interior_point")
+@dataclass(frozen=True)
+class InteriorPoint:
+    """Few, expensive steps, hardly more of them on bad conditioning; polyhedral losses and penalties too."""
+
+    name: ClassVar[str]
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        """Losses with terms or bounded curvature; separable, linf and (as a ball) l2_norm penalties."""
+        reasons = []
+        if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.BOUNDED_CURVATURE)):
+            reasons.append("the loss is neither piecewise quadratic nor of bounded curvature")
+        if weights(problem.regulariser) is None:
+            reasons.append("the penalty is neither separable nor linf")
+        small = min(problem.n, problem.p)
+        size = 8 * small * small
+        if size > MEMORY:
+            reasons.append(f"needs {size / 2**30:.1f} GiB for a dense {small}×{small} system")
+        return tuple(reasons)
+
+    def cost(self, problem: Problem) -> float:
+        """Some 20 factorisations."""
+        small = min(problem.n, problem.p)
+        return 20.0 * (float(problem.design.stored) * small + small**3 / 3.0)
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        """One iterate a factorisation; near the end also its exact finish."""
+        return Method(problem, start).run()

@@ -1,0 +1,110 @@
+"""Smooth losses with a squared penalty or none: Newton with an exact line search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.problem.problem import SMALL, Problem
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
+from dualgap.solvers.line_search import convex_step
+from dualgap.solvers.normal_equations import Point, dual_of_fit, system, work
+from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.registry import solver
+from dualgap.traits import Trait
+
+STEPS_GUESS = 8.0
+LIMIT = 500
+QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
+ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
+FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
+
+
+@solver("newton")
+@dataclass(frozen=True)
+class Newton:
+    """w ← w − s (XᵀHX + Λ)⁻¹ ∇P(w), s from a search along the line.
+
+    Losses that are only piecewise quadratic have rows without curvature; these are lent a share of the
+    loss's bound (`CurvatureFloor`), so that no direction is flat. Large sparse problems take inexact steps
+    by conjugate gradients (Dembo, Eisenstat and Steihaug, 1982). Where no minimum exists the iterates run
+    away until the slopes vanish. Cost per step: one product XᵀHX, or XXᵀ, and its Cholesky factor.
+    """
+
+    name: ClassVar[str] = "newton"
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        lacking = lacks_prices(problem)
+        if not lacking and Trait.QUADRATIC not in problem.regulariser.traits:
+            lacking = ("the penalty is not quadratic",)
+        if not problem.loss_has(Trait.SMOOTH):
+            lacking = ("the loss is not smooth", *lacking)
+        return lacking
+
+    def cost(self, problem: Problem) -> float:
+        return STEPS_GUESS * work(problem.design, prices(problem)[1])
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        ridge = prices(problem)[1]
+        w = start.w
+        for factor in _continuation(problem, ridge):
+            for iterate in _descend(problem, factor * ridge, w, rough=factor > 1.0):
+                w = iterate.w
+                yield iterate
+
+
+def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
+    """Where the loss has flat pieces and the ridge is slight, larger ridges first.
+
+    Each answer starts the next one near its pieces; without this, hard margins take hundreds of steps.
+    """
+    slight = ridge[ridge > 0.0]
+    if has_flat_pieces(problem) and len(slight):
+        first = float(np.ceil(np.log10(FIRM / np.quantile(slight, 0.05))))
+        for power in range(int(max(first, 0.0)), 0, -1):
+            yield 10.0**power
+    yield 1.0
+
+
+def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterator[Iterate]:
+    """Newton until a step promises nothing, or, if that is all that is asked, little."""
+    design, equations = problem.design, system(problem.design, ridge)
+    floor = CurvatureFloor(problem)
+    linear = np.zeros(problem.p)
+    z = design.matvec(w)
+    accuracy, quiet = 0.1, 0
+    for _ in range(ROUGH_LIMIT if rough else LIMIT):
+        slope = -problem.slope(z)
+        direction = equations.factored(floor.curvature(z)).step(Point(w, slope, linear), accuracy)
+        along = design.matvec(direction)
+        promise = -float(slope @ along + (ridge * w) @ direction)
+        scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
+        quiet = quiet + 1 if promise <= QUIET * scale else 0
+        step = convex_step(_slope_along(problem, ridge, (w, z), (direction, along)))
+        if quiet > 2 or (step == 0.0 and not quiet):
+            return
+        step = step or 1.0
+        floor.learn(step)
+        w, z = w + step * direction, z + step * along
+        accuracy = min(0.1, max(1e-8, (promise / scale) ** 0.5)) if promise > 0 else 1e-8
+        yield Iterate(w, dual_of_fit(problem, z), z)
+        if rough and promise <= ROUGH * scale:
+            return
+
+
+def _slope_along(
+    problem: Problem, ridge: Vector, here: tuple[Vector, Vector], ahead: tuple[Vector, Vector]
+) -> Callable[[float], float]:
+    """d/ds of the objective at w + s·direction."""
+    (w, z), (direction, along) = here, ahead
+    constant, linear = float((ridge * w) @ direction), float((ridge * direction) @ direction)
+
+    def slope(s: float) -> float:
+        return float(-problem.slope(z + s * along) @ along) + constant + s * linear
+
+    return slope

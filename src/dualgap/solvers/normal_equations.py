@@ -1,0 +1,246 @@
+"""Steps of Newton: minimise the model of a smooth loss plus a ridge, by the smaller of its two sides.
+
+Around w, with slopes g and curvatures h ≥ 0 of the loss at z = Xw, the model is
+
+    gᵀX d + ½ (Xd)ᵀ diag(h) (Xd) + linearᵀ(w + d) + ½ (w + d)ᵀ diag(ridge) (w + d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.design import Design
+from dualgap.problem.problem import Problem
+
+LARGEST = 5000  # a dense matrix of this order is factored; beyond, conjugate gradients
+CHEAP = 3e9  # factorisations of fewer operations are made even where gradients might be cheaper
+BLOCKED = 8.0  # operations on blocks run this much faster than passes over the matrix
+GRADIENT_STEPS = 150.0
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the model is made: w, the slopes of the loss there, and the linear part of the penalty."""
+
+    w: Vector
+    slope: Vector
+    linear: Vector
+
+
+class Factored(Protocol):
+    """The model with its curvature settled."""
+
+    def step(self, point: Point, accuracy: float) -> Vector:
+        """The minimising d. `accuracy` bounds the relative residual where the method is iterative."""
+
+
+class System(Protocol):
+    """A design and a ridge; the curvature changes from step to step."""
+
+    def factored(self, curvature: Vector) -> Factored:
+        """Settle the curvature."""
+
+
+def system(design: Design, ridge: Vector) -> System:
+    """The cheapest way to solve the model: p × p, n × n over the ridged columns, or iterative."""
+    if not direct(design, ridge):
+        return Gradients(design, ridge)
+    if _dual_work(design, ridge) < _primal_work(design):
+        return Dual(design, ridge)
+    return Primal(design, ridge)
+
+
+def direct(design: Design, ridge: Vector) -> bool:
+    """Is a factorisation affordable?"""
+    if min(design.shape) > LARGEST:
+        return False
+    work = min(_primal_work(design), _dual_work(design, ridge))
+    return work <= CHEAP or work / BLOCKED <= GRADIENT_STEPS * 4.0 * design.stored
+
+
+def work(design: Design, ridge: Vector) -> float:
+    """A guess of the operations of one step."""
+    if direct(design, ridge):
+        return min(_primal_work(design), _dual_work(design, ridge)) + 8.0 * design.stored
+    return GRADIENT_STEPS * 4.0 * design.stored
+
+
+def _primal_work(design: Design) -> float:
+    n, p = design.shape
+    return float(design.stored) * p + p**3 / 3.0 if p <= LARGEST else np.inf
+
+
+def _dual_work(design: Design, ridge: Vector) -> float:
+    n, p = design.shape
+    if n > LARGEST or not ridge.any() or np.count_nonzero(ridge == 0.0) > n:
+        return np.inf
+    return float(design.stored) * n + n**3 / 3.0
+
+
+def dual_of_fit(problem: Problem, z: Vector) -> Vector | None:
+    """0, the best dual point, where the fit is exact and the slopes are but rounding; else none to offer."""
+    return np.zeros(problem.n) if problem.risk(z) <= 1e-20 * problem.null else None
+
+
+def cholesky(matrix: Matrix) -> Callable[[Vector], Vector]:
+    """x = matrix⁻¹ b for a positive semidefinite matrix, which is overwritten.
+
+    Where it is singular to rounding the diagonal is raised a little; what this costs in accuracy the next
+    step of Newton repairs, except along directions that do not change the model.
+    """
+    diagonal = matrix.diagonal().copy()
+    diagonal[diagonal <= 0.0] = float(diagonal.max(initial=0.0)) or 1.0
+    for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
+        # the transpose is Fortran-ordered, so that LAPACK makes one copy and keeps `matrix` for a retry
+        copy = matrix.T.copy(order="F")
+        copy[np.diag_indices_from(copy)] += raised * diagonal
+        factor, info = lapack.dpotrf(copy, lower=1, overwrite_a=1, clean=0)
+        if info == 0 and np.min(factor.diagonal() ** 2 / diagonal, initial=1.0) > 1e-16:
+            return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
+    raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
+
+
+@dataclass(frozen=True, eq=False)
+class Primal:
+    """XᵀHX + R by Cholesky."""
+
+    design: Design
+    ridge: Vector
+
+    def factored(self, curvature: Vector) -> Factored:
+        matrix = self.design.weighted_gram(curvature)
+        matrix[np.diag_indices_from(matrix)] += self.ridge
+        return _PrimalFactor(self, cholesky(matrix))
+
+
+@dataclass(frozen=True, eq=False)
+class _PrimalFactor:
+    system: Primal
+    solve: Callable[[Vector], Vector]
+
+    def step(self, point: Point, accuracy: float) -> Vector:
+        return -self.solve(gradient(self.system.design, self.system.ridge, point))
+
+
+def gradient(design: Design, ridge: Vector, point: Point) -> Vector:
+    """The gradient of the model at d = 0."""
+    return design.transpose_matvec(point.slope) + ridge * point.w + point.linear
+
+
+class Dual:
+    """I + H½ K H½ by Cholesky, K = X R⁻¹ Xᵀ over the firmly ridged columns; the loose ones by elimination.
+
+    Loose columns are the free ones and those, fewer than n, whose ridge is so small beside the others that
+    they would drown them in K.
+    """
+
+    def __init__(self, design: Design, ridge: Vector) -> None:
+        self.design, self.ridge = design, ridge
+        self.loose = _loose(ridge, design.shape[0])
+        self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
+        self.kernel = design.weighted_outer(self.inverse)
+        self.loose_columns = design.columns(self.loose).toarray() if self.loose.any() else None
+
+    def factored(self, curvature: Vector) -> Factored:
+        root = np.sqrt(curvature)
+        matrix = self.kernel * root
+        matrix *= root[:, None]
+        matrix[np.diag_indices_from(matrix)] += 1.0
+        return _DualFactor(self, root, cholesky(matrix))
+
+
+def _loose(ridge: Vector, n: int) -> Mask:
+    """Free columns, and those with a ridge far below the n-th smallest."""
+    positive = ridge[ridge > 0.0]
+    rank = min(n, len(positive)) - 1
+    return np.asarray(ridge < 1e-3 * np.partition(positive, rank)[rank])
+
+
+class _DualFactor:
+    """Solves for φ, where −slope + H½φ is the dual point θ of the model's minimiser.
+
+    The weights are then R⁻¹(Xᵀθ − linear), a formula without cancellation however small the ridge.
+    """
+
+    def __init__(self, system: Dual, root: Vector, solve: Callable[[Vector], Vector]) -> None:
+        self.system, self.root, self.solve = system, root, solve
+        if system.loose_columns is not None:
+            self.edge = system.loose_columns * root[:, None]
+            self.solved_edge = solve(self.edge)
+            inner = self.edge.T @ self.solved_edge
+            inner[np.diag_indices_from(inner)] += system.ridge[system.loose]
+            self.solve_loose = cholesky(inner)
+
+    def step(self, point: Point, accuracy: float) -> Vector:
+        system = self.system
+        slope_gradient = gradient(system.design, system.ridge, point)
+        phi = self.solve(self.root * system.design.matvec(system.inverse * slope_gradient))
+        result = np.zeros_like(point.w)
+        if system.loose_columns is not None:
+            shift = self.solve_loose(self.edge.T @ phi - slope_gradient[system.loose])
+            phi = phi - self.solved_edge @ shift
+            result[system.loose] = shift
+        theta = self.root * phi - point.slope
+        ahead = system.inverse * (system.design.transpose_matvec(theta) - point.linear)
+        result[~system.loose] = (ahead - point.w)[~system.loose]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """XᵀHX + R by conjugate gradients with the diagonal as preconditioner."""
+
+    design: Design
+    ridge: Vector
+
+    def factored(self, curvature: Vector) -> Factored:
+        diagonal = self.design.weighted_square_norms(curvature) + self.ridge
+        diagonal[diagonal <= 0.0] = 1.0
+        return _GradientFactor(self, curvature, diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class _GradientFactor:
+    system: Gradients
+    curvature: Vector
+    diagonal: Vector
+
+    def step(self, point: Point, accuracy: float) -> Vector:
+        design, ridge = self.system.design, self.system.ridge
+
+        def apply(d: Vector) -> Vector:
+            return design.transpose_matvec(self.curvature * design.matvec(d)) + ridge * d
+
+        right = -gradient(design, ridge, point)
+        return conjugate_gradients(apply, right, self.diagonal, accuracy)
+
+
+def conjugate_gradients(
+    apply: Callable[[Vector], Vector], right: Vector, diagonal: Vector, accuracy: float, limit: int = 1000
+) -> Vector:
+    """x with apply(x) ≈ right, residual below `accuracy` in the norm of the preconditioner."""
+    x, residual = np.zeros_like(right), right.copy()
+    scaled = residual / diagonal
+    direction = scaled.copy()
+    size = float(residual @ scaled)
+    goal = accuracy * accuracy * size
+    for _ in range(limit):
+        if size <= goal:
+            break
+        image = apply(direction)
+        along = float(direction @ image)
+        if not along > 0.0:
+            break
+        x += (size / along) * direction
+        residual -= (size / along) * image
+        scaled = residual / diagonal
+        before, size = size, float(residual @ scaled)
+        direction *= size / before
+        direction += scaled
+    return x

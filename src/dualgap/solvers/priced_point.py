@@ -1,0 +1,58 @@
+"""A point of   Σ a L(y, Xw) + Σ price_j |w_j| + ½ ridge_j w_j²,   and moves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.problem.problem import Problem
+from dualgap.solvers.line_search import convex_step
+from dualgap.solvers.prices import prices
+
+
+class PricedPoint:
+    """w with z = Xw. `factor` multiplies the prices while a continuation runs, and is 1 at its end."""
+
+    def __init__(self, problem: Problem, w: Vector) -> None:
+        self.problem = problem
+        self.price, self.ridge = prices(problem)
+        self.unpriced: Index = np.flatnonzero(self.price == 0.0)
+        self.w, self.z = w.copy(), problem.design.matvec(w)
+        self.factor = 1.0
+
+    def residual(self) -> Vector:
+        """The negative gradient of all but the prices."""
+        problem = self.problem
+        return problem.design.transpose_matvec(problem.slope(self.z)) - self.ridge * self.w
+
+    def violation(self, residual: Vector) -> float:
+        """How far the point is from optimal at the full prices, relative to them."""
+        off = np.where(
+            self.w == 0.0,
+            np.abs(residual) - self.price,
+            np.abs(residual - self.price * np.sign(self.w)),
+        )
+        return float(np.max(off / np.where(self.price > 0.0, self.price, self.price.max()), initial=0.0))
+
+    def advance(self, which: Index, change: Vector, along: Vector) -> float:
+        """Move by a step of s·change on these coordinates, `along` being X change; s is returned."""
+        step = convex_step(self._slope_along(which, change, along))
+        if step > 0.0:
+            self.w[which] += step * change
+            self.z = self.z + step * along
+        return step
+
+    def _slope_along(self, which: Index, change: Vector, along: Vector) -> Callable[[float], float]:
+        """The right derivative of the objective at w + s·change."""
+        here, ridge = self.w[which], self.ridge[which]
+        weight = self.factor * self.price[which] * change
+
+        def slope(s: float) -> float:
+            ahead = here + s * change
+            side = np.where(ahead == 0.0, np.sign(change), np.sign(ahead))
+            smooth = float(-self.problem.slope(self.z + s * along) @ along)
+            return smooth + float((ridge * ahead) @ change) + float(weight @ side)
+
+        return slope

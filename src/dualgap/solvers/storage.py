@@ -1,0 +1,26 @@
+"""A design as the lines that compiled loops read."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap.compiled.lines import Lines, dense_lines, sparse_lines
+from dualgap.design import Compressed, Design, WithOnes
+
+
+def columns(design: Design) -> Lines:
+    """The columns of a design."""
+    matrix = compressed(design)
+    return dense_lines(design.toarray().T) if matrix is None else sparse_lines(sp.csc_array(matrix))
+
+
+def compressed(design: Design) -> sp.csc_array | sp.csr_array | None:
+    """The design as a compressed matrix, None if it is not stored as one."""
+    if isinstance(design, Compressed):
+        return design.by_columns
+    if isinstance(design, WithOnes):
+        inner = compressed(design.inner)
+        ones = np.ones((design.shape[0], 1))
+        return None if inner is None else sp.csc_array(sp.hstack([inner, ones], format="csc"))
+    return None

@@ -1,0 +1,154 @@
+"""Nothing is forgotten in silence: what lies in a folder is catalogued, tested, exported, documented."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dualgap
+from cases import DESIGNS, LOSSES, PENALTIES
+from dualgap import design, losses, penalties, solvers
+from dualgap.design import Design
+from dualgap.losses import Loss
+from dualgap.penalties import Gauge, Penalty
+from dualgap.solvers.base import Solver
+from dualgap.solvers.registry import SOLVERS
+
+ROOT = Path(__file__).parents[2]
+MATHEMATICS = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NEEDS_AN_EXTRA = {"dualgap.__main__"}
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """The package and all below it."""
+    yield package
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if found.name not in NEEDS_AN_EXTRA:
+            yield importlib.import_module(found.name)
+
+
+def classes(package: ModuleType) -> Iterator[type[Any]]:
+    """Every class that a module of the package defines."""
+    for module in modules(package):
+        for _, found in inspect.getmembers(module, inspect.isclass):
+            if found.__module__ == module.__name__:
+                yield found
+
+
+def concrete(package: ModuleType, kind: type[Any]) -> list[type[Any]]:
+    """Those with a name of their own: the abstract ones have none."""
+    return [
+        cls for cls in classes(package) if issubclass(cls, kind) and isinstance(vars(cls).get("name"), str)
+    ]
+
+
+def is_frozen(cls: Any) -> bool:
+    """A dataclass that cannot be written to."""
+    return dataclasses.is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009
+
+
+NAMED = [*concrete(losses, Loss), *concrete(penalties, Penalty)]
+
+
+@pytest.mark.parametrize("cls", NAMED, ids=lambda cls: cls.__name__)
+def test_every_loss_and_penalty_is_catalogued_exported_and_documented(cls: type[Any]) -> None:
+    package = losses if issubclass(cls, Loss) else penalties
+    assert package.CATALOGUE[cls.name] is cls, f"add a line to CATALOGUE in {package.__name__}"
+    assert cls.__name__ in package.__all__
+    assert is_frozen(cls)
+    assert inspect.getdoc(cls)
+    assert f"`{cls.name}" in MATHEMATICS, f"docs/mathematics.md has no row for {cls.name}"
+    assert f"`{cls.name}" in README, f"the table in README.md has no {cls.name}"
+
+
+def test_the_catalogues_hold_what_the_folders_hold() -> None:
+    assert {cls.name for cls in concrete(losses, Loss)} == set(losses.CATALOGUE)
+    assert {cls.name for cls in concrete(penalties, Penalty)} == set(penalties.CATALOGUE)
+
+
+def test_the_contracts_run_over_the_whole_catalogue() -> None:
+    assert len({type(loss) for loss in LOSSES}) >= 11
+    assert len({type(penalty) for penalty in PENALTIES}) >= 7
+
+
+def test_every_design_is_under_contract() -> None:
+    made: set[type[Any]] = set()
+    for build in DESIGNS.values():
+        one: Any = build(np.eye(2))
+        while one is not None:
+            made.add(type(one))
+            one = getattr(one, "inner", None)
+    kinds = {cls for cls in classes(design) if hasattr(cls, "weighted_gram") and cls is not Design}
+    assert kinds == made
+
+
+@pytest.mark.parametrize("name", sorted(SOLVERS))
+def test_every_solver_says_what_it_does(name: str) -> None:
+    cls: Any = SOLVERS[name]
+    assert cls.name == name
+    assert is_frozen(cls)
+    assert len(inspect.getdoc(cls) or "") > 20
+    assert cls() == cls(), "a solver is its options, and has a default for each"
+
+
+def test_every_solver_module_is_loaded_with_the_package() -> None:
+    before = set(SOLVERS)
+    for _ in modules(solvers):
+        pass
+    assert set(SOLVERS) == before, "a solver is missing from solvers/__init__.py"
+
+
+def test_every_public_thing_has_a_docstring() -> None:
+    """Methods may inherit theirs from a base class or from the protocol they fulfil."""
+    spoken = {name for protocol in (Design, Gauge, Solver) for name in vars(protocol)}
+    silent = []
+    for cls in classes(dualgap):
+        if cls.__name__.startswith("_"):
+            continue
+        if not inspect.getdoc(cls):
+            silent.append(f"{cls.__module__}.{cls.__name__}")
+        for name, member in vars(cls).items():
+            function = inspect.isfunction(member) or isinstance(member, property)
+            if (
+                function
+                and not name.startswith("_")
+                and name not in spoken
+                and not inspect.getdoc(getattr(cls, name))
+            ):
+                silent.append(f"{cls.__module__}.{cls.__name__}.{name}")
+    assert not silent
+
+
+def test_public_names_resolve() -> None:
+    for name in dualgap.__all__:
+        assert getattr(dualgap, name) is not None
+        assert name in dir(dualgap)
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = dualgap.nonsense
+
+
+def test_formulas_that_code_cites_exist() -> None:
+    known = set(re.findall(r"\((M\d+)\)", MATHEMATICS))
+    numbers = sorted(int(label[1:]) for label in known)
+    assert numbers == list(range(1, len(numbers) + 1))
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        for label in re.findall(r"\bM\d+\b(?=[,)–])", path.read_text(encoding="utf-8")):
+            assert label in known, f"{path.relative_to(ROOT)} cites {label}"
+
+
+def test_catalogue_names_match_their_classes() -> None:
+    for catalogue in (losses.CATALOGUE, penalties.CATALOGUE):
+        for name, cls in catalogue.items():
+            assert cls.name == name
+            assert str(cls()).startswith(name)

@@ -1,0 +1,111 @@
+"""Every design answers as its dense copy does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from cases import DESIGNS, vectors
+from dualgap.arrays import Matrix
+from dualgap.design import Design
+
+every_design = pytest.mark.parametrize("kind", DESIGNS)
+
+
+@st.composite
+def designs(draw: st.DrawFn, kind: str) -> tuple[Design, Matrix]:
+    """One row or column is as good as many; half the entries are zero."""
+    n, p = draw(st.integers(1, 7)), draw(st.integers(1, 6))
+    array = draw(vectors(n * p)).reshape(n, p) * draw(hnp.arrays(np.bool_, (n, p)))
+    array.flags.writeable = False
+    design = DESIGNS[kind](array)
+    return design, design.toarray()
+
+
+@every_design
+@given(data=st.data())
+def test_toarray_holds_the_numbers_given(kind: str, data: st.DataObject) -> None:
+    array = np.round(data.draw(vectors(12))).reshape(4, 3)
+    copy = DESIGNS[kind](array).toarray()
+    if "standardised" in kind:
+        copy = copy * np.linspace(0.5, 3.0, 3) + np.linspace(-1.0, 2.0, 3)
+    np.testing.assert_allclose(copy[:, :3], array, atol=1e-13)
+    if kind.endswith("ones"):
+        np.testing.assert_array_equal(copy[:, 3:], np.ones((4, 1)))
+
+
+@every_design
+@given(data=st.data())
+def test_products(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    n, p = design.shape
+    assert array.shape == (n, p)
+    assert 0 <= design.stored <= n * p
+    w, theta = data.draw(vectors(p)), data.draw(vectors(n))
+    np.testing.assert_allclose(design.matvec(w), array @ w, atol=1e-10)
+    np.testing.assert_allclose(design.transpose_matvec(theta), array.T @ theta, atol=1e-10)
+
+
+@every_design
+@given(data=st.data())
+def test_size_of_the_terms_that_cancel(kind: str, data: st.DataObject) -> None:
+    """Exact where columns are stored as they are; never too small where they are centred on the way."""
+    design, array = data.draw(designs(kind))
+    theta = np.abs(data.draw(vectors(design.shape[0])))
+    size, exact = design.absolute_transpose_matvec(theta), np.abs(array).T @ theta
+    assert np.all(size >= exact * (1 - 1e-12))
+    if "standardised" not in kind:
+        np.testing.assert_allclose(size, exact, atol=1e-10)
+
+
+@every_design
+@given(data=st.data())
+def test_gram_and_outer(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    n, p = design.shape
+    h, d = np.abs(data.draw(vectors(n))), np.abs(data.draw(vectors(p)))
+    np.testing.assert_allclose(design.weighted_gram(h), array.T @ (h[:, None] * array), atol=1e-8)
+    np.testing.assert_allclose(design.weighted_outer(d), (array * d) @ array.T, atol=1e-8)
+
+
+@every_design
+@given(data=st.data())
+def test_norms(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    a = np.abs(data.draw(vectors(design.shape[0])))
+    np.testing.assert_allclose(design.weighted_square_norms(a), a @ (array * array), atol=1e-8)
+    np.testing.assert_allclose(design.row_square_norms(), (array * array).sum(axis=1), atol=1e-10)
+
+
+@every_design
+@given(data=st.data())
+def test_parts_by_mask_and_by_index(kind: str, data: st.DataObject) -> None:
+    """A part is a design of its own: it answers too."""
+    design, array = data.draw(designs(kind))
+    n, p = design.shape
+    for keep in (data.draw(hnp.arrays(np.bool_, n)), np.arange(n)[::-1]):
+        part = design.rows(keep)
+        assert part.shape == array[keep].shape
+        np.testing.assert_array_equal(part.toarray(), array[keep])
+        np.testing.assert_allclose(part.matvec(np.ones(p)), array[keep].sum(axis=1), atol=1e-10)
+    for keep in (data.draw(hnp.arrays(np.bool_, p)), np.arange(p)[1:]):
+        part = design.columns(keep)
+        assert part.shape == array[:, keep].shape
+        np.testing.assert_array_equal(part.toarray(), array[:, keep])
+        np.testing.assert_allclose(part.transpose_matvec(np.ones(n)), array[:, keep].sum(axis=0), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "standardised"])
+def test_gram_of_many_rows_goes_by_blocks(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(70_000, 5))
+    design = DESIGNS[kind](array)
+    h = rng.random(len(array)) * (rng.random(len(array)) < 0.5)
+    full = design.toarray()
+    np.testing.assert_allclose(design.weighted_gram(h), full.T @ (h[:, None] * full), rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(design.absolute_transpose_matvec(h)[0] > 0, True)
+    if kind != "standardised":
+        np.testing.assert_allclose(design.absolute_transpose_matvec(h), np.abs(full).T @ h, rtol=1e-9)

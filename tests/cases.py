@@ -42,12 +42,8 @@ MORE_PENALTIES: tuple[Penalty, ...] = (
     penalties.Lp(7.0),
 )
 
-# What is not convex has no dual, and contracts of its own.
-LOSSES: list[Loss] = [
-    loss
-    for loss in (*(cls() for cls in losses.CATALOGUE.values()), *MORE_LOSSES)
-    if Trait.CONVEX in loss.traits
-]
+ALL_LOSSES: list[Loss] = [*(cls() for cls in losses.CATALOGUE.values()), *MORE_LOSSES]
+LOSSES: list[Loss] = [loss for loss in ALL_LOSSES if Trait.CONVEX in loss.traits]
 PENALTIES: list[Penalty] = [
     penalty
     for penalty in (*(cls() for cls in penalties.CATALOGUE.values()), *MORE_PENALTIES)

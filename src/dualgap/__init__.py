@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "fit": "dualgap.fitting.fit",
     "Solution": "dualgap.fitting.solution",
+    "certify": "dualgap.fitting.certify",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
     "LinearRegressor": "dualgap.estimators.regression",

@@ -1,4 +1,4 @@
-"""Laws of every convex loss in the catalogue (M4, M5)."""
+"""Laws of every loss in the catalogue (M4, M5); those that need convexity run over the convex ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import LOSSES, numbers, shares, targets, vectors
+from cases import ALL_LOSSES, LOSSES, numbers, shares, targets, vectors
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss, Terms
@@ -17,8 +17,9 @@ from dualgap.traits import Trait
 
 N = 6
 FAR = 1e3
-every_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
-smooth_loss = pytest.mark.parametrize("loss", [x for x in LOSSES if Trait.SMOOTH in x.traits], ids=str)
+every_loss = pytest.mark.parametrize("loss", ALL_LOSSES, ids=str)
+convex_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
+smooth_loss = pytest.mark.parametrize("loss", [x for x in ALL_LOSSES if Trait.SMOOTH in x.traits], ids=str)
 quadratic_pieces = pytest.mark.parametrize(
     "loss", [x for x in LOSSES if Trait.PIECEWISE_QUADRATIC in x.traits], ids=str
 )
@@ -67,7 +68,7 @@ def test_fenchel_young(loss: Loss, data: st.DataObject) -> None:
     assert np.all(value + conjugate - u * z >= -rounding)
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_fenchel_young_is_equality_at_the_derivative(loss: Loss, data: st.DataObject) -> None:
     y = data.draw(targets(loss, N))
@@ -80,7 +81,7 @@ def test_fenchel_young_is_equality_at_the_derivative(loss: Loss, data: st.DataOb
     assert np.all(np.abs(value + conjugate - u * z) <= rounding)
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_derivative_is_a_subgradient(loss: Loss, data: st.DataObject) -> None:
     y = data.draw(targets(loss, N))
@@ -90,7 +91,7 @@ def test_derivative_is_a_subgradient(loss: Loss, data: st.DataObject) -> None:
     assert np.all(value - tangent >= -1e-13 * (1.0 + np.abs(value) + np.abs(tangent) + loss.value(y, z)))
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_convex(loss: Loss, data: st.DataObject) -> None:
     y = data.draw(targets(loss, N))
@@ -166,7 +167,7 @@ def test_curvature_is_the_least_bound(loss: Loss) -> None:
     assert 0.99 * loss.curvature <= largest <= loss.curvature * (1 + 1e-12)
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_conjugate_against_the_supremum(loss: Loss, data: st.DataObject) -> None:
     y = data.draw(targets(loss, N))
@@ -189,7 +190,7 @@ def test_conjugate_is_continuous_up_to_the_edge(loss: Loss, data: st.DataObject)
         assert np.all(np.abs(conjugate - loss.conjugate(y, near)) <= 1e-6)
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_domain_holds_zero_and_exactly_the_slopes_of_the_loss(loss: Loss, data: st.DataObject) -> None:
     """Outside the domain uz − L(y, z) grows without bound; inside, slopes come up to its ends."""
@@ -298,7 +299,7 @@ def test_regression_sees_residuals_and_classification_margins(loss: Loss, data: 
     loss.check_targets(y)
 
 
-@every_loss
+@convex_loss
 @given(data=st.data())
 def test_best_constant_is_best(loss: Loss, data: st.DataObject) -> None:
     y, a = data.draw(targets(loss, N)), data.draw(shares(N))

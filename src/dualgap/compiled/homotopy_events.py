@@ -12,6 +12,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.compiled.homotopy_state import (
     DIRECTION,
+    DUAL_PACE,
     DUAL_TRAVELLED,
     END,
     ENTER,
@@ -21,6 +22,7 @@ from dualgap.compiled.homotopy_state import (
     LEAVE,
     NOTHING,
     NOW,
+    PACE,
     PRICE_TRAVELLED,
     SIZE,
     TRAVELLED,
@@ -30,7 +32,7 @@ from dualgap.compiled.homotopy_state import (
     Model,
     State,
 )
-from dualgap.compiled.homotopy_system import predict, spread
+from dualgap.compiled.homotopy_system import spread
 from dualgap.compiled.lines import Lines, dot
 from dualgap.compiled.mechanism import compiled
 
@@ -54,6 +56,7 @@ def next_event(model: Model, form: Form, state: State, end: float) -> Event:
     """The first thing to happen on the way to `end`."""
     settle(model, form, state)
     spread(state, state.block.rate, state.weights.rate)
+    state.level[PACE] = _length(state, state.block.rate)
     room = abs(end - state.level[NOW])
     best = (room * (1.0 - 1e-10), END, -1, 0)
     best = _weights_to_zero(model, state, state.block.rate, best)
@@ -137,7 +140,7 @@ def _rows_to_kinks(model: Model, state: State, best: Event) -> Event:
         return best
     if model.curved:
         return _curved_rows(model, state, best)
-    pace = _length(state, state.block.rate)
+    pace = state.level[PACE]
     if pace == 0.0:
         return best
     return _straight_rows(model, state, pace, best)
@@ -161,7 +164,7 @@ def _meeting(model: Model, state: State, i: int, z: float, rate: float, best: Ev
 @compiled
 def _curved_rows(model: Model, state: State, best: Event) -> Event:
     rows, s, way = state.rows, state.level[NOW], state.level[DIRECTION]
-    pace = _length(state, state.block.rate)
+    pace = state.level[PACE]
     for i in range(rows.z0.shape[0]):
         rate = way * rows.z1[i]
         if abs(rate) > STILL * model.row_size[i] * pace:
@@ -230,7 +233,7 @@ def _dual_along(model: Model, form: Form, state: State) -> float:
 
 
 @compiled
-def _span(form: Form, state: State, step: float) -> float:
+def span_of(form: Form, state: State, step: float) -> float:
     """How far λ (or s itself) moves while s moves by `step`."""
     if not form.inverse:
         return step
@@ -240,7 +243,7 @@ def _span(form: Form, state: State, step: float) -> float:
 
 @compiled
 def _step_of(form: Form, state: State, span: float) -> float:
-    """The inverse of `_span`."""
+    """The inverse of `span_of`."""
     if not form.inverse:
         return span
     s, way = state.level[NOW], state.level[DIRECTION]
@@ -251,9 +254,11 @@ def _step_of(form: Form, state: State, span: float) -> float:
 @compiled
 def _weights_to_enter(model: Model, form: Form, state: State, best: Event) -> Event:
     weights, level, rows = state.weights, state.level, state.rows
+    level[DUAL_PACE] = 0.0
     if state.count[KINKED] + weights.sign.shape[0] == state.count[SIZE]:
         return best
     pace = _dual_along(model, form, state)
+    level[DUAL_PACE] = pace
     way, s = level[DIRECTION], level[NOW]
     if form.inverse:
         way, floor, slope = -way, 0.0, 1.0
@@ -261,7 +266,7 @@ def _weights_to_enter(model: Model, form: Form, state: State, best: Event) -> Ev
     else:
         floor, slope, at = form.price0, form.price1, s
     strength = floor + slope * at
-    span = _span(form, state, best[0])
+    span = span_of(form, state, best[0])
     for j in range(weights.sign.shape[0]):
         price = model.bent_price[j]
         if weights.sign[j] != 0 or price == np.inf:
@@ -347,5 +352,3 @@ def _curved_hits(model: Model, state: State, best: Event) -> Event:
                 best = _meeting(model, state, i, rows.z0[i] + s * rows.z1[i], r, best)
     return best
 
-
-__all__ = ["Event", "first_hit", "jump", "next_event", "predict"]

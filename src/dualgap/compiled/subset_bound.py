@@ -45,30 +45,40 @@ class Scratch(NamedTuple):
 
 
 @compiled
-def leaders(values: Vector, size: int, room: int, price: float, ordered: Vector) -> tuple[float, float, float]:
-    """The sum of the `room` largest (values − price)₊, the last of them and the first left out."""
-    total = 0.0
-    if room >= size:
-        for j in range(size):
-            total += max(values[j] - price, 0.0)
-        return total, 0.0, 0.0
+def _largest(values: Vector, size: int, wanted: int, ordered: Vector) -> int:
+    """The `wanted` largest values in falling order, into `ordered`; how many there are."""
     count = 0
     for j in range(size):
-        x = max(values[j] - price, 0.0)
-        if count <= room:
+        x = values[j]
+        if count < wanted:
             at = count
             count += 1
-        elif x > ordered[room]:
-            at = room
+        elif x > ordered[wanted - 1]:
+            at = wanted - 1
         else:
             continue
         while at > 0 and ordered[at - 1] < x:
             ordered[at] = ordered[at - 1]
             at -= 1
         ordered[at] = x
+    return count
+
+
+@compiled
+def leaders(
+    values: Vector, size: int, room: int, price: float, ordered: Vector
+) -> tuple[float, float, float]:
+    """The sum of the `room` largest (values − price)₊, the last of them and the first left out."""
+    total = 0.0
+    if room >= size:
+        for j in range(size):
+            total += max(values[j] - price, 0.0)
+        return total, 0.0, 0.0
+    _largest(values, size, room + 1, ordered)
     for at in range(room):
-        total += ordered[at]
-    return total, ordered[room - 1] if room > 0 else 0.0, ordered[room]
+        total += max(ordered[at] - price, 0.0)
+    last = max(ordered[room - 1] - price, 0.0) if room > 0 else 0.0
+    return total, last, max(ordered[room] - price, 0.0)
 
 
 @compiled
@@ -88,20 +98,17 @@ def _priced(u: Vector, size: int, price: float) -> tuple[float, float]:
 @compiled
 def _capped(u: Vector, size: int, room: int, ordered: Vector) -> tuple[float, float]:
     """min of Σ u²/z over 0 ≤ z ≤ 1, Σ z ≤ room, and the multiplier: the k-support norm, squared."""
-    count = 0
+    rest, count = 0.0, 0
     for j in range(size):
-        if u[j] > 0.0:
-            ordered[count] = u[j]
-            count += 1
-    falling = np.sort(ordered[:count])[::-1]
-    rest = falling.sum()
+        rest += u[j]
+        count += u[j] > 0.0
     value = 0.0
-    for full in range(min(room, count)):
+    for full in range(_largest(u, size, room, ordered)):
         level = rest / (room - full)
-        if count > room and falling[full] <= level:
+        if count > room and ordered[full] <= level:
             return value + rest * level, level * level
-        value += falling[full] * falling[full]
-        rest -= falling[full]
+        value += ordered[full] * ordered[full]
+        rest -= ordered[full]
     return value, 0.0
 
 
@@ -163,22 +170,27 @@ def _evaluate(node: Node, scratch: Scratch) -> tuple[float, float, float]:
 
 
 @compiled
-def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
-    """Raise the bound over w₀, warm from node.w, until it meets `goal` or has no more to give."""
+def _residual(node: Node, residual: Vector) -> None:
+    """c − Gw."""
     for j in range(node.size):
-        scratch.residual[j] = node.linear[j]
+        residual[j] = node.linear[j]
     for j in range(node.size):
         if node.w[j] != 0.0:
             for k in range(node.size):
-                scratch.residual[k] -= node.w[j] * node.gram[j, k]
+                residual[k] -= node.w[j] * node.gram[j, k]
+
+
+@compiled
+def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
+    """Raise the bound over w₀, warm from node.w, until it meets `goal` or has no more to give."""
+    _residual(node, scratch.residual)
     best, above = -np.inf, np.inf
     for turn in range(rounds):
         _descend(node, scratch.residual, multiplier)
         bound, linear, quadratic = _evaluate(node, scratch)
         if bound > best:
             best = bound
-            for j in range(node.size):
-                scratch.gain[j] = scratch.trial[j]
+            scratch.gain[: node.size] = scratch.trial[: node.size]
         if best >= goal:
             break
         value, ahead = _relaxed(node, scratch)

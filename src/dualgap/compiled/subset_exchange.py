@@ -16,29 +16,39 @@ DEPENDENT = 1e-11  # as in the search
 
 
 @compiled
-def _reduce(gram: Matrix, linear: Vector, base: Whole, reduced: Matrix) -> tuple[Vector, Vector, float]:
-    """What is left of every column and of c beside the columns of `base`: squares, products, base value.
+def _eliminate(gram: Matrix, pick: int, reduced: Matrix, left: Vector, pulled: Vector, count: int) -> float:
+    """Take column `pick` out of every other: row `count` of L⁻¹G, G = LLᵀ. The fall in the value."""
+    pivot = left[pick]
+    row = reduced[count]
+    if pivot <= DEPENDENT:
+        row[:] = 0.0
+        return 0.0
+    row[:] = gram[pick]
+    for k in range(count):
+        share = reduced[k, pick]
+        for j in range(row.shape[0]):
+            row[j] -= share * reduced[k, j]
+    root = np.sqrt(pivot)
+    along = pulled[pick] / root
+    for j in range(row.shape[0]):
+        row[j] /= root
+        left[j] -= row[j] * row[j]
+        pulled[j] -= along * row[j]
+    return float(along * along)
 
-    Row i of `reduced` becomes the i-th row of L⁻¹G_base,:  with G_base = LLᵀ.
-    """
-    left, pulled, value = np.diag(gram).copy(), linear.copy(), 0.0
-    for i in range(base.shape[0]):
-        b = base[i]
-        pivot = left[b]
-        if pivot <= DEPENDENT:
-            reduced[i] = 0.0
-            continue
-        reduced[i] = gram[b]
-        for k in range(i):
-            share = reduced[k, b]
-            if share != 0.0:
-                reduced[i] -= share * reduced[k]
-        reduced[i] /= np.sqrt(pivot)
-        along = pulled[b] / np.sqrt(pivot)
-        value -= along * along
-        for j in range(left.shape[0]):
-            left[j] -= reduced[i, j] * reduced[i, j]
-            pulled[j] -= along * reduced[i, j]
+
+@compiled
+def _reduce(
+    gram: Matrix, linear: Vector, base: Whole, skip: int, reduced: Matrix
+) -> tuple[Vector, Vector, float]:
+    """What is left of every column and of c beside the columns of `base` but one, and the value of that."""
+    left, pulled, value, count = np.empty_like(linear), linear.copy(), 0.0, 0
+    for j in range(linear.shape[0]):
+        left[j] = gram[j, j]
+    for at in range(base.shape[0]):
+        if at != skip:
+            value -= _eliminate(gram, base[at], reduced, left, pulled, count)
+            count += 1
     return left, pulled, value
 
 
@@ -61,45 +71,52 @@ def forward(gram: Matrix, linear: Vector, price: float, limit: int) -> Whole:
     """Columns in the order of greedy selection, while each is worth its price."""
     order = np.empty(limit, np.int64)
     reduced = np.empty((limit, gram.shape[0]))
-    left, pulled = np.diag(gram).copy(), linear.copy()
+    left, pulled, _ = _reduce(gram, linear, order[:0], -1, reduced)
     for i in range(limit):
         gain, pick = _best_addition(left, pulled, order[:i])
         if pick < 0 or gain <= price:
             return order[:i]
         order[i] = pick
-        reduced[i] = gram[pick]
-        for k in range(i):
-            reduced[i] -= reduced[k, pick] * reduced[k]
-        pivot = np.sqrt(left[pick])
-        reduced[i] /= pivot
-        along = pulled[pick] / pivot
-        for j in range(left.shape[0]):
-            left[j] -= reduced[i, j] * reduced[i, j]
-            pulled[j] -= along * reduced[i, j]
+        _eliminate(gram, pick, reduced, left, pulled, i)
     return order
+
+
+@compiled
+def _best_move(
+    gram: Matrix, linear: Vector, price: float, limit: int, support: Whole, reduced: Matrix
+) -> tuple[float, int, int]:
+    """The value after the best single move, the position to drop and the column to add (−1: none)."""
+    best, out, into = np.inf, -1, -1
+    size = support.shape[0]
+    for drop in range(-1 if size < limit else 0, size):
+        left, pulled, value = _reduce(gram, linear, support, drop, reduced)
+        value += price * (size - (drop >= 0))
+        gain, pick = _best_addition(left, pulled, support)
+        if gain <= price:
+            gain, pick = price, -1
+        if value + price - gain < best:
+            best, out, into = value + price - gain, drop, pick
+    return best, out, into
 
 
 @compiled
 def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whole) -> tuple[Whole, float]:
     """Best single move after best single move, from `start`; the columns and their value."""
-    support = start.copy()
+    support = np.empty(limit + 1, np.int64)
+    size = start.shape[0]
+    support[:size] = start
     reduced = np.empty((limit + 1, gram.shape[0]))
-    _, _, value = _reduce(gram, linear, support, reduced)
-    value += price * support.shape[0]
+    _, _, value = _reduce(gram, linear, start, -1, reduced)
+    value += price * size
     for _ in range(10 * limit + 100):
-        best, moved = value, support
-        for drop in range(-1, support.shape[0]):
-            if drop < 0 and support.shape[0] == limit:
-                continue
-            base = support if drop < 0 else np.append(support[:drop], support[drop + 1 :])
-            left, pulled, rest = _reduce(gram, linear, base, reduced)
-            rest += price * base.shape[0]
-            gain, pick = _best_addition(left, pulled, support)
-            if pick >= 0 and gain > price and rest + price - gain < best:
-                best, moved = rest + price - gain, np.append(base, pick)
-            elif rest < best:
-                best, moved = rest, base
+        best, out, into = _best_move(gram, linear, price, limit, support[:size], reduced)
         if best >= value - 1e-13:
             break
-        value, support = best, moved
-    return support, value
+        value = best
+        if out >= 0:
+            size -= 1
+            support[out] = support[size]
+        if into >= 0:
+            support[size] = into
+            size += 1
+    return support[:size].copy(), value

@@ -2,7 +2,8 @@
 
 A level of the tree is a problem of the same form as the root: including a column is a Schur complement,
 excluding it deletes a row and a column, and both keep R = G − diag(D) positive semidefinite with the same D.
-So a path of the tree is all that is stored.
+So a path of the tree is all that is stored. Where a split is to be found or improved the search stops and
+says so: that is work for LAPACK.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.compiled.mechanism import compiled
 from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
-from dualgap.compiled.subset_split import improve_split, spectral_split
 
 Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # a column with less than this share of its square left is a combination of those included
 ROUNDS = 12
 UPPER, FLOOR, MARGIN = 0, 1, 2  # entries of Tree.number
-LEVEL, NODES, FOUND, EVERY = 0, 1, 2, 3  # entries of Tree.count
+LEVEL, NODES, FOUND, EVERY = 0, 1, 2, 3  # entries of Tree.tally
+RUNNING, EXHAUSTED, OUTGROWN, SPLIT, BETTER_SPLIT = 0, 1, 2, 3, 4  # what `search` ends with
 
 
 class Tree(NamedTuple):
-    """One row per level. `number`: best value, least pruned bound, margin. `count`: level, nodes, and so on."""
+    """One row per level. `number`: best value, least pruned bound, margin. `tally`: level, nodes, found."""
 
     gram: NDArray[np.float64]  # levels × columns × columns
     linear: Matrix
@@ -37,14 +38,14 @@ class Tree(NamedTuple):
     bound: Vector
     size: Whole
     room: Whole
-    lacking: Whole  # 0: there is a split; above: the nullity, or less, and w ranks the columns; −1: to be found
+    lacking: Whole  # 0: there is a split; above: the nullity or less, and w ranks the columns; −1: to see
     fresh: Whole
     chosen: Whole
     support: Whole  # the incumbent
     keep: Mask
     price: float
     number: Vector
-    count: Whole
+    tally: Whole
 
 
 @compiled
@@ -69,14 +70,14 @@ def _offer(tree: Tree, value: float, first: int, second: int) -> None:
         return
     tree.number[UPPER] = value
     found = 0
-    for level in range(tree.count[LEVEL]):
+    for level in range(tree.tally[LEVEL]):
         tree.support[found] = tree.chosen[level]
         found += 1
     for more in (first, second):
         if more >= 0:
             tree.support[found] = more
             found += 1
-    tree.count[FOUND] = found
+    tree.tally[FOUND] = found
 
 
 @compiled
@@ -105,39 +106,24 @@ def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
 
 
 @compiled
-def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[bool, float]:
-    """Bound the level: can it be dropped? And the bound that scratch.gain belongs to."""
+def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
+    """Bound the level: what is to be done with it, and the bound that scratch.gain belongs to."""
     goal = tree.number[UPPER] - tree.number[MARGIN]
-    node = node_at(tree, level)
     if tree.lacking[level] < 0:
-        _find_split(tree, level)
+        return SPLIT, 0.0
     bound = tree.price * level  # no loss is below zero
     if tree.lacking[level] == 0:
-        bound, multiplier = relax(node, scratch, goal, tree.multiplier[level], ROUNDS)
+        node = node_at(tree, level)
+        bound, tree.multiplier[level] = relax(node, scratch, goal, tree.multiplier[level], ROUNDS)
         tree.fresh[level] += 1
-        every = tree.count[EVERY]
-        if bound < goal and every > 0 and tree.fresh[level] >= every:
-            tree.fresh[level] = 0
-            if improve_split(node, scratch, multiplier):
-                bound, multiplier = relax(node, scratch, goal, multiplier, ROUNDS)
-        tree.multiplier[level] = multiplier
     tree.bound[level] = max(tree.bound[level], bound)
-    if tree.bound[level] < goal:
-        return False, bound
-    tree.number[FLOOR] = min(tree.number[FLOOR], tree.bound[level])
-    return True, bound
-
-
-@compiled
-def _find_split(tree: Tree, level: int) -> None:
-    """Columns have left since the matrix was last found singular: is it still?"""
-    size = tree.size[level]
-    lacking, split = spectral_split(tree.gram[level, :size, :size])
-    tree.lacking[level] = lacking
-    for j in range(size):
-        tree.w[level, j] = split[j] if lacking else 0.0
-        tree.split[level, j] = 0.0 if lacking else split[j]
-    tree.multiplier[level] = 0.1
+    if tree.bound[level] >= goal:
+        tree.number[FLOOR] = min(tree.number[FLOOR], tree.bound[level])
+        return EXHAUSTED, bound
+    if 0 < tree.tally[EVERY] <= tree.fresh[level] and tree.lacking[level] == 0:
+        tree.fresh[level] = 0
+        return BETTER_SPLIT, bound
+    return RUNNING, bound
 
 
 @compiled
@@ -222,7 +208,7 @@ def _include(tree: Tree, level: int, pick: int) -> None:
     tree.multiplier[below] = tree.multiplier[level]
     tree.bound[below] = tree.bound[level]
     tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - a)
-    tree.fresh[below] = tree.count[EVERY] - 1
+    tree.fresh[below] = tree.tally[EVERY] - 1 if level < 7 else 0
     tree.chosen[level] = tree.column[level, pick]
 
 
@@ -249,19 +235,19 @@ def _exclude(tree: Tree, level: int, pick: int, forced: bool) -> None:
 
 
 @compiled
-def _closed(tree: Tree, scratch: Scratch, level: int) -> tuple[bool, float]:
-    """Offer what the level has to offer by itself; can it be dropped?"""
+def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
+    """Offer what the level has to offer by itself, and bound the rest."""
     _offer(tree, tree.constant[level], -1, -1)
     node = node_at(tree, level)
     if node.size == 0 or node.room == 0:
-        return True, np.inf
-    done, bound = False, -np.inf
+        return EXHAUSTED, np.inf
+    state, bound = RUNNING, -np.inf
     if node.room > 1:
-        done, bound = _bound(tree, scratch, level)
-    if not done and node.room <= 2:
+        state, bound = _bound(tree, scratch, level)
+    if state != EXHAUSTED and node.room <= 2:
         _best_pair(tree, node, tree.column[level])
-        done = True
-    return done, bound
+        state = EXHAUSTED
+    return state, bound
 
 
 @compiled
@@ -285,20 +271,21 @@ def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
 
 
 @compiled
-def search(tree: Tree, scratch: Scratch, nodes: int) -> bool:
-    """Work through so many nodes; True when the tree is exhausted, or has outgrown its levels."""
-    levels = tree.gram.shape[0]
+def search(tree: Tree, scratch: Scratch, nodes: int) -> int:
+    """Work through so many nodes, or until something else is to be done first."""
     for _ in range(nodes):
-        level = tree.count[LEVEL]
+        level = tree.tally[LEVEL]
         if level < 0:
-            return True
-        tree.count[NODES] += 1
-        done, bound = _closed(tree, scratch, level)
-        if not done and level + 1 == levels:
-            return True
-        if not done and _branch(tree, scratch, level, bound):
-            tree.count[LEVEL] += 1
+            return EXHAUSTED
+        state, bound = _close(tree, scratch, level)
+        if state in (SPLIT, BETTER_SPLIT):
+            return state
+        if state == RUNNING and level + 1 == tree.gram.shape[0]:
+            return OUTGROWN
+        tree.tally[NODES] += 1
+        if state == RUNNING and _branch(tree, scratch, level, bound):
+            tree.tally[LEVEL] += 1
         else:
             tree.bound[level] = np.inf
-            tree.count[LEVEL] -= 1
-    return tree.count[LEVEL] < 0
+            tree.tally[LEVEL] -= 1
+    return RUNNING if tree.tally[LEVEL] >= 0 else EXHAUSTED

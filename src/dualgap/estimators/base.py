@@ -79,7 +79,9 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         if (Trait.CLASSIFICATION in loss.traits) == classes:
             return
         purpose, other = ("classes", "LinearRegressor") if classes else ("numbers", "LinearClassifier")
-        raise DataError(f"{type(self).__name__} predicts {purpose}, which the {loss} loss does not: use {other}.")
+        raise DataError(
+            f"{type(self).__name__} predicts {purpose}, which the {loss} loss does not: use {other}."
+        )
 
     def _strength(self) -> dict[str, Any]:
         given = {"lam": self.lam, "C": self.C, "budget": self.budget}

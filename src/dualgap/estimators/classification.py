@@ -128,9 +128,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     >>> from dualgap import LinearClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LinearClassifier(loss="hinge", penalty="l1", lam=0.01).fit(X, y)
-    >>> int((model.coef_ != 0).sum())
-    6
+    >>> model = LinearClassifier(loss="hinge", penalty="l1", lam=0.1).fit(X, y)
+    >>> int((model.coef_ != 0).sum()), round(model.score(X, y), 3)
+    (5, 0.949)
     >>> model.solution_.relative_gap <= 1e-6
     True
     """
@@ -209,8 +209,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         self.intercept_ = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))
         if not self.coef_.any() and _zero_is_optimal(loss_named(self.loss)):
             warnings.warn(
-                f"Weights of zero are optimal for the {solution.loss} loss, and are the answer: every row is "
-                f'given the class {self.classes_[0]!r}. Use loss="hinge", which asks for a margin.',
+                f"Weights of zero are optimal for the {solution.loss} loss, so every row is given the class "
+                f'{self.classes_.tolist()[0]!r}. Use loss="hinge", which asks for a margin.',
                 UserWarning,
                 stacklevel=2,
             )

@@ -1,0 +1,1 @@
+"""From arrays and names to a Solution with its proof."""

@@ -10,17 +10,18 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Design
 from dualgap.errors import DataError
-from dualgap.fitting.inputs import read_labels, read_table
+from dualgap.fitting.inputs import read_table
 from dualgap.fitting.multinomial.working import joint_problem
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.proof import class_numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate:
     """objective − bound ≥ 0 says how far these weights can be from the best there is.
 
-    One against the rest: θ_k is the θ of the problem in which class k is +1, and both values are sums over the
-    classes. Multinomial: θ_ik = a_i (1[y_i = k] − π_ik) with π_i in the simplex, of the joint problem.
+    One against the rest: θ_k is the θ of the problem in which class k is +1, and both values are sums over
+    the classes. Multinomial: θ_ik = a_i (1[y_i = k] − π_ik) with π_i in the simplex, of the joint problem.
     """
 
     theta: Matrix
@@ -67,11 +68,3 @@ class ClassCertificate:
             objective += problem.primal(w)
             bound += problem.dual(self.theta[self.terms.used, k])
         return objective, bound
-
-
-def class_numbers(y: Any, n: int, classes: tuple[Any, ...]) -> Vector:
-    """The number of each row's class among those of the fit."""
-    found, which = read_labels(y, n)
-    if not set(found.tolist()) <= set(classes):
-        raise DataError(f"y has the classes {found.tolist()}, the fit had {list(classes)}.")
-    return np.array([float(classes.index(label)) for label in found.tolist()])[which]

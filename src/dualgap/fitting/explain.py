@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dualgap.fitting.fit import read
+from dualgap.fitting.reading import read
 from dualgap.problem.precondition import precondition
 from dualgap.solvers.registry import SOLVERS, Verdict, verdicts
 

@@ -49,10 +49,12 @@ def read_table(X: Any) -> Table:
 
 def _tame(values: NDArray[Any]) -> bool:
     low, high = float(np.min(values)), float(np.max(values))  # a NaN survives both
-    return -LARGEST <= low and high <= LARGEST
+    return low >= -LARGEST and high <= LARGEST
 
 
 def _is_frame(X: Any) -> bool:
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise DataError("X is a lazy frame; call its collect() first.")
     return hasattr(X, "columns") and hasattr(X, "shape") and hasattr(X, "__getitem__")
 
 
@@ -62,25 +64,39 @@ def _frame(X: Any) -> tuple[Matrix, tuple[str, ...]]:
     for j, name in enumerate(X.columns):
         column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
         try:
-            array[:, j] = np.asarray(
-                column.to_numpy(dtype=float, na_value=np.nan)
-                if hasattr(column, "array")
-                else column.to_numpy(),
-                dtype=float,
-            )
+            array[:, j] = _column(column)
         except (TypeError, ValueError):
-            kind = getattr(column, "dtype", type(column).__name__)
             raise DataError(
-                f"Column {str(name)!r} (number {j}) holds {kind}, not numbers; "
+                f"Column {str(name)!r} (number {j}) holds {getattr(column, 'dtype', '?')}, not numbers; "
                 "encode it (for instance one-hot) or drop it."
             ) from None
     return array, names
 
 
+def _column(column: Any) -> Vector:
+    """A column of a frame as numbers; dates, categories and complex numbers are none, whatever they store."""
+    kind = getattr(column.dtype, "kind", None)
+    if kind is None or str(column.dtype) == "category":  # polars; or codes that only look like numbers
+        is_number = getattr(column.dtype, "is_numeric", None)
+        if is_number is None or not (is_number() or str(column.dtype) in ("Boolean", "Null")):
+            raise TypeError
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    if kind in "mMc":
+        raise TypeError
+    return np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
+
+
 def _array(X: Any) -> Matrix:
     if X is None:
         raise DataError("X is None; give a table of numbers.")
-    array = np.asarray(X)
+    if np.ma.is_masked(X):
+        raise DataError("X is a masked array with hidden values; fill or drop them.")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise DataError("X has rows of different lengths; every row needs the same columns.") from None
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise DataError(f"X is a {type(X).__name__}, not a table of numbers.")
     if np.iscomplexobj(array):
         raise DataError("Complex data not supported: give the real and imaginary parts as columns.")
     if array.ndim != 2:
@@ -94,23 +110,30 @@ def _array(X: Any) -> Matrix:
 
 
 def _numbers(array: NDArray[Any]) -> Matrix:
+    """Objects that are numbers; strings and dates are refused even where they could be read as such."""
     try:
         if array.dtype.kind in "USMm":
             raise ValueError
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        for i, j in np.ndindex(*array.shape):
-            try:
-                if array.dtype.kind in "USMm":
-                    raise ValueError
-                float(array[i, j])
-            except (TypeError, ValueError):
-                sort = TypeError if isinstance(error, TypeError) else DataError
-                raise sort(
-                    f"X holds {array[i, j]!r} in column {j}, row {i}, where a number was expected; argument "
-                    "must be a string or a number that can be read as one: encode or drop that column."
-                ) from None
-        raise
+        i, j = next(where for where in np.ndindex(*array.shape) if not _is_number(array[where]))
+        value = array[i, j].item() if isinstance(array[i, j], np.generic) else array[i, j]
+        place = f"X holds {value!r} in column {j}, row {i}"
+        if isinstance(error, TypeError):
+            raise TypeError(
+                f"{place}: an argument must be a number, or a string that reads as a number."
+            ) from None
+        raise DataError(f"{place}, where a number was expected; encode or drop that column.") from None
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.str_ | np.bytes_ | np.datetime64 | np.timedelta64):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _sparse(X: Any) -> sp.csr_array | sp.csc_array:
@@ -130,8 +153,7 @@ def _sparse(X: Any) -> sp.csr_array | sp.csc_array:
 def _complain(table: Table) -> None:
     """Find the first value that is not finite or too large, and say where."""
     design = table.design
-    n, p = design.shape
-    for j in range(p):
+    for j in range(design.shape[1]):
         column = design.columns(np.array([j])).toarray()[:, 0]
         bad = ~np.isfinite(column)
         if bad.any():
@@ -155,10 +177,12 @@ def read_numbers(y: Any, n: int) -> Vector:
     """Targets of a regression: n finite numbers."""
     array = _one_dimensional(y, n, "y")
     try:
+        if array.dtype.kind in "USMm":
+            raise TypeError
         values = array.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"y holds {array.dtype} where numbers are needed for a regression loss; use a "
+            f"y holds {_sort(array)}, but a regression loss needs numbers; use a "
             "classification loss (hinge, logistic, …) for labels."
         ) from None
     bad = np.flatnonzero(~np.isfinite(values))
@@ -170,29 +194,53 @@ def read_numbers(y: Any, n: int) -> Vector:
     if np.abs(values).max(initial=0.0) > LARGEST:
         i = int(np.argmax(np.abs(values)))
         raise DataError(f"y holds {values[i]:.3g} in row {i}, beyond {LARGEST:g}; rescale the target.")
+    top = np.abs(values).max(initial=0.0)
+    if 0.0 < top < 1.0 / LARGEST:
+        raise DataError(
+            f"y holds nothing beyond {top:.3g}, so that squares vanish; multiply it by a power of ten."
+        )
     return values
+
+
+def _sort(array: NDArray[Any]) -> str:
+    """What an array holds, in words."""
+    kinds = {"U": "strings", "S": "bytes", "M": "dates", "m": "durations"}
+    return kinds.get(array.dtype.kind, f"{type(array.flat[0]).__name__} objects")
 
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Classes, sorted, and the class number of every row."""
     array = _one_dimensional(y, n, "y")
     if array.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(array))
-        if bad.size:
-            raise DataError(
-                f"y contains NaN or infinity in row {bad[0]}; drop that row. (Input y contains NaN.)"
-            )
-        whole = array == np.floor(array)
-        if not whole.all() and len(np.unique(array)) > 2:
-            raise DataError(
-                f"Unknown label type: y holds {array[np.argmin(whole)]!r} in row {np.argmin(whole)}, a "
-                "continuous number; a classification loss needs classes. Use a regression loss."
-            )
-    if array.dtype.kind == "O" and any(value is None or value != value for value in array):  # noqa: PLR0124
-        i = next(k for k, value in enumerate(array) if value is None or value != value)  # noqa: PLR0124
-        raise DataError(f"y has a missing label in row {i}; drop that row.")
-    classes, which = np.unique(array, return_inverse=True)
+        _refuse_continuous(array)
+    missing = (
+        [i for i, label in enumerate(array) if label is None or label != label]
+        if array.dtype.kind == "O"
+        else []
+    )
+    if missing:
+        raise DataError(f"y has a missing label in row {missing[0]}; drop that row.")
+    try:
+        classes, which = np.unique(array, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in array})
+        raise DataError(
+            f"y mixes labels of the types {' and '.join(kinds)}, which have no order; use one."
+        ) from None
     return classes, which.reshape(-1)
+
+
+def _refuse_continuous(array: NDArray[Any]) -> None:
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise DataError(f"y contains NaN or infinity in row {bad[0]}; drop that row. (Input y contains NaN.)")
+    whole = array == np.floor(array)
+    if not whole.all() and len(np.unique(array)) > 2:
+        i = int(np.argmin(whole))
+        raise DataError(
+            f"Unknown label type: y holds {array[i]:g} in row {i}, a continuous number; "
+            "a classification loss needs classes. Use a regression loss."
+        )
 
 
 def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
@@ -214,13 +262,22 @@ def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
     return array
 
 
+def _floats(array: NDArray[Any], name: str) -> Vector:
+    try:
+        if array.dtype.kind in "USMm":
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} holds {_sort(array)} where numbers are needed.") from None
+
+
 def read_weights(sample_weight: Any, n: int) -> Vector:
     """Row weights: finite, not negative, not all zero; ones by default."""
     if sample_weight is None:
         return np.ones(n)
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, float(sample_weight))
-    weights = _one_dimensional(sample_weight, n, "sample_weight").astype(np.float64)
+    if np.ndim(sample_weight) == 0 and not isinstance(sample_weight, str):
+        sample_weight = np.full(n, sample_weight)
+    weights = _floats(_one_dimensional(sample_weight, n, "sample_weight"), "sample_weight")
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
         raise DataError(
@@ -242,9 +299,15 @@ def read_factors(factors: Any, table: Table) -> Vector:
         unknown = [str(name) for name in factors if str(name) not in table.names]
         if unknown:
             raise DataError(f"penalty_factors name {unknown[0]!r}, which is not a column of X.")
-        values = np.array([float(factors.get(name, 1.0)) for name in table.names])
+        given = {str(name): value for name, value in factors.items()}
+        values = _floats(np.array([given.get(name, 1.0) for name in table.names]), "penalty_factors")
     else:
-        values = _one_dimensional(factors, p, "penalty_factors").astype(np.float64)
+        array = np.asarray(factors)
+        if array.shape != (p,):
+            raise DataError(
+                f"penalty_factors must hold one number for each of the {p} columns, not shape {array.shape}."
+            )
+        values = _floats(array, "penalty_factors")
     bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
     if bad.size:
         raise DataError(

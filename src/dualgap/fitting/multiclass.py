@@ -5,21 +5,21 @@ from __future__ import annotations
 import difflib
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dualgap.errors import DataError
 from dualgap.fitting.class_certificate import ClassCertificate
-from dualgap.fitting.multinomial.fit import fit_multinomial, read_start
+from dualgap.fitting.multinomial.fit import fit_multinomial
+from dualgap.fitting.options import read_start
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Logistic, Loss
 from dualgap.problem.problem import SMALL
 from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits, Record, Status
-
-if TYPE_CHECKING:
-    from dualgap.fitting.fit import Reading
 
 FORMS = ("auto", "one_vs_rest", "multinomial")
 
@@ -39,24 +39,22 @@ def read_form(multiclass: Any, loss: Loss) -> str:
 
 
 def fit_many(
-    reading: Reading, multiclass: str, solver: str | Solver, limits: Limits, warm_start: Any = None
+    reading: Reading, form: str, solver: str | Solver, limits: Limits, warm_start: Any = None
 ) -> Solution:
-    """The fit for more than two classes."""
-    if read_form(multiclass, reading.terms.loss) == "multinomial":
+    """The fit for more than two classes; `form` as `read_form` gives it."""
+    if form == "multinomial":
         return fit_multinomial(reading, solver, limits, warm_start)
     return _fit_each(reading, solver, limits, warm_start)
 
 
 def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
     """A problem per class; limits on time and the wish to stop hold for all of them together."""
-    from dualgap.fitting.fit import fit_one
-
     assert reading.classes is not None
     began = time.perf_counter()
     classes = len(reading.classes)
     starts: list[Any] = [None] * classes
     if warm_start is not None:
-        coef, intercept, _ = read_start(warm_start, classes, reading)
+        coef, intercept, _ = read_start(warm_start, (classes, len(reading.terms.scale)))
         starts = list(zip(coef, intercept, strict=True))
     parts: list[Solution] = []
     stopped = False
@@ -73,8 +71,6 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
 
 
 def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
-    from dualgap.fitting.fit import facts
-
     assert reading.classes is not None
     objective, bound = sum(p.objective for p in parts), sum(p.bound for p in parts)
     null = sum(p.facts["null"] for p in parts)
@@ -108,7 +104,7 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
         terms=reading.terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=facts(reading, null),
+        facts=reading.facts(null),
         parts=tuple(parts),
         multiclass="one_vs_rest",
     )

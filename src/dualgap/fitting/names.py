@@ -15,6 +15,31 @@ from dualgap.penalties import Penalty
 PATTERN = re.compile(r"\s*([A-Za-z_0-9]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*")
 T = TypeVar("T")
 
+# What other libraries call them; only ever a hint.
+ELSEWHERE = {
+    ("loss", "l2"): "squared",
+    ("loss", "mse"): "squared",
+    ("loss", "ols"): "squared",
+    ("loss", "least_squares"): "squared",
+    ("loss", "l1"): "absolute",
+    ("loss", "mae"): "absolute",
+    ("loss", "lad"): "absolute",
+    ("loss", "pinball"): "quantile",
+    ("loss", "log"): "logistic",
+    ("loss", "log_loss"): "logistic",
+    ("loss", "softmax"): "logistic",
+    ("loss", "multinomial"): "logistic",
+    ("loss", "cross_entropy"): "logistic",
+    ("loss", "svm"): "hinge",
+    ("loss", "svr"): "epsilon_insensitive",
+    ("loss", "adaboost"): "exponential",
+    ("penalty", "lasso"): "l1",
+    ("penalty", "ridge"): "l2",
+    ("penalty", "enet"): "elastic_net",
+    ("penalty", "max"): "linf",
+    ("penalty", "best_subset"): "l0",
+}
+
 
 def loss_named(given: str | Loss) -> Loss:
     """The loss of that name, or the loss itself."""
@@ -36,8 +61,11 @@ def _named(given: object, catalogue: Mapping[str, type[T]], kind: str) -> T:
     match = PATTERN.fullmatch(given)
     name = match.group(1) if match else given
     if match is None or name not in catalogue:
-        close = difflib.get_close_matches(name.lower(), catalogue, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        nearest = ELSEWHERE.get((kind, name.lower()))
+        if nearest is None:
+            close = difflib.get_close_matches(name.lower(), catalogue, n=1, cutoff=0.5)
+            nearest = close[0] if close else None
+        hint = f" Did you mean {nearest!r}?" if nearest else ""
         raise DataError(f"There is no {kind} {given!r}.{hint} Known: {', '.join(catalogue)}.")
     if not match.group(2):
         return catalogue[name]()

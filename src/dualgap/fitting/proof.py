@@ -14,7 +14,6 @@ from dualgap.fitting.objective import Objective
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +45,10 @@ class Certificate:
         n, p = table.design.shape
         if (n, p) != (len(self.theta), len(self.coef)):
             raise DataError(
-                f"This certificate is for {len(self.theta)} rows and {len(self.coef)} columns, X has {n} and {p}."
+                f"This certificate is for {len(self.theta)} rows and {len(self.coef)} columns, "
+                f"X has {n} and {p}."
             )
-        targets = read_targets(y, n, self.terms, self.classes)
+        targets = read_targets(y, n, self.classes)
         problem = self.terms.problem(table.design, targets)
         w = np.append(self.coef, self.intercept) if self.terms.fit_intercept else self.coef
         used = self.terms.used
@@ -56,16 +56,19 @@ class Certificate:
         return replace(self, objective=problem.primal(w), bound=bound)
 
 
-def read_targets(y: Any, n: int, terms: Objective, classes: tuple[Any, ...] | None) -> Vector:
+def read_targets(y: Any, n: int, classes: tuple[Any, ...] | None) -> Vector:
     """Numbers for a regression, ±1 for two classes (the second is +1)."""
-    if Trait.CLASSIFICATION not in terms.loss.traits:
+    if classes is None:
         return read_numbers(y, n)
+    return np.where(class_numbers(y, n, classes) == 1, 1.0, -1.0)
+
+
+def class_numbers(y: Any, n: int, classes: tuple[Any, ...]) -> Vector:
+    """The number of each row's class among those of the fit."""
     found, which = read_labels(y, n)
-    if classes is not None and not set(found.tolist()) <= set(classes):
+    if not set(found.tolist()) <= set(classes):
         raise DataError(f"y has the classes {found.tolist()}, the fit had {list(classes)}.")
-    if classes is not None:
-        which = np.array([classes.index(label) for label in found.tolist()])[which]
-    return np.where(which == 1, 1.0, -1.0)
+    return np.array([float(classes.index(label)) for label in found.tolist()])[which]
 
 
 def proven_zero(problem: Problem, theta: Vector, gap: float) -> Mask:
@@ -93,3 +96,10 @@ def coefficient_error(problem: Problem, gap: float, scale: Vector) -> float | No
     if modulus <= 0.0 or problem.free[: len(scale)].any():
         return None
     return float(np.sqrt(gap / modulus))
+
+
+def no_error_bar(terms: Objective) -> str:
+    """Why the gap says nothing of the distance to the optimum."""
+    if terms.budget is not None:
+        return "a constrained problem need not be strongly convex"
+    return f"the penalty {terms.penalty} is not strongly convex in every weight"

@@ -1,29 +1,28 @@
 """No finite minimiser: is there a direction along which a loss that never reaches its infimum falls for ever?
 
-Such a direction moves free coordinates only and has y_i (x_i·d) ≥ 0 in every row, > 0 in some. A fit with gap γ
-narrows the search: the rows that d separates could lose all of their loss, so together they hold at most γ of it.
-Every other row must have x_i·d = 0, which leaves d no room at all on most data.
+Such a direction moves free coordinates only and has y_i (x_i·d) ≥ 0 in every row, > 0 in some. A fit with
+gap γ narrows the search: the rows that d separates could lose all of their loss, so together they hold at
+most γ of it. Every other row must have x_i·d = 0, which leaves d no room at all on most data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+from scipy.special import softmax
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.errors import UnboundedError
 from dualgap.fitting.multinomial.problem import MultinomialProblem
+from dualgap.fitting.reading import Reading
 from dualgap.problem.certificate import Bounds, bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.traits import Trait
-
-if TYPE_CHECKING:
-    from dualgap.fitting.fit import Reading
 
 ROUNDING = 1e-9  # a margin this small beside its terms is zero
 FLAT = 1e-6  # a singular value this small beside the largest leaves room for a direction
@@ -131,7 +130,7 @@ def _differences(asked: MultinomialProblem, columns: Matrix, z: Matrix, allowed:
         return None
     signed, held = [], []
     with np.errstate(divide="ignore"):
-        loss = -np.log1p(-np.minimum(asked.probabilities(asked.slope(z)), 1.0))  # what removing a class saves
+        loss = -np.log1p(-np.minimum(softmax(z, axis=1), 1.0))  # what removing a class saves
     for other in range(asked.classes):
         where = np.flatnonzero(asked.y != other)
         block = np.zeros((len(where), asked.classes, f))
@@ -163,7 +162,7 @@ def _single_column(asked: Problem) -> Direction | None:
 
 
 def _iterate_itself(asked: Problem, best: Bounds) -> Direction | None:
-    """Weights that have run away on fully separated classes point along a direction with room on both sides."""
+    """Weights that have run away on fully separated classes have room on both sides: the best direction."""
     w = np.where(asked.free, best.w, 0.0)
     top = float(np.abs(w).max())
     found = _separates(asked, w / top) if top > 0 else None
@@ -303,11 +302,12 @@ def _margin_terms(asked: Problem, size: Vector) -> Vector:
 def _message(found: Direction, reading: Reading) -> str:
     loss = str(reading.terms.loss)
     whole = bool(np.all(found.margins > 0))
-    share = "the classes" if whole else f"{int(np.count_nonzero(found.margins > 0))} rows from the rest"
+    count = "some" if found.coef.ndim == 2 else int(np.count_nonzero(found.margins > 0))
+    share = "the classes" if whole else f"{count} rows from the others"
     return (
         f"No finite minimiser exists: {_rule(found, reading)} separates {share}, so the {loss} loss falls "
-        "for ever along it and weights grow without end. Give every column a penalty (even a tiny one, such as "
-        'penalty="l2", lam=1e-6), or leave those columns out.'
+        "for ever along it and weights grow without end. Give every column a penalty (a tiny one will do, "
+        'such as penalty="l2", lam=1e-6), or leave those columns out.'
     )
 
 

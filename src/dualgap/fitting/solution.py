@@ -74,7 +74,8 @@ class Solution:
         if table.names is not None and self.names is not None and table.names != self.names:
             differs = next(j for j, (a, b) in enumerate(zip(table.names, self.names, strict=True)) if a != b)
             raise DataError(
-                f"Column {differs} of X is {table.names[differs]!r}, the fit had {self.names[differs]!r} there."
+                f"Column {differs} of X is {table.names[differs]!r}, "
+                f"the fit had {self.names[differs]!r} there."
             )
         if self.coef.ndim == 1:
             return np.asarray(table.design.matvec(self.coef) + self.intercept)
@@ -89,6 +90,14 @@ class Solution:
         if scores.ndim == 1:
             return np.asarray(self.classes[(scores > 0).astype(int)])
         return np.asarray(self.classes[np.argmax(scores, axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(class) given each row, a column per class; for losses that speak of log-odds."""
+        from dualgap.fitting.probability import log_probabilities
+
+        if self.classes is None or not hasattr(self.terms.loss, "log_odds"):
+            raise DataError(f"The {self.loss} loss gives no probabilities; logistic and exponential do.")
+        return np.exp(log_probabilities(self, self.decision_function(X)))
 
     def summary(self) -> str:
         """A table for people: names, coefficients, objective, gap, what is proven."""

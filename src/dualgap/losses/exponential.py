@@ -36,6 +36,10 @@ class Exponential(Loss):
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
 
+    def log_odds(self, z: Vector) -> Vector:
+        """log P(y = +1)/P(y = −1): the population minimiser is half of it."""
+        return 2.0 * z
+
     def probability(self, z: Vector) -> Vector:
         """P(y = +1): the population minimiser is half the log-odds."""
         return np.asarray(expit(2.0 * z))

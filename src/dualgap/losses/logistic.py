@@ -41,6 +41,10 @@ class Logistic(Loss):
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
+    def log_odds(self, z: Vector) -> Vector:
+        """log P(y = +1)/P(y = −1) given the prediction."""
+        return z
+
     def probability(self, z: Vector) -> Vector:
         """P(y = +1) given the prediction."""
         return np.asarray(expit(z))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,3 +49,17 @@ def bounds(
     if np.isnan(dual):
         dual = -np.inf
     return Bounds(inside, point, primal, dual)
+
+
+def confirmed(problem: Problem, found: Bounds) -> Bounds:
+    """The same with a bound that holds when Xᵀθ is computed again.
+
+    Where large terms cancel in Xᵀθ, a θ on the edge of the penalty's domain may be outside it after another
+    rounding; it is drawn in until it is not.
+    """
+    for slack in (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
+        theta = found.theta * (1.0 - slack) if slack else found.theta
+        dual = problem.dual(theta)
+        if np.isfinite(dual):
+            return replace(found, theta=theta, dual=dual)
+    return found if not np.isfinite(found.dual) else replace(found, dual=-np.inf)

@@ -75,9 +75,11 @@ def precondition(asked: Problem) -> Working:
     """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
     inner = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
     unit, offset, y, loss = _targets(asked)
-    design, keep, centre, scale = (
-        _compressed(inner, asked) if isinstance(inner, Compressed) else _dense(inner, asked)
-    )
+    # without a penalty `_orthonormal` makes it dense anyway, and only centred columns give the shortest weights
+    if isinstance(inner, Compressed) and not asked.free.all():
+        design, keep, centre, scale = _compressed(inner, asked)
+    else:
+        design, keep, centre, scale = _dense(inner, asked)
     gauge = asked.regulariser.gauge
     mask = np.append(keep, True) if asked.intercept else keep
     factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
@@ -99,7 +101,7 @@ def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
     """Regression losses depend on z − y alone, so the targets may be moved and scaled."""
     if asked.loss_has(Trait.CLASSIFICATION):
         return 1.0, 0.0, asked.y, asked.loss
-    offset = asked.loss.best_constant(asked.y, asked.a) if asked.intercept else 0.0
+    offset = asked.best_constant if asked.intercept else 0.0
     y = asked.y - offset
     unit = 1.0
     if asked.loss.degree:

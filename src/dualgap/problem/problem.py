@@ -54,8 +54,18 @@ class Problem:
         """w = 0 with the best intercept."""
         w = np.zeros(self.p)
         if self.intercept:
-            w[-1] = self.loss.best_constant(self.y, self.a)
+            w[-1] = self.best_constant
         return w
+
+    @cached_property
+    def best_constant(self) -> float:
+        """The best prediction without any column; for equal targets that target, without rounding."""
+        found = self.loss.best_constant(self.y, self.a)
+        if self.loss_has(Trait.CLASSIFICATION) or self.y.min() < self.y.max():
+            return found
+        same = float(self.y[0])
+        risks = [self.risk(np.full(self.n, constant)) for constant in (same, found)]
+        return same if risks[0] <= risks[1] else found
 
     @cached_property
     def null(self) -> float:

@@ -56,7 +56,7 @@ class CoordinateDescent:
         gram, sweeps = GramEngine(point), SweepEngine(point)
         residual = point.residual()
         point.factor, before = _first_factor(point, residual)
-        best, waited = np.inf, 0
+        progress = _Progress(point)
         for _ in range(LIMIT):
             working = _working_set(point, residual, before)
             engine = gram if gram.affordable(working) else sweeps
@@ -65,13 +65,25 @@ class CoordinateDescent:
             if before == 1.0:
                 yield Iterate(point.w.copy(), problem.slope(point.z), point.z)
             residual = point.residual()
-            if before == 1.0:
-                found = point.violation(residual)
-                waited = 0 if found < 0.7 * best else waited + 1
-                best = min(best, found)
-                if waited > PATIENCE:
-                    return
+            if before == 1.0 and progress.stalled(residual):
+                return
             point.factor = max(1.0, 0.5 * before) if before > 2.1 else 1.0
+
+
+class _Progress:
+    """Do rounds at the full prices still lower the objective or the violation?"""
+
+    def __init__(self, point: PricedPoint) -> None:
+        self.point = point
+        self.violation, self.objective, self.waited = np.inf, np.inf, 0
+
+    def stalled(self, residual: Vector) -> bool:
+        """Has neither fallen for some rounds?"""
+        violation, objective = self.point.violation(residual), self.point.objective()
+        falls = objective < self.objective - 1e-12 * abs(self.objective) or violation < 0.7 * self.violation
+        self.waited = 0 if falls else self.waited + 1
+        self.violation, self.objective = min(self.violation, violation), min(self.objective, objective)
+        return self.waited > PATIENCE
 
 
 def _first_factor(point: PricedPoint, residual: Vector) -> tuple[float, float]:

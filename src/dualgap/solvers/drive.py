@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dualgap.problem.certificate import Bounds, bounds
+from dualgap.problem.certificate import Bounds, bounds, confirmed
 from dualgap.problem.precondition import Working
 from dualgap.solvers.base import Iterate, Solver
 
@@ -120,9 +120,9 @@ class _Run:
 
     def asked(self, best: Bounds) -> Bounds:
         """The best points on the asked problem, both values recomputed there."""
-        return bounds(
-            self.working.asked, self.working.weights(best.w), self.working.theta(best.theta)
-        )
+        problem = self.working.asked
+        found = bounds(problem, self.working.weights(best.w), self.working.theta(best.theta))
+        return confirmed(problem, found)
 
     @property
     def elapsed(self) -> float:
@@ -147,6 +147,8 @@ def drive(
     final = run.final
     if final is None or status is not Status.CERTIFIED:
         final = run.asked(run.best)
+        if working.asked.relative(final.gap, final.primal) <= limits.tolerance:
+            status = Status.CERTIFIED
     return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.l1_quadratic import minimise
+from dualgap.solvers.l1_quadratic import minimise, violation
 from dualgap.solvers.priced_point import PricedPoint
 from dualgap.solvers.working_gram import WorkingGram
 from dualgap.traits import Trait
@@ -38,8 +38,11 @@ class GramEngine:
         point, gram = self.point, self._gram(working)
         price = point.factor * point.price[gram.columns]
         w, inner = point.w[gram.columns], gram.reduced(residual)
-        final = point.factor == 1.0
-        minimise(gram, w, inner, price, 60 if final else 2, 1e-12 if final else 1e-3)
+        rounds, tolerance = (60, 1e-12) if point.factor == 1.0 else (2, 1e-3)
+        if not self.quadratic:  # no better than the model, which is wrong by about the square of this
+            off = violation(w, inner, price)
+            tolerance = max(tolerance, off * min(0.1, off))
+        minimise(gram, w, inner, price, rounds, tolerance)
         change = w - point.w[gram.columns]
         if self.quadratic:
             point.w[gram.columns] = w

@@ -45,14 +45,20 @@ class PricedPoint:
         return step
 
     def _slope_along(self, which: Index, change: Vector, along: Vector) -> Callable[[float], float]:
-        """The right derivative of the objective at w + s·change."""
+        """The derivative of the objective at w + s·change: to the right at 0, the least one at a kink."""
         here, ridge = self.w[which], self.ridge[which]
         weight = self.factor * self.price[which] * change
 
         def slope(s: float) -> float:
             ahead = here + s * change
-            side = np.where(ahead == 0.0, np.sign(change), np.sign(ahead))
             smooth = float(-self.problem.slope(self.z + s * along) @ along)
-            return smooth + float((ridge * ahead) @ change) + float(weight @ side)
+            middle = smooth + float((ridge * ahead) @ change) + float(weight @ np.sign(ahead))
+            jump = float(np.abs(weight[ahead == 0.0]).sum())
+            return middle + jump if s == 0.0 else middle - min(max(middle, -jump), jump)
 
         return slope
+
+    def objective(self) -> float:
+        """The objective at the full prices."""
+        size = float(self.price @ np.abs(self.w)) + 0.5 * float(self.ridge @ (self.w * self.w))
+        return self.problem.risk(self.z) + size

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.errors import DataError, NoSolverError
+from dualgap.errors import NoSolverError
 from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.multinomial.interior import MultinomialInteriorPoint
 from dualgap.fitting.multinomial.newton import MultinomialNewton
 from dualgap.fitting.multinomial.problem import MultinomialProblem
 from dualgap.fitting.multinomial.working import JointWorking, joint_problem, joint_working
-from dualgap.fitting.proof import coefficient_error
+from dualgap.fitting.options import read_start
+from dualgap.fitting.proof import coefficient_error, no_error_bar
+from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.penalties.forms import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
-
-if TYPE_CHECKING:
-    from dualgap.fitting.fit import Reading
 
 SOLVERS = (MultinomialInteriorPoint(), MultinomialNewton())
 
@@ -69,34 +68,15 @@ def solve(
 def _start(working: JointWorking, warm_start: Any, reading: Reading) -> Iterate | None:
     if warm_start is None:
         return None
-    coef, intercept, theta = read_start(warm_start, working.asked.classes, reading)
-    w = np.column_stack([coef, intercept]) if reading.terms.fit_intercept else coef
-    return Iterate(working.coordinates(w.ravel()), theta)
-
-
-def read_start(warm_start: Any, classes: int, reading: Reading) -> tuple[Vector, Vector, Vector | None]:
-    """(coef, intercept, θ) of a Solution, or of a pair (coef, intercept), one row per class."""
-    theta = getattr(getattr(warm_start, "certificate", None), "theta", None)
-    try:
-        pair = (warm_start.coef, warm_start.intercept) if hasattr(warm_start, "coef") else warm_start
-        coef, intercept = (np.asarray(part, dtype=np.float64) for part in pair)
-        intercept = np.broadcast_to(intercept, (classes,))
-    except (TypeError, ValueError):
-        raise DataError("warm_start must be a Solution or a pair (coef, intercept).") from None
-    wanted = (classes, len(reading.terms.scale))
-    if coef.shape != wanted or not np.all(np.isfinite(coef)):
-        raise DataError(
-            f"warm_start has weights of shape {coef.shape}; finite ones of shape {wanted} are needed."
-        )
-    rows = reading.terms.used
-    if theta is None or np.shape(theta) != (len(rows), classes):
-        return coef, intercept, None
-    return coef, intercept, np.asarray(theta)[rows]
+    terms, classes = reading.terms, working.asked.classes
+    coef, intercept, theta = read_start(warm_start, (classes, len(terms.scale)))
+    w = np.column_stack([coef, intercept]) if terms.fit_intercept else coef
+    if theta is None or theta.shape != (len(terms.used), classes):
+        return Iterate(working.coordinates(w.ravel()))
+    return Iterate(working.coordinates(w.ravel()), theta[terms.used])
 
 
 def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, seconds: float) -> Solution:
-    from dualgap.fitting.fit import facts, no_error_bar
-
     best, terms = outcome.bounds, reading.terms
     assert reading.classes is not None
     coef, intercept = split(best.w, asked)
@@ -126,7 +106,7 @@ def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, sec
         terms=terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=facts(reading, asked.null),
+        facts=reading.facts(asked.null),
         multiclass="multinomial",
     )
 

@@ -1,5 +1,7 @@
-"""Newton's method for the multinomial problem; a penalty with a kink or an edge is smoothed around a multiplier
-that moves from round to round, as in `solvers.augmented_lagrangian`, whose penalty half and line search serve here.
+"""Newton's method for the multinomial problem.
+
+A penalty with a kink or an edge is smoothed around a multiplier that moves from round to round, as in
+`solvers.augmented_lagrangian`, whose penalty half and line search serve here.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from scipy.special import softmax
 from dualgap.arrays import Matrix, Vector
 from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
 from dualgap.solvers.augmented_lagrangian.search import search
-from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
+from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, WeightCurve, Weights, weights_of
 from dualgap.solvers.base import Iterate
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
@@ -63,16 +65,16 @@ class _Descent:
         self.problem, self.w = problem, w
         self.z = problem.predict(w)
         sigma = float(self._loss_diagonal()[~problem.free].mean()) if not problem.free.all() else 1.0
-        self.weights: Weights = weights_of(problem.regulariser, sigma)
+        self.weights: Weights = weights_of(problem.regulariser, sigma, None)
         self.curve = self.weights.at(w)
-        self.exact = self.weights.moved(self.curve, GROWTH) is self.weights
+        self.exact = isinstance(self.weights, QuadraticWeights)
         share = 1.0 if problem.width > problem.n else 1e-3
         self.eta = 0.0 if self.exact else share * sigma
         self.centre = w
 
     def tighten(self, factor: float) -> None:
         """The next round: the multiplier and the centre are where this one ended."""
-        self.weights = self.weights.moved(self.curve, factor)
+        self.weights = self.weights.moved(self.curve.v, factor)
         self.curve = self.weights.at(self.w)
         self.eta /= factor
         self.centre = self.w
@@ -89,8 +91,10 @@ class _Descent:
             yield Iterate(self.curve.primal, self.problem.slope(self.z))
 
     def _progress(self) -> float:
-        drift = self.eta * float(np.linalg.norm(self.w - self.centre))
-        return max(self.weights.change(self.curve), drift)
+        if self.exact:
+            return 0.0
+        change = float(np.linalg.norm(self.curve.v - self.weights.anchor))
+        return max(change, self.eta * float(np.linalg.norm(self.w - self.centre)))
 
     def _move(self, dw: Vector, gradient: Vector) -> bool:
         first = float(gradient @ dw)

@@ -101,7 +101,7 @@ class MultinomialProblem(Problem):
         return bool(np.all(np.abs(v[free]) <= FREE_TOLERANCE * scale[free]))
 
     def feasible(self, theta: Matrix) -> tuple[Matrix, Vector]:
-        """Into the simplex, balanced against the free columns by tilting, scaled into the penalty's domain."""
+        """Into the simplex, tilted until the free columns balance, scaled into the penalty's domain."""
         pi = np.maximum(self.probabilities(theta), 0.0)
         pi /= pi.sum(axis=1, keepdims=True)
         free = self.free.reshape(self.classes, self.width)[0]

@@ -9,18 +9,21 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
 from dualgap.traits import Trait
 
-CURVED_SHARE = 0.25  # the first zone of curvature is four mean residuals wide; two put all hinge rows on its edge
+CURVED_SHARE = 0.25  # first zone of curvature: four mean residuals wide; two put every hinge row on its edge
 
 
 @dataclass(frozen=True, eq=False)
 class RowCurve:
-    """First and second derivative of Σ a L by the predictions, row by row."""
+    """First and second derivative of Σ a L by the predictions, and how much the multipliers cost.
+
+    `excess` is Σ a L(z) − d·(z − kink) ≥ 0: what the multipliers d fall short of the loss, row by row summed.
+    """
 
     slope: Vector
     curvature: Vector
+    excess: float
 
 
 class Rows(Protocol):
@@ -33,10 +36,7 @@ class Rows(Protocol):
         """Second derivatives that are representative around z."""
 
     def moved(self, z: Vector, factor: float) -> Rows:
-        """The next outer round: multipliers taken over at z, `factor` times as stiff."""
-
-    def change(self, curve: RowCurve) -> Vector | None:
-        """How far the slopes are from the multipliers; nothing if there are none."""
+        """The next round: multipliers taken over at z, `factor` times as stiff."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +46,16 @@ class SmoothRows:
     problem: Problem
 
     def at(self, z: Vector) -> RowCurve:
-        problem = self.problem
-        loss, y, a = problem.loss, problem.y, problem.a
-        return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z))
+        loss, y, a = self.problem.loss, self.problem.y, self.problem.a
+        return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z), 0.0)
 
     def typical_curvature(self, z: Vector) -> Vector:
-        bend = self.problem.loss.second_derivative(self.problem.y, z)
-        return self.problem.a * max(float(self.problem.a @ bend), 1e-3)
+        problem = self.problem
+        mean = float(problem.a @ problem.loss.second_derivative(problem.y, z))
+        return problem.a * max(mean, 1e-3)
 
     def moved(self, z: Vector, factor: float) -> SmoothRows:
         return self
-
-    def change(self, curve: RowCurve) -> None:
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,31 +68,25 @@ class KinkedRows:
     anchor: Matrix
     stiffness: Matrix
 
-    def multipliers(self, z: Vector) -> Matrix:
-        """d, the maximiser."""
-        return np.clip(self._raw(z), self.lower, self.upper)
-
-    def _raw(self, z: Vector) -> Matrix:
-        return np.asarray(self.anchor + self.stiffness * (z[:, None] - self.kink))
-
     def at(self, z: Vector) -> RowCurve:
-        raw = self._raw(z)
-        between = (raw > self.lower) & (raw < self.upper)
+        beyond = z[:, None] - self.kink
+        raw = self.anchor + self.stiffness * beyond
         d = np.clip(raw, self.lower, self.upper)
-        return RowCurve(d.sum(axis=1), (self.stiffness * between).sum(axis=1))
+        curvature = np.where(d == raw, self.stiffness, 0.0)
+        excess = np.maximum(self.upper * beyond, self.lower * beyond) - d * beyond
+        return RowCurve(d.sum(axis=1), curvature.sum(axis=1), float(excess.sum()))
 
     def typical_curvature(self, z: Vector) -> Vector:
         return np.asarray(self.stiffness.sum(axis=1))
 
     def moved(self, z: Vector, factor: float) -> KinkedRows:
-        return replace(self, anchor=self.multipliers(z), stiffness=self.stiffness * factor)
+        raw = self.anchor + self.stiffness * (z[:, None] - self.kink)
+        anchor = np.clip(raw, self.lower, self.upper)
+        return replace(self, anchor=anchor, stiffness=self.stiffness * factor)
 
-    def change(self, curve: RowCurve) -> Vector:
-        return np.asarray(curve.slope - self.anchor.sum(axis=1))
 
-
-def rows_of(problem: Problem, start: Iterate, z: Vector) -> Rows:
-    """The loss of the problem, its multipliers started from θ if there is one worth keeping."""
+def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> Rows:
+    """The loss of the problem; its multipliers start from θ if that is given, else in the middle."""
     if problem.loss_has(Trait.SMOOTH):
         return SmoothRows(problem)
     terms = problem.loss.terms(problem.y)
@@ -103,5 +94,14 @@ def rows_of(problem: Problem, start: Iterate, z: Vector) -> Rows:
     lower, upper = a * terms.lower, a * terms.upper
     distance = float(problem.a @ np.abs(z[:, None] - terms.kink).mean(axis=1))
     stiffness = CURVED_SHARE * (upper - lower) / max(distance, 1e-8)
-    anchor = 0.5 * (lower + upper)
+    anchor = 0.5 * (lower + upper) if theta is None else _shared(-theta, lower, upper)
     return KinkedRows(terms.kink, lower, upper, anchor, stiffness)
+
+
+def _shared(slope: Vector, lower: Matrix, upper: Matrix) -> Matrix:
+    """Multipliers within their bounds that sum to the slope of each row, if any do."""
+    anchor = np.empty(lower.shape)
+    for k in range(lower.shape[1]):
+        anchor[:, k] = np.clip(slope, lower[:, k], upper[:, k])
+        slope = slope - anchor[:, k]
+    return anchor

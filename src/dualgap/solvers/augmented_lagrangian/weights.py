@@ -8,14 +8,17 @@ from typing import Protocol
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.penalties import Regulariser
+from dualgap.penalties import Penalised, Regulariser
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
 class WeightCurve:
-    """Slope v of the penalty, its derivative diag(diagonal) + sign·rank_one·rank_oneᵀ, and a primal point."""
+    """The slope v of the penalty and its derivative diag(diagonal) + sign·rank_one·rank_oneᵀ.
+
+    `primal` is the point where v is a subgradient of the penalty itself: sparse or on the ball, as it should be.
+    """
 
     v: Vector
     diagonal: Vector
@@ -27,30 +30,29 @@ class WeightCurve:
 class Weights(Protocol):
     """The penalty as a function of the weights, differentiable once and almost everywhere twice."""
 
+    @property
+    def anchor(self) -> Vector:
+        """The multipliers."""
+
     def at(self, w: Vector) -> WeightCurve:
         """The derivatives at w."""
 
-    def moved(self, curve: WeightCurve, factor: float) -> Weights:
-        """The next outer round: multipliers taken over, `factor` times as stiff."""
-
-    def change(self, curve: WeightCurve) -> float:
-        """How far v is from the multipliers."""
+    def moved(self, v: Vector, factor: float) -> Weights:
+        """The next round: multipliers taken over, `factor` times as stiff."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticWeights:
-    """½ Σ stiffness_j w_j², exactly."""
+    """½ Σ stiffness_j w_j², exactly: no multipliers, so the anchor follows v."""
 
     stiffness: Vector
+    anchor: Vector
 
     def at(self, w: Vector) -> WeightCurve:
         return WeightCurve(self.stiffness * w, self.stiffness, None, 1.0, w)
 
-    def moved(self, curve: WeightCurve, factor: float) -> QuadraticWeights:
-        return self
-
-    def change(self, curve: WeightCurve) -> float:
-        return 0.0
+    def moved(self, v: Vector, factor: float) -> QuadraticWeights:
+        return replace(self, anchor=v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +70,15 @@ class SplitWeights:
         primal = (s - half.v) / self.sigma
         return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, half.sign, primal)
 
-    def moved(self, curve: WeightCurve, factor: float) -> SplitWeights:
-        return replace(self, anchor=curve.v, sigma=self.sigma * factor)
-
-    def change(self, curve: WeightCurve) -> float:
-        return float(np.linalg.norm(curve.v - self.anchor))
+    def moved(self, v: Vector, factor: float) -> SplitWeights:
+        return replace(self, anchor=v, sigma=self.sigma * factor)
 
 
-def weights_of(regulariser: Regulariser, sigma: float) -> Weights:
-    """The penalty, split only where it has a kink or an edge."""
-    gauge = regulariser.gauge
-    if (
-        not regulariser.constrained
-        and isinstance(gauge, Separable)
-        and Trait.QUADRATIC in regulariser.traits
-    ):
-        return QuadraticWeights(2.0 * regulariser.strength * gauge.l2)
-    return SplitWeights(regulariser, np.zeros(len(regulariser.free)), sigma)
+def weights_of(regulariser: Regulariser, sigma: float, v: Vector | None) -> Weights:
+    """The penalty, split only where it has a kink or an edge; its multipliers start from v, or from 0."""
+    gauge, p = regulariser.gauge, len(regulariser.free)
+    anchor = np.zeros(p) if v is None else v
+    quadratic = Trait.QUADRATIC in regulariser.traits
+    if quadratic and isinstance(regulariser, Penalised) and isinstance(gauge, Separable):
+        return QuadraticWeights(2.0 * regulariser.strength * gauge.l2, anchor)
+    return SplitWeights(regulariser, anchor, sigma)

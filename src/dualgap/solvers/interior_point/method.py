@@ -14,7 +14,8 @@ from dualgap.solvers.interior_point.system import Bordered, System, Tall, Wide
 from dualgap.solvers.interior_point.weights import weights
 
 ITERATIONS = 100
-FACTOR = [1.0]
+CORR=[1]
+FACTOR = [10.0]
 
 
 class Method:
@@ -65,12 +66,22 @@ class Method:
         out = self._direction(aim)
         if self.count:
             primal, dual = self._steps(out, 1.0)
+            weight = primal*dual
             after = float((self.slack + primal * out[0]) @ (self.price + dual * out[1]))
             sigma = min(max((after / total) ** 3, 1e-4), 0.8)
-            self.mu=max(sigma*mu,self.floor/self.count); aim = self.mu - product - out[0] * out[1]
-            out = self._direction(aim)
+            self.mu=max(sigma*mu,self.floor/self.count); first=out
+            c=CORR[0]
+            w1,w2={0:(1,1),1:(weight,weight),2:(1,weight),3:(1,1),4:(1,1),5:(1,weight)}[c]
+            out = self._direction(self.mu - product - w1 * first[0] * first[1], w2, first)
+            if c>=3:
+                p1,d1=self._steps(out,1.0)
+                if p1*d1 < (.25 if c!=4 else 1.)*weight:
+                    o2=self._direction(self.mu - product - weight * first[0] * first[1], weight, first)
+                    p2,d2=self._steps(o2,1.0)
+                    if p2*d2>p1*d1: out=o2
+                    else: self._direction(self.mu - product - w1 * first[0] * first[1], w2, first)
         primal, dual = self._steps(out, 0.995)
-        dslack, dprice, dz, dw = out
+        dslack, dprice, dz, dw, _ = out
         decrease = float(dz @ (h * dz) + dw @ (diagonal * dw))
         step = self.rows.longest(dz, primal, decrease)
         if step < primal:
@@ -84,13 +95,13 @@ class Method:
         self.z = self.problem.design.matvec(self.w)
         return primal, dual
 
-    def _direction(self, aim: Vector):
+    def _direction(self, aim: Vector, weight=0.0, first=None):
         cut = self.rows.count
         k = self.rows.offset(aim[:cut])
-        constant, right = self.weights.constant(aim[cut:])
+        constant, right = self.weights.constant(aim[cut:], weight, first)
         _, dz, dw, ds = self.system.solve(k, -(self.residual + constant), right)
-        first, second = self.rows.directions(dz), self.weights.directions(dw, ds)
-        return np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]]), dz, dw
+        f1, second = self.rows.directions(dz), self.weights.directions(dw, ds)
+        return np.concatenate([f1[0], second[0]]), np.concatenate([f1[1], second[1]]), dz, dw, ds
 
     def _steps(self, out, share):
         primal, dual = _longest(self.slack, out[0], share), _longest(self.price, out[1], share)

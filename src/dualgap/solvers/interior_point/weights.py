@@ -43,7 +43,7 @@ class Weights(Protocol):
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
         """(r, D, border) at w."""
 
-    def constant(self, aim: Vector) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
         """The constant of Δr and the right side of the border, for a change `aim` of the products."""
 
     def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
@@ -78,7 +78,7 @@ class PenalisedSeparable:
         diagonal[self._sharp] += self._curvature
         return r, diagonal, None
 
-    def constant(self, aim: Vector) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
         self._k = self._boxes.offset(aim)
         constant = np.zeros_like(self._square)
         constant[self._sharp] = -self._curvature * self._k
@@ -136,7 +136,7 @@ class SeparableBall:
         self._left = self._radius - float(self._l1 @ self._s + self._l2 @ (w * w) + slack[-1])
         return r, diagonal, Border(column, pivot, -1.0)
 
-    def constant(self, aim: Vector) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
         m = len(self._sharp)
         self._lift = aim / self._slack
         above, below = self._lift[:m], self._lift[m:-1]
@@ -144,10 +144,10 @@ class SeparableBall:
         constant = np.zeros_like(self._l2)
         constant[self._sharp] = self._tilt * self._f / self._sum + above - below
         right = float(self._l1 @ (self._f / self._sum)) + float(aim[-1] / self._price[-1]) - self._left
-        if self._before is not None:
-            dw, ds = self._before
-            constant += 2.0*ds*self._l2*dw
-            right += float(self._l2 @ (dw*dw))
+        if first is not None:
+            dw, ds = first[3:5]
+            constant += weight*2.0*ds*self._l2*dw
+            right += weight*float(self._l2 @ (dw*dw))
         return constant, right
 
     def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
@@ -205,7 +205,7 @@ class LargestWeight:
         pivot = float((4.0 * upper * lower / (upper + lower)).sum())
         return r, diagonal, Border(column, pivot, 1.0)
 
-    def constant(self, aim: Vector) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
         m = len(self._seen)
         self._lift = aim / self._slack
         constant = np.zeros(len(self.free))

@@ -1,0 +1,104 @@
+"""The loop around a search: the objective is computed here, the clock read, and the end decided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.discrete.base import Answer, Finding, Search
+from dualgap.problem.problem import Problem
+from dualgap.solvers.drive import Limits, Record, Status
+
+PROVEN = "Proven: no weights do better, up to the tolerance."
+
+
+class _Run:
+    """State of one pursuit: the clock, the best weights and bound, the trace."""
+
+    def __init__(self, problem: Problem, solver: Search, limits: Limits) -> None:
+        self.problem, self.solver, self.limits = problem, solver, limits
+        self.seconds = solver.seconds if limits.seconds is None else limits.seconds
+        self.began = time.perf_counter()
+        self.w = problem.null_weights
+        self.primal = problem.primal(self.w)
+        self.bound, self.nodes = -np.inf, 0
+        self.theta: Vector | None = None
+        self.ending = Status.STALLED.value
+        self.trace: list[Record] = []
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.began
+
+    @property
+    def proven(self) -> bool:
+        gap = max(self.primal - self.bound, 0.0)
+        return self.problem.relative(gap, self.primal) <= self.limits.tolerance
+
+    def see(self, finding: Finding) -> str | None:
+        """Take a finding in; the sentence that ends the run, if it does."""
+        self.nodes = max(self.nodes, finding.nodes)
+        self.ending = finding.ending or self.ending
+        if finding.w is not None:
+            self._offer(finding.w)
+        if finding.bound > self.bound:
+            self.bound, self.theta = finding.bound, finding.theta
+        record = Record(self.nodes, self.elapsed, self.primal, self.reported, self.solver.name)
+        self.trace.append(record)
+        return PROVEN if self.proven else self._limit(record)
+
+    @property
+    def reported(self) -> float:
+        """The bound, not above the objective: what is above is rounding."""
+        return min(self.bound, self.primal)
+
+    def _offer(self, w: Vector) -> None:
+        inside = self.problem.regulariser.feasible(w)
+        primal = self.problem.primal(inside)
+        if primal < self.primal:
+            self.w, self.primal = inside, primal
+
+    def _limit(self, record: Record) -> str | None:
+        limits = self.limits
+        if limits.callback is not None and limits.callback(record):
+            return Status.STOPPED.value
+        if limits.iterations is not None and self.nodes >= limits.iterations:
+            return Status.ITERATIONS.value
+        if self.seconds is not None and self.elapsed >= self.seconds:
+            return Status.TIME.value
+        return None
+
+
+def pursue(problem: Problem, solver: Search, start: Vector | None, limits: Limits) -> Answer:
+    """Run the search until its bound meets the tolerance, a limit is met, or it ends."""
+    run = _Run(problem, solver, limits)
+    try:
+        status = _follow(run, solver.findings(problem, start, limits), start)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED.value
+    return Answer(
+        run.w,
+        run.primal,
+        run.reported,
+        run.theta,
+        run.proven,
+        PROVEN if run.proven else status,
+        solver,
+        run.nodes,
+        run.elapsed,
+        run.trace,
+    )
+
+
+def _follow(run: _Run, findings: Iterator[Finding], start: Vector | None) -> str:
+    if start is not None:
+        run.see(Finding(start))
+    with np.errstate(all="ignore"):
+        for finding in findings:
+            status = run.see(finding)
+            if status is not None:
+                return status
+    return run.ending

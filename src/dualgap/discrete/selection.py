@@ -1,0 +1,58 @@
+"""The problem of choosing columns: a price for each, a limit on their number, a square on their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.penalties import Penalised
+from dualgap.penalties.l0 import Count
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """g(w) = Σ ridge_j w_j² + price·#{counted, w_j ≠ 0}, the number at most `limit`."""
+
+    counted: Mask
+    ridge: Vector
+    price: float
+    limit: int
+
+    @property
+    def binding(self) -> bool:
+        """Is there anything to choose?"""
+        return self.price > 0.0 or self.limit < int(self.counted.sum())
+
+    def convex(self) -> Penalised:
+        """The squares alone: what is left once the columns are chosen."""
+        return Penalised(Separable(np.zeros_like(self.ridge), self.ridge), 1.0)
+
+
+def chooses_columns(problem: Problem) -> bool:
+    """Is the penalty a count of columns?"""
+    return isinstance(problem.regulariser.gauge, Count)
+
+
+def selection(problem: Problem) -> Selection:
+    """What the regulariser of a problem that chooses columns says."""
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    assert isinstance(gauge, Count)
+    counted = int(gauge.counted.sum())
+    if isinstance(regulariser, Penalised):
+        strength = regulariser.strength
+        return Selection(gauge.counted, strength * gauge.l2, strength, counted)
+    return Selection(gauge.counted, gauge.l2, 0.0, min(int(regulariser.radius), counted))
+
+
+def lacks_selection(problem: Problem) -> tuple[str, ...]:
+    """What a problem lacks to be one of choosing columns for a convex loss."""
+    lacking = () if chooses_columns(problem) else ("the penalty does not count columns",)
+    if not problem.loss_has(Trait.CONVEX):
+        lacking = ("the loss is not convex", *lacking)
+    return lacking

@@ -1,0 +1,400 @@
+"""dg.certify: how far above the optimum are weights that came from anywhere?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+from dualgap.fitting.class_certificate import ClassCertificate
+from dualgap.fitting.inputs import read_labels, read_table, read_weights
+from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multinomial.fit import candidates as joint_candidates
+from dualgap.fitting.multinomial.fit import split
+from dualgap.fitting.multinomial.working import joint_problem, joint_working
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.options import read_limits, read_solver
+from dualgap.fitting.peers import Fitted, read_model
+from dualgap.fitting.proof import Certificate, coefficient_error
+from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.solution import Solution
+from dualgap.losses import Loss
+from dualgap.penalties import Penalty
+from dualgap.problem.certificate import Bounds, bounds
+from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.problem import SMALL, Problem
+from dualgap.solvers.base import Iterate, Solver
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.registry import candidates
+
+NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """`objective` is at most `gap` above the best possible, whatever the best weights are.
+
+    `best_known` is the objective of better weights that were found on the way, so the true excess lies
+    between `objective − best_known` and `gap`.
+    """
+
+    objective: float
+    bound: float
+    best_known: float
+    relative_gap: float
+    coef_error: float | None
+    certificate: Certificate | ClassCertificate
+    words: str
+    source: str
+    shape: tuple[int, int]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """objective − bound, at least 0."""
+        return max(self.objective - self.bound, 0.0)
+
+    @property
+    def excess(self) -> float:
+        """gap / bound: 0.3 says at most 30 % above the best possible. Infinite where nothing is the best."""
+        if self.gap == 0.0:
+            return 0.0
+        return self.gap / self.bound if self.bound > 0.0 else np.inf
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """The dual point that proves the bound."""
+        return self.certificate.theta
+
+    def __str__(self) -> str:
+        rows = [
+            ("objective", f"{self.objective:.8g}"),
+            ("proven bound", f"{self.bound:.8g}   no weights do better than this"),
+            ("excess", _excess(self)),
+        ]
+        if self.coef_error is not None:
+            rows.append(("weights", f"within {self.coef_error:.3g} of the optimum (Euclidean distance)"))
+        rows += [("note", note) for note in self.notes]
+        lines = [f"{self.source}: {self.words}", f"{self.shape[0]} rows, {self.shape[1]} columns", ""]
+        return "\n".join(lines + [f"  {name:<14}{text}" for name, text in rows])
+
+    __repr__ = __str__
+
+
+def _excess(found: Assessment) -> str:
+    """The excess in a person's words."""
+    if found.relative_gap <= NEAR:
+        return f"optimal: at most {found.relative_gap:.1e} (relative) above the best possible"
+    if not np.isfinite(found.excess):
+        return f"at most {found.gap:.4g} above the best possible"
+    if found.excess > 10.0:
+        return f"at most {1.0 + found.excess:.4g} times the best possible"
+    return f"at most {100.0 * found.excess:.3g} % above the best possible"
+
+
+def certify(  # noqa: PLR0913
+    X: Any,
+    y: Any,
+    coef: Any,
+    intercept: Any = 0.0,
+    *,
+    loss: str | Loss | None = None,
+    penalty: str | Penalty = "l2",
+    lam: float | None = None,
+    C: float | None = None,
+    budget: float | None = None,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    penalty_factors: Any = None,
+    standardize: bool = False,
+    multiclass: str = "auto",
+    solver: str | Solver = "auto",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+) -> Assessment:
+    """How far above the optimum are these weights at most?
+
+    `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
+    linear model (or a pipeline that ends in one), whose objective is read off it; or a Solution. The dual
+    point that proves the answer is found here, so that the excess is the true one up to `tol`.
+    """
+    began = time.perf_counter()
+    limits = read_limits(tol, max_iter, max_time, None)
+    if loss is None:
+        given = dict(lam=lam, C=C, budget=budget, penalty_factors=penalty_factors)
+        task = _of_model(X, y, coef, sample_weight, given)
+    else:
+        reading = read(
+            X,
+            y,
+            loss=loss,
+            penalty=penalty,
+            lam=lam,
+            C=C,
+            budget=budget,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+            penalty_factors=penalty_factors,
+            standardize=standardize,
+        )
+        form = read_form(multiclass, reading.terms.loss)
+        task = _Task(
+            (reading,), _weights(coef, intercept, reading), form, "These weights", (), reading.labels
+        )
+    return _assess(task, read_solver(solver), limits, began)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Readings (several where a regression loss classifies), and a row (coef, intercept) per problem."""
+
+    readings: tuple[Reading, ...]
+    weights: NDArray[np.float64]
+    form: str
+    source: str
+    notes: tuple[str, ...]
+    classes: tuple[Any, ...] | None
+
+
+def _weights(coef: Any, intercept: Any, reading: Reading) -> NDArray[np.float64]:
+    """Rows of coef with the intercept behind, checked against the data."""
+    try:
+        table = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        level = np.atleast_1d(np.asarray(intercept, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(
+            f"coef must be numbers or a fitted model, not {type(coef).__name__}; "
+            "numbers need loss= and a strength beside them."
+        ) from None
+    rows = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
+    p = reading.table.design.shape[1]
+    if table.shape == (p, 1) and rows == 1:
+        table = table.T
+    if table.shape != (rows, p):
+        raise DataError(f"coef has the shape {np.shape(coef)}; X with {p} columns needs ({rows}, {p}).")
+    if len(level) not in (1, rows):
+        raise DataError(f"intercept has {len(level)} entries; {rows} are needed.")
+    full = np.column_stack([table, np.broadcast_to(level, (rows,))])
+    if not np.all(np.isfinite(full)):
+        raise DataError("The weights hold NaN or infinity.")
+    if not reading.terms.fit_intercept and np.any(full[:, -1] != 0.0):
+        raise DataError("fit_intercept=False, but the weights come with an intercept.")
+    return full
+
+
+def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, Any]) -> _Task:
+    stray = [name for name, value in given.items() if value is not None]
+    if stray:
+        raise DataError(
+            f"Give loss= beside {stray[0]}=; or a fitted model alone, which says what it minimised."
+        )
+    model = getattr(model, "solution_", model)
+    if isinstance(model, Solution):
+        return _of_solution(X, y, model)
+    notes: tuple[str, ...] = ()
+    if hasattr(model, "named_steps"):
+        before = [type(step).__name__ for _, step in model.steps[:-1]]
+        if before:
+            X = model[:-1].transform(X)
+            notes = (f"on the columns as they leave {', '.join(before)}",)
+        model = model.steps[-1][1]
+    return _of_fitted(X, y, read_model(model), sample_weight, notes)
+
+
+def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
+    terms, table = solution.terms, read_table(X)
+    n = table.design.shape[0]
+    if (n, table.design.shape[1]) != (len(terms.sample_weight), len(terms.scale)):
+        raise DataError("This Solution is of other data: X has another shape than the X it was fitted on.")
+    certificate = solution.certificate
+    if solution.classes is None:
+        reading = read(X, y, loss=terms.loss, penalty="none")
+    else:
+        reading = read(X, y, loss=terms.loss, penalty="none", sample_weight=terms.sample_weight)
+    reading = replace(reading, terms=terms)
+    weights = _weights(certificate.coef, certificate.intercept, reading)
+    form = solution.multiclass or "one_vs_rest"
+    return _Task((reading,), weights, form, "This Solution", (), reading.labels)
+
+
+def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[str, ...]) -> _Task:
+    claim = fitted.claim
+    n = read_table(X).design.shape[0]
+    weights = read_weights(sample_weight, n) * _class_weights(fitted, y, n)
+    penalty, lam = claim.objective(weights)
+    keywords: dict[str, Any] = dict(
+        loss=claim.loss, penalty=penalty, lam=lam, fit_intercept=fitted.fit_intercept, sample_weight=weights
+    )
+    if claim.labels:
+        assert fitted.classes is not None
+        _, which = _check_classes(fitted, y, n)
+        positive = range(len(fitted.classes)) if len(fitted.classes) > 2 else (1,)
+        readings = tuple(read(X, np.where(which == k, 1.0, -1.0), **keywords) for k in positive)
+        table = np.column_stack([np.atleast_2d(fitted.coef), fitted.intercept])
+        names = tuple(fitted.classes.tolist())
+        return _Task(readings, table, "one_vs_rest", fitted.name, claim.notes + notes, names)
+    if fitted.classes is not None:
+        _check_classes(fitted, y, n)
+    reading = read(X, y, **keywords)
+    full = _weights(fitted.coef, fitted.intercept, reading)
+    return _Task((reading,), full, claim.multiclass, fitted.name, claim.notes + notes, reading.labels)
+
+
+def _check_classes(fitted: Fitted, y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    found, which = read_labels(y, n)
+    assert fitted.classes is not None
+    if found.tolist() != list(fitted.classes.tolist()):
+        raise DataError(
+            f"y has the classes {found.tolist()}, the model was fitted on {fitted.classes.tolist()}."
+        )
+    return found, which
+
+
+def _class_weights(fitted: Fitted, y: Any, n: int) -> Vector:
+    claim = fitted.claim
+    if claim.class_weight is None:
+        return np.ones(n)
+    _, which = _check_classes(fitted, y, n)
+    assert fitted.classes is not None
+    if len(fitted.classes) > 2 and claim.multiclass == "one_vs_rest" and not claim.labels:
+        raise DataError(
+            f"{fitted.name} with class_weight gives each class its weight in its own problem only; "
+            "certify the classes one by one, with sample_weight."
+        )
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    return np.asarray(compute_sample_weight(claim.class_weight, fitted.classes[which]), dtype=np.float64)
+
+
+def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> Assessment:
+    reading = task.readings[0]
+    terms = reading.terms
+    weights = task.weights if terms.fit_intercept else task.weights[:, :-1]
+    if reading.many_classes and task.form == "multinomial":
+        joint = _joint(reading, weights, solver, limits)
+        parts = [joint[0]]
+        certificate: Certificate | ClassCertificate = joint[1]
+    else:
+        parts = [
+            _one(reading, targets, w, solver, limits)
+            for (reading, targets), w in zip(_problems(task), weights, strict=True)
+        ]
+        certificate = _certificate(task, parts)
+    objective, bound = sum(p.best.primal for p in parts), sum(p.best.dual for p in parts)
+    scale = max(abs(objective), SMALL * abs(sum(p.null for p in parts)))
+    gap = max(objective - bound, 0.0)
+    errors = [p.error for p in parts if p.error is not None]
+    mended = any(p.mended for p in parts)
+    return Assessment(
+        objective=objective,
+        bound=bound,
+        best_known=sum(p.best_known for p in parts),
+        relative_gap=0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf,
+        coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
+        certificate=certificate,
+        words=terms.words(),
+        source=task.source,
+        shape=reading.table.design.shape,
+        seconds=time.perf_counter() - began,
+        notes=task.notes
+        + (("the weights were scaled into the budget, which they broke by rounding",) * mended),
+    )
+
+
+def _problems(task: _Task) -> list[tuple[Reading, Vector]]:
+    """Each problem's reading and targets."""
+    first = task.readings[0]
+    if first.many_classes:
+        assert first.classes is not None
+        return [(first, first.targets(k)) for k in range(len(first.classes))]
+    return [(reading, reading.targets()) for reading in task.readings]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The weights' own objective with the best bound found; `mended` if they had to move into the budget."""
+
+    best: Bounds
+    best_known: float
+    null: float
+    error: float | None
+    mended: bool
+
+
+def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
+    problem = reading.terms.problem(reading.table.design, targets)
+    return _bounded(problem, precondition, candidates, w, (solver, limits, reading.terms))
+
+
+def _joint(
+    reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits
+) -> tuple[_Found, ClassCertificate]:
+    terms, design = reading.terms, reading.table.design
+    assert reading.classes is not None
+    problem = joint_problem(terms, design, reading.y, len(reading.classes))
+
+    def working(asked: Problem) -> Working:
+        return joint_working(problem, terms, design, reading.y)
+
+    found = _bounded(problem, working, joint_candidates, weights.ravel(), (solver, limits, terms))
+    coef, intercept = split(found.best.w, problem)
+    theta = np.zeros((len(terms.sample_weight), problem.classes))
+    theta[terms.used] = found.best.theta
+    names = tuple(reading.classes.tolist())
+    return found, ClassCertificate(
+        theta, coef, intercept, found.best.primal, found.best.dual, terms, names, "multinomial"
+    )
+
+
+def _bounded(
+    problem: Problem, prepare: Any, choose: Any, w: Vector, how: tuple[str | Solver, Limits, Objective]
+) -> _Found:
+    """First the slope at the weights; if that is not tight the solvers, from these weights on."""
+    solver, limits, terms = how
+    mended = _mended(problem, w)
+    best = bounds(problem, w)
+    known = best.primal
+    if problem.relative(best.gap, best.primal) > limits.tolerance:
+        working = prepare(problem)
+        start = Iterate(working.coordinates(best.w), best.theta if working.unit == 1.0 else None)
+        found = drive(working, lambda: choose(working.problem, solver), start, limits).bounds
+        known = min(known, found.primal)
+        best = replace(best.improved(found), w=best.w, primal=best.primal)
+    return _Found(best, known, problem.null, coefficient_error(problem, best.gap, terms.scale), mended)
+
+
+def _mended(problem: Problem, w: Vector) -> bool:
+    """Do the weights break the budget by rounding? More than that is another problem's answer."""
+    regulariser = problem.regulariser
+    if np.isfinite(regulariser.value(w)):
+        return False
+    size, radius = regulariser.gauge.value(w), getattr(regulariser, "radius", np.inf)
+    if size > radius * (1.0 + NEAR) + 1e-12:
+        raise DataError(
+            f"These weights break the budget: the penalty is {size:.6g}, the budget {radius:.6g}; "
+            "they answer another problem."
+        )
+    return True
+
+
+def _certificate(task: _Task, parts: list[_Found]) -> Certificate | ClassCertificate:
+    reading = task.readings[0]
+    terms = reading.terms
+    has_intercept = terms.fit_intercept
+    rows = np.array([p.best.w for p in parts])
+    coef = rows[:, :-1] if has_intercept else rows
+    intercept = rows[:, -1] if has_intercept else np.zeros(len(rows))
+    theta = np.zeros((len(terms.sample_weight), len(parts)))
+    theta[terms.used] = np.column_stack([p.best.theta for p in parts])
+    objective, bound = sum(p.best.primal for p in parts), sum(p.best.dual for p in parts)
+    if len(parts) == 1:
+        return Certificate(theta[:, 0], coef[0], float(intercept[0]), objective, bound, terms, task.classes)
+    assert task.classes is not None
+    return ClassCertificate(theta, coef, intercept, objective, bound, terms, task.classes, "one_vs_rest")

@@ -1,0 +1,72 @@
+"""The keywords that say how to solve, not what: limits, solver, flags, a start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError, NoSolverError
+from dualgap.solvers.base import Solver
+from dualgap.solvers.drive import Callback, Limits
+
+
+def read_limits(tol: Any, max_iter: Any, max_time: Any, callback: Callback | None) -> Limits:
+    """The stopping rules, checked."""
+    if not _number(tol, lambda value: value >= 0):
+        raise DataError(f"tol must be a finite number of at least 0, not {tol!r}.")
+    if max_iter is not None and not _number(max_iter, lambda value: value >= 1 and value.is_integer()):
+        raise DataError(f"max_iter must be a whole number of at least 1, not {max_iter!r}.")
+    if max_time is not None and not _number(max_time, lambda value: value > 0):
+        raise DataError(f"max_time must be a positive number of seconds, not {max_time!r}.")
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback must be a function of one record, not {type(callback).__name__}.")
+    return Limits(float(tol), None if max_iter is None else int(max_iter), max_time, callback)
+
+
+def _number(given: Any, accepts: Callable[[float], bool]) -> bool:
+    """Is this a finite number of which that holds?"""
+    if isinstance(given, str | bytes):
+        return False
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite(value)) and accepts(value)
+
+
+def read_flag(name: str, given: Any) -> bool:
+    """True or False; a word that happens to be true is a slip."""
+    if isinstance(given, bool | np.bool_ | int) and given in (0, 1):
+        return bool(given)
+    raise DataError(f"{name} must be True or False, not {given!r}.")
+
+
+def read_solver(solver: Any) -> str | Solver:
+    """A name or a solver with its options."""
+    if isinstance(solver, str):
+        return solver
+    if isinstance(solver, type) or not hasattr(solver, "iterates"):
+        what = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
+        raise NoSolverError(f"solver must be a name or a solver such as dg.solvers.Newton(), not {what}.")
+    chosen: Solver = solver
+    return chosen
+
+
+def read_start(warm_start: Any, shape: tuple[int, ...]) -> tuple[Vector, Vector, Vector | None]:
+    """(coef, intercept, θ) of a Solution, or of a pair (coef, intercept); `shape` is that of coef."""
+    theta = getattr(getattr(warm_start, "certificate", None), "theta", None)
+    try:
+        pair = (warm_start.coef, warm_start.intercept) if hasattr(warm_start, "coef") else warm_start
+        coef, intercept = (np.asarray(part, dtype=np.float64) for part in pair)
+        coef = coef.ravel() if len(shape) == 1 else coef
+        intercept = np.broadcast_to(intercept, shape[:-1])
+    except (TypeError, ValueError):
+        raise DataError("warm_start must be a Solution or a pair (coef, intercept) of numbers.") from None
+    if coef.shape != shape:
+        raise DataError(f"warm_start has weights of shape {coef.shape}; this problem has {shape}.")
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+        raise DataError("warm_start holds NaN or infinity.")
+    return coef, intercept, None if theta is None else np.asarray(theta)

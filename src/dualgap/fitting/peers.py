@@ -1,0 +1,290 @@
+"""What a fitted scikit-learn linear model has minimised, in this library's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+from dualgap.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Perceptron,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from dualgap.penalties import L1, L2, ElasticNet, Penalty, Unpenalised
+
+PENALISED_INTERCEPT = (
+    "it penalises its intercept too; this is the objective as stated, with the intercept free"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """times·Σ s_i L(y_i, z_i) + l1·Σ|w_j| + l2·Σ w_j², which a model says it has minimised.
+
+    `per` says what the sum is divided by: nothing, the number of rows, or their weight.
+    """
+
+    loss: Loss
+    l1: float
+    l2: float
+    times: float = 1.0
+    per: Literal["nothing", "row", "weight"] = "nothing"
+    class_weight: Any = None
+    labels: bool = False  # targets ±1 of a regression loss, one problem per class
+    multiclass: str = "one_vs_rest"
+    notes: tuple[str, ...] = field(default=())
+
+    def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
+        """(penalty, λ) of mean loss + λ·penalty."""
+        weight = float(sample_weight.sum())
+        share = {"nothing": 1.0, "row": 1.0 / len(sample_weight), "weight": 1.0 / weight}[self.per]
+        mean = self.times * share * weight  # what the mean loss is multiplied with
+        l1, l2 = self.l1 / mean, self.l2 / mean
+        if l1 == 0.0 and l2 == 0.0:
+            return Unpenalised(), None
+        if l1 == 0.0:
+            return L2(), l2
+        return (L1(), l1) if l2 == 0.0 else (ElasticNet(l2 / l1), l1)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model's weights with its claim."""
+
+    name: str
+    claim: Claim
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    fit_intercept: bool
+    classes: NDArray[Any] | None
+
+
+def read_model(model: Any) -> Fitted:
+    """The weights of a fitted model and the objective it states."""
+    name, reader = _reader(model)
+    try:
+        claim = reader(model)
+        found = model.coef_
+    except AttributeError as error:
+        raise DataError(f"This {type(model).__name__} is not fitted ({error}): fit it first.") from None
+    coef = np.asarray(_dense(found), dtype=np.float64)
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    classes = getattr(model, "classes_", None)
+    if coef.ndim == 2 and len(coef) == 1:
+        coef = coef[0]
+    if classes is None and coef.ndim == 2:
+        raise DataError(f"This {name} has {len(coef)} targets; certify one target at a time.")
+    fit_intercept = bool(getattr(model, "fit_intercept", True))
+    return Fitted(name, claim, coef, intercept, fit_intercept, classes)
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
+def _reader(model: Any) -> tuple[str, Callable[[Any], Claim]]:
+    for cls in type(model).__mro__:
+        if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in READERS:
+            return cls.__name__, READERS[cls.__name__]
+    raise DataError(
+        f"certify cannot read a {type(model).__name__}; it reads {', '.join(sorted(READERS))}. "
+        "For other weights give coef, intercept, loss, penalty and a strength."
+    )
+
+
+def _refuse(model: Any, reason: str) -> DataError:
+    return DataError(f"This {type(model).__name__} is not certified: {reason}.")
+
+
+def _refuse_positive(model: Any) -> None:
+    if getattr(model, "positive", False):
+        raise _refuse(model, "positive=True constrains the weights' signs, which is another problem")
+
+
+def _alpha(model: Any) -> float:
+    """The strength given, or the one that cross-validation chose."""
+    return _number(model, "alpha_" if hasattr(model, "alpha_") else "alpha")
+
+
+def _number(model: Any, name: str) -> float:
+    values = np.unique(np.asarray(getattr(model, name), dtype=np.float64))
+    if values.size != 1:
+        raise _refuse(model, f"{name} is not a single number")
+    return float(values[0])
+
+
+def _linear_regression(model: Any) -> Claim:
+    _refuse_positive(model)
+    return Claim(Squared(), 0.0, 0.0)
+
+
+def _ridge(model: Any) -> Claim:
+    _refuse_positive(model)
+    return Claim(Squared(), 0.0, _alpha(model))
+
+
+def _ridge_classifier(model: Any) -> Claim:
+    _refuse_positive(model)
+    return Claim(Squared(), 0.0, _alpha(model), class_weight=model.class_weight, labels=True)
+
+
+def _elastic_net(model: Any) -> Claim:
+    """1/(2 Σs) Σ s r² + alpha·ρ‖w‖₁ + alpha·(1−ρ)/2 ‖w‖²."""
+    _refuse_positive(model)
+    alpha = _alpha(model)
+    ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
+    return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="weight")
+
+
+def _logistic(model: Any) -> Claim:
+    """C Σ s L + ‖w‖²/2, or ρ‖w‖₁ + (1−ρ)‖w‖²/2 in the penalty's place."""
+    ratio = _l1_share(model)
+    C = _number(model, "C_" if hasattr(model, "C_") else "C")
+    notes: tuple[str, ...] = ()
+    if model.solver == "liblinear" and model.fit_intercept:
+        notes = (PENALISED_INTERCEPT,)
+    joint = getattr(model, "multi_class", "deprecated") in ("deprecated", "auto", "multinomial")
+    if joint and getattr(model, "multi_class", None) == "multinomial" and len(model.classes_) == 2:
+        raise _refuse(
+            model, 'multi_class="multinomial" with two classes fits and penalises two weight vectors'
+        )
+    form = "multinomial" if joint and model.solver != "liblinear" else "one_vs_rest"
+    l1, l2 = (0.0, 0.0) if ratio is None or np.isinf(C) else (ratio, 0.5 * (1.0 - ratio))
+    return Claim(
+        Logistic(),
+        l1,
+        l2,
+        1.0 if np.isinf(C) else C,
+        class_weight=model.class_weight,
+        multiclass=form,
+        notes=notes,
+    )
+
+
+def _l1_share(model: Any) -> float | None:
+    """ρ from the old `penalty` or the new `l1_ratio`; None without a penalty."""
+    penalty = getattr(model, "penalty", "deprecated")
+    if penalty in (None, "none"):
+        return None
+    if penalty in ("l1", "l2"):
+        return 1.0 if penalty == "l1" else 0.0
+    name = "l1_ratio_" if hasattr(model, "l1_ratio_") else "l1_ratio"
+    ratio = 0.0 if getattr(model, name, None) is None else _number(model, name)
+    return 0.0 if np.isnan(ratio) else ratio  # a search over C alone leaves it empty
+
+
+def _linear_svc(model: Any) -> Claim:
+    if model.multi_class != "ovr":
+        raise _refuse(
+            model, f"multi_class={model.multi_class!r} is another objective than one against the rest"
+        )
+    loss = Hinge() if model.loss == "hinge" else SquaredHinge()
+    l1, l2 = (1.0, 0.0) if model.penalty == "l1" else (0.0, 0.5)
+    notes = (PENALISED_INTERCEPT,) if model.fit_intercept else ()
+    return Claim(loss, l1, l2, float(model.C), class_weight=model.class_weight, notes=notes)
+
+
+def _linear_svr(model: Any) -> Claim:
+    square = model.loss == "squared_epsilon_insensitive"
+    kind = SquaredEpsilonInsensitive if square else EpsilonInsensitive
+    notes = (PENALISED_INTERCEPT,) if model.fit_intercept else ()
+    return Claim(kind(float(model.epsilon)), 0.0, 0.5, float(model.C), notes=notes)
+
+
+def _svc(model: Any) -> Claim:
+    _refuse_kernel(model)
+    if len(model.classes_) > 2:
+        raise _refuse(model, "an SVC of more than two classes fits every pair of classes on its own")
+    return Claim(Hinge(), 0.0, 0.5, float(model.C), class_weight=model.class_weight)
+
+
+def _svr(model: Any) -> Claim:
+    _refuse_kernel(model)
+    return Claim(EpsilonInsensitive(float(model.epsilon)), 0.0, 0.5, float(model.C))
+
+
+def _refuse_kernel(model: Any) -> None:
+    if model.kernel != "linear":
+        raise _refuse(model, f'kernel={model.kernel!r} has no weights for the columns; kernel="linear" has')
+
+
+def _quantile(model: Any) -> Claim:
+    return Claim(Quantile(float(model.quantile)), float(model.alpha), 0.0, per="weight")
+
+
+def _huber(model: Any) -> Claim:
+    """Σ s (σ + σ H(r/σ)) + alpha‖w‖² with σ fitted too: at its σ, Σ s huber(εσ)(r) + alpha·σ‖w‖²."""
+    scale = float(model.scale_)
+    note = f"its weights, with the noise scale that it fitted beside them, {scale:.6g}, taken as given"
+    return Claim(Huber(float(model.epsilon) * scale), 0.0, float(model.alpha) * scale, notes=(note,))
+
+
+def _sgd(model: Any) -> Claim:
+    """mean loss + alpha·(‖w‖²/2, or ρ‖w‖₁ + (1−ρ)‖w‖²/2); squared and huber with a ½ of their own."""
+    losses: dict[str, Callable[[], Loss]] = {
+        "hinge": Hinge,
+        "log_loss": Logistic,
+        "squared_hinge": SquaredHinge,
+        "perceptron": Perceptron,
+        "squared_error": Squared,
+        "huber": lambda: Huber(float(model.epsilon)),
+        "epsilon_insensitive": lambda: EpsilonInsensitive(float(model.epsilon)),
+        "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive(float(model.epsilon)),
+    }
+    if model.loss not in losses:
+        raise _refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}")
+    loss = losses[model.loss]()
+    ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}.get(model.penalty or "", 0.0)
+    alpha = 0.0 if model.penalty is None else float(model.alpha)
+    alpha *= 2.0 if model.loss in ("squared_error", "huber") else 1.0
+    classifies = hasattr(model, "classes_")
+    regression = model.loss in (
+        "squared_error",
+        "huber",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+    )
+    return Claim(
+        loss,
+        alpha * ratio,
+        0.5 * alpha * (1.0 - ratio),
+        per="row",
+        class_weight=getattr(model, "class_weight", None),
+        labels=classifies and regression,
+    )
+
+
+READERS: dict[str, Callable[[Any], Claim]] = {
+    "LinearRegression": _linear_regression,
+    "Ridge": _ridge,
+    "RidgeCV": _ridge,
+    "RidgeClassifier": _ridge_classifier,
+    "RidgeClassifierCV": _ridge_classifier,
+    "Lasso": _elastic_net,
+    "LassoCV": _elastic_net,
+    "ElasticNet": _elastic_net,
+    "ElasticNetCV": _elastic_net,
+    "LogisticRegression": _logistic,
+    "LinearSVC": _linear_svc,
+    "LinearSVR": _linear_svr,
+    "SVC": _svc,
+    "SVR": _svr,
+    "QuantileRegressor": _quantile,
+    "HuberRegressor": _huber,
+    "SGDClassifier": _sgd,
+    "SGDRegressor": _sgd,
+    "Perceptron": _sgd,
+}

@@ -1,0 +1,119 @@
+"""Everything that a fit needs, checked: the data with the objective asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+from dualgap.fitting.inputs import (
+    Table,
+    read_factors,
+    read_labels,
+    read_numbers,
+    read_strength,
+    read_table,
+    read_weights,
+)
+from dualgap.fitting.names import loss_named, penalty_named
+from dualgap.fitting.objective import Objective, column_scales
+from dualgap.fitting.options import read_flag
+from dualgap.losses import Loss
+from dualgap.penalties import Penalty
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Checked data with the objective asked of them."""
+
+    table: Table
+    terms: Objective
+    y: Vector  # numbers, or class numbers
+    classes: NDArray[Any] | None
+
+    @property
+    def many_classes(self) -> bool:
+        """More than two."""
+        return self.classes is not None and len(self.classes) > 2
+
+    def targets(self, positive: int = 1) -> Vector:
+        """What the loss sees: the numbers, or ±1 with class number `positive` as +1."""
+        return self.y if self.classes is None else np.where(self.y == positive, 1.0, -1.0)
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes as plain Python values."""
+        return None if self.classes is None else tuple(self.classes.tolist())
+
+    def facts(self, null: float) -> dict[str, Any]:
+        """What the summary says of the data."""
+        n, p = self.table.design.shape
+        spread = column_scales(self.table.design, self.terms.sample_weight, centred=True)
+        return {"n": n, "p": p, "null": null, "spread": spread}
+
+
+def read(  # noqa: PLR0913
+    X: Any,
+    y: Any,
+    *,
+    loss: str | Loss,
+    penalty: str | Penalty = "l2",
+    lam: float | None = None,
+    C: float | None = None,
+    budget: float | None = None,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    penalty_factors: Any = None,
+    standardize: bool = False,
+) -> Reading:
+    """Check everything a fit needs."""
+    loss, penalty = loss_named(loss), penalty_named(penalty)
+    table = read_table(X)
+    n = table.design.shape[0]
+    classes = None
+    if Trait.CLASSIFICATION in loss.traits:
+        classes, which = read_labels(y, n)
+        targets = which.astype(np.float64)
+    else:
+        targets = read_numbers(y, n)
+    weights = read_weights(sample_weight, n)
+    if classes is not None:
+        _refuse_one_class(classes, targets[weights > 0])
+    fit_intercept, standardize = (
+        read_flag("fit_intercept", fit_intercept),
+        read_flag("standardize", standardize),
+    )
+    lam_, budget_ = _strength(penalty, lam, C, budget, float(weights.sum()))
+    factors = read_factors(penalty_factors, table)
+    if standardize:
+        scale = column_scales(table.design, weights, centred=fit_intercept)
+    else:
+        scale = np.ones(table.design.shape[1])
+    terms = Objective(loss, penalty, lam_, budget_, fit_intercept, weights, factors, scale)
+    terms.regulariser()  # refuses factors that the penalty cannot take
+    return Reading(table, terms, targets, classes)
+
+
+def _refuse_one_class(classes: NDArray[Any], present: Vector) -> None:
+    if len(classes) == 1:
+        raise DataError(
+            f"y has one class only, {classes.tolist()[0]!r}: a classifier needs at least two classes; "
+            "there is nothing to tell apart."
+        )
+    if len(np.unique(present)) < len(classes):
+        raise DataError("After leaving out the rows of weight zero a class has no rows; classes need weight.")
+
+
+def _strength(
+    penalty: Penalty, lam: Any, C: Any, budget: Any, total: float
+) -> tuple[float | None, float | None]:
+    if penalty.takes_strength:
+        return read_strength(lam, C, budget, total)
+    if any(value is not None for value in (lam, C, budget)):
+        raise DataError('penalty="none" takes no strength; leave lam, C and budget out.')
+    return None, None

@@ -1,0 +1,82 @@
+"""One problem with one vector of weights: solve, certify, and put the answer together."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.fitting.options import read_start
+from dualgap.fitting.proof import Certificate, coefficient_error, no_error_bar, proven_zero
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.separation import refuse_unattained, watched
+from dualgap.fitting.solution import Solution
+from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate, Solver
+from dualgap.solvers.drive import Limits, Outcome, Status, drive
+from dualgap.solvers.registry import candidates
+
+
+def fit_one(
+    reading: Reading, targets: Vector, solver: str | Solver, limits: Limits, warm_start: Any = None
+) -> Solution:
+    """One problem with one vector of weights."""
+    began = time.perf_counter()
+    problem = reading.terms.problem(reading.table.design, targets)
+    problem.loss.check_targets(problem.y)
+    working = precondition(problem)
+    start = _start(working, warm_start, reading)
+    outcome = drive(
+        working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
+    )
+    refuse_unattained(working, outcome.bounds, reading)
+    return assemble(reading, problem, outcome, time.perf_counter() - began)
+
+
+def _start(working: Working, warm_start: Any, reading: Reading) -> Iterate | None:
+    """A warm start in the solver's coordinates."""
+    if warm_start is None:
+        return None
+    terms = reading.terms
+    coef, intercept, theta = read_start(warm_start, (len(terms.scale),))
+    w = np.append(coef, intercept) if terms.fit_intercept else coef
+    if theta is not None and theta.shape == terms.sample_weight.shape:
+        return Iterate(working.coordinates(w), working.working_theta(theta[terms.used]))
+    return Iterate(working.coordinates(w))
+
+
+def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: float) -> Solution:
+    """The public answer from the driver's outcome on the asked problem."""
+    best, terms = outcome.bounds, reading.terms
+    has_intercept = terms.fit_intercept
+    coef = best.w[:-1] if has_intercept else best.w
+    intercept = float(best.w[-1]) if has_intercept else 0.0
+    theta = np.zeros(len(terms.sample_weight))
+    theta[terms.used] = best.theta
+    certificate = Certificate(theta, coef, intercept, best.primal, best.dual, terms, reading.labels)
+    error = coefficient_error(problem, best.gap, terms.scale)
+    zero = proven_zero(problem, best.theta, best.gap)[: len(coef)]
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        objective=best.primal,
+        bound=best.dual,
+        relative_gap=problem.relative(best.gap, best.primal),
+        certificate=certificate,
+        converged=outcome.status is Status.CERTIFIED,
+        status=outcome.status.value,
+        solver=outcome.solver,
+        n_iter=outcome.iterations,
+        seconds=seconds,
+        trace=outcome.trace,
+        coef_error=error,
+        coef_error_reason="" if error is not None else no_error_bar(terms),
+        proven_zero=zero,
+        terms=terms,
+        names=reading.table.names,
+        classes=reading.classes,
+        facts=reading.facts(problem.null),
+    )

@@ -1,0 +1,1 @@
+"""Solutions for every strength: exact where the mathematics allows it, proven everywhere."""

@@ -49,6 +49,6 @@ def _estimators() -> Iterator[Any]:
 
 
 @pytest.mark.filterwarnings("ignore:Weights of zero are optimal")  # the perceptron loss says so
-@parametrize_with_checks(list(_estimators()))
+@parametrize_with_checks(list(_estimators()))  # type: ignore[untyped-decorator]
 def test_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

@@ -22,19 +22,21 @@ from dualgap.losses import Huber, Logistic
 
 X, y = load_diabetes(return_X_y=True)
 N = len(y)
-TIGHT = {"tol": 1e-12}
 
 PEERS: list[tuple[Any, dg.LinearRegressor]] = [
     (LinearRegression(), dg.LinearRegressor("squared", "none")),
     (Ridge(), dg.LinearRegressor()),
     (Ridge(alpha=0.3), dg.LinearRegressor(lam=0.3 / N)),
     (Ridge(fit_intercept=False), dg.LinearRegressor(fit_intercept=False)),
-    (Lasso(alpha=0.1, tol=1e-12, max_iter=100000), dg.LinearRegressor("squared", "l1", lam=0.2, **TIGHT)),
+    (Lasso(alpha=0.1, tol=1e-12, max_iter=100000), dg.LinearRegressor("squared", "l1", lam=0.2, tol=1e-12)),
     (
         ElasticNet(alpha=0.1, l1_ratio=0.8, tol=1e-12, max_iter=100000),
-        dg.LinearRegressor("squared", "elastic_net(0.125)", lam=0.16, **TIGHT),
+        dg.LinearRegressor("squared", "elastic_net(0.125)", lam=0.16, tol=1e-12),
     ),
-    (QuantileRegressor(quantile=0.8, alpha=0.1), dg.LinearRegressor("quantile(0.8)", "l1", lam=0.1, **TIGHT)),
+    (
+        QuantileRegressor(quantile=0.8, alpha=0.1),
+        dg.LinearRegressor("quantile(0.8)", "l1", lam=0.1, tol=1e-12),
+    ),
 ]
 
 

@@ -4,272 +4,288 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.compiled.homotopy_events import Event, next_event, settle, span_of
-from dualgap.compiled.homotopy_pivots import (
-    DOUBTFUL,
-    FLAT,
-    SINGULAR,
-    do_drop,
-    do_enter,
-    do_kink,
-    do_leave,
-    do_turn,
-    place_truly,
-    plan_drop,
-    plan_kink,
-    plan_leave,
-    stand,
-    stick,
-    surely_enter,
-    surely_turn,
-)
-from dualgap.compiled.homotopy_slides import (
-    enter_along_flat,
-    enter_by_slide,
-    note,
-    release_by_slide,
-    turn_along_flat,
-)
-from dualgap.compiled.homotopy_state import (
+from dualgap.compiled.homotopy_course import (
     ARRIVED,
-    DIRECTION,
+    AT,
+    BANNED,
+    BEND,
+    CURVED,
     DUAL_PACE,
+    DUAL_RATE,
     DUAL_TRAVELLED,
     END,
+    EXPIRY,
+    FLAT_ENTER,
+    FLAT_TURN,
     FULL,
     GOING,
+    INVERSE,
     KINK,
     KINKED,
     LAST,
     LEAVE,
     LIMIT,
-    NOW,
+    LOSS1,
     PACE,
+    PIECE,
     PRICE_TRAVELLED,
+    RATE,
+    RIDGE,
     ROOM,
     SIZE,
+    SLIDE_ENTER,
+    SLIDE_LEAVE,
     STALE,
     STANDING,
     STORED,
     STUCK,
+    STUCK_ROWS,
     TRAVELLED,
-    TRUE,
+    TRUE_AT,
     UPDATES,
+    VALUE,
     VALUES,
     VERSION,
+    WAY,
     ZERO,
-    Form,
+    Course,
     Integers,
     Log,
-    Model,
-    State,
 )
+from dualgap.compiled.homotopy_events import Event, next_event, settle, span_of
+from dualgap.compiled.homotopy_inverse import seat
+from dualgap.compiled.homotopy_pivots import (
+    catch,
+    drop,
+    enter,
+    leave,
+    place_truly,
+    plan_drop,
+    plan_enter,
+    plan_kink,
+    plan_leave,
+    plan_turn,
+    stand,
+    stick,
+    suspect,
+    turn,
+    weak,
+)
+from dualgap.compiled.homotopy_slides import DOUBTFUL, enter_by_slide, leave_by_slide, note, slide_flat
 from dualgap.compiled.homotopy_system import refactor, refresh
 from dualgap.compiled.mechanism import compiled
 
 REFRESH = 40  # events between two corrections of the answers by their residual
 PATIENCE = 2000  # steps of length zero in a row before giving up
+SINGULAR = 1e-10  # pivots of weights below this share of their scale count as zero
+FLAT = 1e-11  # and those of rows below this
 
 
 @compiled
-def begin(model: Model, form: Form, state: State, start: float, end: float) -> None:
-    """Take the signs, pieces and kinks in `state` as they are, and solve there."""
-    state.level[:] = 0.0
-    state.level[NOW] = start
-    state.level[LAST] = start
-    state.level[DIRECTION] = 1.0 if end > start else -1.0
-    state.count[:] = 0
-    state.block.place[:] = -1
-    p = state.weights.sign.shape[0]
+def begin(course: Course, start: float, end: float) -> None:
+    """Take the signs, pieces and kinks as they are, and solve there."""
+    level, count, p = course.level, course.count, course.sign.shape[0]
+    level[: LAST + 1] = 0.0
+    count[:CURVED] = 0
+    count[INVERSE] = level[LOSS1] != 0.0
+    level[AT] = start
+    level[TRUE_AT] = start
+    level[LAST] = start
+    level[WAY] = 1.0 if end > start else -1.0
+    course.place[:] = -1
+    course.weight[VALUE : EXPIRY + 1] = 0.0
+    course.weight[EXPIRY] = -np.inf
+    course.mark[BANNED] = -1
     for j in range(p):
-        state.weights.value[j] = 0.0
-        state.weights.rate[j] = 0.0
-        state.weights.expiry[j] = -np.inf
-        if state.weights.sign[j] != 0:
-            _seat(state, j)
-    for i in range(state.rows.piece.shape[0]):
-        state.rows.banned[i] = -1
-        if state.rows.kinked[i]:
-            stick(state, i, state.rows.piece[i])
-            state.rows.bend[i] = 0.0
-            state.rows.dual_rate[i] = 0.0
-            _seat(state, p + i)
-            state.count[KINKED] += 1
+        if course.sign[j] != 0:
+            seat(course, j)
+    for i in range(course.row.shape[1]):
+        if course.mark[KINKED, i]:
+            stick(course, i, course.mark[PIECE, i])
+            course.row[BEND, i] = 0.0
+            course.row[DUAL_RATE, i] = 0.0
+            seat(course, p + i)
+            count[STUCK_ROWS] += 1
         else:
-            stand(model, state, i, state.rows.piece[i])
-    refactor(model, form, state)
+            stand(course, i, course.mark[PIECE, i])
+    refactor(course)
 
 
 @compiled
-def _seat(state: State, key: int) -> None:
-    slot = state.count[SIZE]
-    state.block.keys[slot] = key
-    state.block.place[key] = slot
-    state.count[SIZE] = slot + 1
-
-
-@compiled
-def advance(model: Model, form: Form, state: State, log: Log, end: float, limit: int) -> int:
+def advance(course: Course, log: Log, end: float, limit: int) -> int:
     """Follow s to `end`; stops early where the log or the block is full, and can be called again."""
     change = np.zeros((2, 2), np.int64)
     for _ in range(limit):
-        if state.count[SIZE] + 3 > state.block.keys.shape[0]:
-            return ROOM
-        if _is_full(state, log):
-            return FULL
-        if state.count[STALE]:
-            refactor(model, form, state)
-        elif state.count[UPDATES] >= REFRESH:
-            refresh(model, form, state)
-        event = next_event(model, form, state, end)
-        _move(form, state, event)
-        if event[1] == END:
-            state.level[NOW] = end
-            state.level[TRUE] = end
-            write(state, log, np.full((2, 2), -1))
-            return ARRIVED
-        if state.count[STANDING] > PATIENCE:
-            return STUCK
-        settle(model, form, state)
+        outcome = _ready(course, log)
+        if outcome != GOING:
+            return outcome
+        event = next_event(course, end)
+        _move(course, event)
         change[:] = -1
-        outcome = _pivot(model, form, state, event, change)
+        if event[1] == END:
+            course.level[AT] = end
+            course.level[TRUE_AT] = end
+            write(course, log, change)
+            return ARRIVED
+        settle(course)
+        outcome = _pivot(course, event, change)
+        if outcome >= SLIDE_LEAVE:
+            outcome = _slide_on(course, outcome, event, change)
         if outcome != GOING:
             return outcome
         if change[0, 0] >= 0:
-            write(state, log, change)
+            write(course, log, change)
     return LIMIT
 
 
 @compiled
-def _is_full(state: State, log: Log) -> bool:
-    if state.count[STORED] >= log.level.shape[0]:
-        return True
-    return bool(state.count[VALUES] + state.count[SIZE] + 2 > log.values.shape[0])
+def _ready(course: Course, log: Log) -> int:
+    """Room in block and log, a sound inverse, and progress."""
+    count = course.count
+    if count[SIZE] + 3 > course.keys.shape[0]:
+        return ROOM
+    if count[STORED] >= log.level.shape[0] or count[VALUES] + count[SIZE] + 2 > log.values.shape[0]:
+        return FULL
+    if count[STANDING] > PATIENCE:
+        return STUCK
+    if not count[STALE] and count[UPDATES] >= REFRESH:
+        refresh(course)
+    if count[STALE]:
+        refactor(course)
+    return GOING
 
 
 @compiled
-def _move(form: Form, state: State, event: Event) -> None:
-    level, step = state.level, event[0]
-    span = span_of(form, state, step) if level[NOW] != 0.0 or not form.inverse else 0.0
+def _move(course: Course, event: Event) -> None:
+    level, step = course.level, event[0]
+    span = span_of(course, step)
     level[TRAVELLED] += step * level[PACE]
     level[DUAL_TRAVELLED] += span * level[DUAL_PACE]
     level[PRICE_TRAVELLED] += span
-    level[NOW] += level[DIRECTION] * step
-    standing = step <= 1e-15 * max(1.0, abs(level[NOW]))
-    state.count[STANDING] = state.count[STANDING] + 1 if standing else 0
+    level[AT] += level[WAY] * step
+    standing = step <= 1e-15 * max(1.0, abs(level[AT]))
+    course.count[STANDING] = course.count[STANDING] + 1 if standing else 0
 
 
 @compiled
-def _pivot(model: Model, form: Form, state: State, event: Event, change: Integers) -> int:
-    if event[1] == ZERO:
-        slot = plan_drop(state, event[2])
-        place_truly(state)
-        do_drop(model, state, event[2], slot)
-        note(change, 0, event[2], 0)
+def _pivot(course: Course, event: Event, change: Integers) -> int:
+    """Apply the event; or say which slide it needs; or leave it for a fresh inverse (no change noted)."""
+    kind, key, side = event[1], event[2], event[3]
+    if kind == ZERO:
+        slot = plan_drop(course, key)
+        place_truly(course)
+        if weak(course, slot, DOUBTFUL) and suspect(course):
+            return GOING
+        drop(course, slot)
+        note(change, 0, key, 0)
         return GOING
-    if event[1] == KINK:
-        if model.curved:
-            return _turn(model, form, state, event, change)
-        return _kink(model, form, state, event, change)
-    if event[1] == LEAVE:
-        return _leave(model, form, state, event, change)
-    return _enter(model, form, state, event, change)
+    if kind == KINK:
+        return _turn(course, key, side, change) if course.count[CURVED] else _kink(course, key, side, change)
+    if kind == LEAVE:
+        return _leave(course, key, side, change)
+    return _enter(course, key, side, change)
 
 
 @compiled
-def _turn(model: Model, form: Form, state: State, event: Event, change: Integers) -> int:
+def _slide_on(course: Course, kind: int, event: Event, change: Integers) -> int:
+    key, side = event[2], event[3]
+    if kind == SLIDE_LEAVE:
+        return leave_by_slide(course, key, side, change)
+    if kind == SLIDE_ENTER:
+        return enter_by_slide(course, key, side, change)
+    return slide_flat(course, key + (course.sign.shape[0] if kind == FLAT_TURN else 0), side, change)
+
+
+@compiled
+def _turn(course: Course, i: int, side: int, change: Integers) -> int:
     """A row of a curved loss goes over to the next piece."""
-    i, side = event[2], event[3]
-    new = state.rows.piece[i] + side
-    share = surely_turn(model, form, state, i, new)
-    place_truly(state)
-    if share < FLAT:
-        return turn_along_flat(model, form, state, i, side, change)
-    do_turn(model, state, i, new, share)
-    note(change, 0, state.weights.sign.shape[0] + i, 2 * new)
-    return GOING
-
-
-@compiled
-def _kink(model: Model, form: Form, state: State, event: Event, change: Integers) -> int:
-    """A row of a straight loss sticks to a kink; a row that depends on those stuck only seems to move."""
-    i, at = event[2], state.rows.piece[event[2]]
-    kink = at + 1 if event[3] > 0 else at
-    sigma, scale = plan_kink(model, form, state, i, kink)
-    if abs(sigma) <= FLAT * scale:
-        state.rows.banned[i] = state.count[VERSION]
+    new = course.mark[PIECE, i] + side
+    share = plan_turn(course, i, new)
+    if not share >= DOUBTFUL and suspect(course):
         return GOING
-    if abs(sigma) < DOUBTFUL * scale:
-        state.count[STALE] = 1
-    place_truly(state)
-    do_kink(model, form, state, i, kink, sigma)
-    note(change, 0, state.weights.sign.shape[0] + i, 2 * kink + 1)
+    place_truly(course)
+    if share < FLAT:
+        return FLAT_TURN
+    turn(course, i, new, share)
+    note(change, 0, course.sign.shape[0] + i, 2 * new)
     return GOING
 
 
 @compiled
-def _leave(model: Model, form: Form, state: State, event: Event, change: Integers) -> int:
-    """A multiplier reaches the end of its interval: its row leaves the kink, by a slide if need be."""
-    p = state.weights.sign.shape[0]
-    i, side = event[2] - p, event[3]
-    piece = state.rows.piece[i] if side > 0 else state.rows.piece[i] - 1
-    slot = plan_leave(model, form, state, i, piece)
-    place_truly(state)
-    if _holds_free(form, state, slot):
-        return release_by_slide(model, form, state, i, side, change)
-    do_leave(model, form, state, i, slot, piece)
+def _kink(course: Course, i: int, side: int, change: Integers) -> int:
+    """A row of a straight loss sticks to a kink; a row that depends on those stuck only seems to move."""
+    at = course.mark[PIECE, i]
+    kink = at + 1 if side > 0 else at
+    sigma, scale = plan_kink(course, i, kink)
+    if abs(sigma) < DOUBTFUL * scale and suspect(course):
+        return GOING
+    if abs(sigma) <= FLAT * scale:
+        course.mark[BANNED, i] = course.count[VERSION]
+        return GOING
+    place_truly(course)
+    catch(course, i, kink, sigma)
+    note(change, 0, course.sign.shape[0] + i, 2 * kink + 1)
+    return GOING
+
+
+@compiled
+def _leave(course: Course, i: int, side: int, change: Integers) -> int:
+    """A multiplier reaches the end of its interval: its row leaves the kink, by a slide if it must."""
+    p, at, free = course.sign.shape[0], course.mark[PIECE, i], 0
+    piece = at if side > 0 else at - 1
+    slot = plan_leave(course, i, piece)
+    place_truly(course)
+    for a in range(course.count[SIZE]):
+        if course.keys[a] < p and course.weight[RIDGE, course.keys[a]] == 0.0:
+            free += 1
+    if free == course.count[STUCK_ROWS]:
+        return SLIDE_LEAVE
+    if weak(course, slot, DOUBTFUL) and suspect(course):
+        return GOING
+    if free > 1 and weak(course, slot, FLAT):
+        return SLIDE_LEAVE
+    leave(course, slot, piece)
     note(change, 0, p + i, 2 * piece)
     return GOING
 
 
 @compiled
-def _holds_free(form: Form, state: State, slot: int) -> bool:
-    """Does this kinked row hold a weight that nothing else holds?"""
-    block, p, free = state.block, state.weights.sign.shape[0], 0
-    largest = 0.0
-    for a in range(state.count[SIZE]):
-        if block.keys[a] < p and form.ridge[block.keys[a]] == 0.0:
-            free += 1
-        largest = max(largest, abs(block.scratch[1, a]))
-    if free == state.count[KINKED]:
-        return True
-    if abs(block.scratch[1, slot]) < DOUBTFUL * largest:
-        state.count[STALE] = 1
-    return free > 1 and bool(abs(block.scratch[1, slot]) <= FLAT * largest)
-
-
-@compiled
-def _enter(model: Model, form: Form, state: State, event: Event, change: Integers) -> int:
+def _enter(course: Course, j: int, sign: int, change: Integers) -> int:
     """A gradient reaches its price: the weight enters, by a slide if nothing curves along it."""
-    j, sign = event[2], event[3]
-    sigma, scale = surely_enter(model, form, state, j, sign)
-    place_truly(state)
-    if not model.curved and form.ridge[j] == 0.0:
-        return enter_by_slide(model, form, state, j, sign, change)
+    sigma, scale = plan_enter(course, j, sign)
+    place_truly(course)
+    if not course.count[CURVED] and course.weight[RIDGE, j] == 0.0:
+        return SLIDE_ENTER
+    if not sigma >= DOUBTFUL * scale and suspect(course):
+        course.sign[j] = 0
+        return GOING
     if sigma <= SINGULAR * scale:
-        return enter_along_flat(model, form, state, j, sign, change)
-    do_enter(model, state, j, sigma)
+        return FLAT_ENTER
+    enter(course, j, sigma)
     note(change, 0, j, sign)
     return GOING
 
 
 @compiled
-def write(state: State, log: Log, change: Integers) -> None:
+def write(course: Course, log: Log, change: Integers) -> None:
     """A record: the true place of the event (never backwards) and the true answer there."""
-    count, level, block = state.count, state.level, state.block
+    count, level, slot = course.count, course.level, course.slot
     k, first = count[STORED], count[VALUES]
-    if level[DIRECTION] > 0.0:
-        level[LAST] = max(level[LAST], level[TRUE])
+    if level[WAY] > 0.0:
+        level[LAST] = max(level[LAST], level[TRUE_AT])
     else:
-        level[LAST] = min(level[LAST], level[TRUE])
+        level[LAST] = min(level[LAST], level[TRUE_AT])
     s = level[LAST]
     log.level[k] = s
-    for row in range(2):
-        log.keys[k, row] = change[row, 0]
-        log.codes[k, row] = change[row, 1]
+    for line in range(2):
+        log.keys[k, line] = change[line, 0]
+        log.codes[k, line] = change[line, 1]
     for a in range(count[SIZE]):
-        log.slots[first + a] = block.keys[a]
-        log.values[first + a] = block.answer[2, a] + s * block.answer[3, a]
+        log.slots[first + a] = course.keys[a]
+        log.values[first + a] = slot[2, a] + s * slot[3, a]
     count[STORED] = k + 1
     count[VALUES] = first + count[SIZE]
     log.start[k + 1] = count[VALUES]
+
+
+__all__ = ["RATE", "advance", "begin", "write"]

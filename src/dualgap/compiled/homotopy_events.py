@@ -10,27 +10,52 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.compiled.homotopy_state import (
-    DIRECTION,
+from dualgap.compiled.homotopy_course import (
+    AT,
+    BANNED,
+    BEND,
+    BENT_KINK,
+    BENT_PRICE,
+    BENT_SLOPE,
+    COLUMN_SIZE,
+    CURVED,
+    DUAL,
     DUAL_PACE,
+    DUAL_RATE,
     DUAL_TRAVELLED,
     END,
     ENTER,
     EVALUATED,
+    EXPIRY,
+    INVERSE,
     KINK,
     KINKED,
     LEAVE,
+    LOSS0,
+    LOSS1,
     NOTHING,
     NOW,
     PACE,
+    PIECE,
+    PRICE0,
+    PRICE1,
     PRICE_TRAVELLED,
+    RATE,
+    ROW_EXPIRY,
+    ROW_SIZE,
     SIZE,
+    SLOPE,
+    SPEED,
+    STUCK_ROWS,
+    TILT,
     TRAVELLED,
+    VALUE,
     VERSION,
+    WAY,
+    Z0,
+    Z1,
     ZERO,
-    Form,
-    Model,
-    State,
+    Course,
 )
 from dualgap.compiled.homotopy_system import spread
 from dualgap.compiled.lines import Lines, dot
@@ -42,153 +67,121 @@ Event = tuple[float, int, int, int]  # step, kind, key, side
 
 
 @compiled
-def settle(model: Model, form: Form, state: State) -> None:
+def settle(course: Course) -> None:
     """Values and rates of every slot at the present s."""
-    block, s, way = state.block, state.level[NOW], state.level[DIRECTION]
-    for a in range(state.count[SIZE]):
-        block.now[a] = block.answer[0, a] + s * block.answer[1, a]
-        block.rate[a] = way * block.answer[1, a]
-    spread(state, block.now, state.weights.value)
+    slot, s, way, p = course.slot, course.level[AT], course.level[WAY], course.sign.shape[0]
+    length = 0.0
+    for a in range(course.count[SIZE]):
+        slot[NOW, a] = slot[0, a] + s * slot[1, a]
+        slot[SPEED, a] = way * slot[1, a]
+        if course.keys[a] < p:
+            length += slot[1, a] * slot[1, a]
+    course.level[PACE] = np.sqrt(length)
+    spread(course, slot[NOW], course.weight[VALUE])
+    spread(course, slot[SPEED], course.weight[RATE])
 
 
 @compiled
-def next_event(model: Model, form: Form, state: State, end: float) -> Event:
+def next_event(course: Course, end: float) -> Event:
     """The first thing to happen on the way to `end`."""
-    settle(model, form, state)
-    spread(state, state.block.rate, state.weights.rate)
-    state.level[PACE] = _length(state, state.block.rate)
-    room = abs(end - state.level[NOW])
+    settle(course)
+    room = abs(end - course.level[AT])
     best = (room * (1.0 - 1e-10), END, -1, 0)
-    best = _weights_to_zero(model, state, state.block.rate, best)
-    if state.count[KINKED] > 0:
-        best = _multipliers_to_bounds(model, form, state, best)
-    best = _rows_to_kinks(model, state, best)
-    best = _weights_to_enter(model, form, state, best)
-    if best[1] == END:
-        best = (room, END, -1, 0)
-    return best
+    best = _weights_to_zero(course, course.slot[SPEED], best)
+    if course.count[STUCK_ROWS] > 0:
+        best = _multipliers_to_bounds(course, best)
+    if course.level[PACE] > 0.0 and course.pieces.shape[2] > 2:
+        if course.count[CURVED]:
+            best = _curved_rows(course, best)
+        else:
+            best = _straight_rows(course, course.level[PACE], best)
+    course.level[DUAL_PACE] = 0.0
+    if course.count[STUCK_ROWS] + course.sign.shape[0] > course.count[SIZE]:
+        best = _weights_to_enter(course, best)
+    return best if best[1] != END else (room, END, -1, 0)
 
 
 @compiled
-def _weights_to_zero(model: Model, state: State, rate: Vector, best: Event) -> Event:
-    p, keys = state.weights.sign.shape[0], state.block.keys
-    for a in range(state.count[SIZE]):
+def _weights_to_zero(course: Course, rate: Vector, best: Event) -> Event:
+    p, keys = course.sign.shape[0], course.keys
+    for a in range(course.count[SIZE]):
         j = keys[a]
-        if j < p and model.bent_price[j] > 0.0:
-            sign = state.weights.sign[j]
-            closing = -rate[a] * sign
+        if j < p and course.weight[BENT_PRICE, j] > 0.0:
+            closing = -rate[a] * course.sign[j]
             if closing > 0.0:
-                step = max(state.block.now[a] * sign, 0.0) / closing
+                step = max(course.slot[NOW, a] * course.sign[j], 0.0) / closing
                 if step < best[0]:
                     best = (step, ZERO, j, 0)
     return best
 
 
 @compiled
-def jump(model: Model, i: int, at: int) -> tuple[float, float]:
-    """The bent slopes left and right of kink `at` of row i."""
-    z = model.bent.kink[i, at]
-    left = model.bent.slope[i, at - 1] + model.curvature[i, at - 1] * z
-    return left, model.bent.slope[i, at] + model.curvature[i, at] * z
-
-
-@compiled
-def _dual_rate_size(state: State) -> float:
-    p, total = state.weights.sign.shape[0], 0.0
-    for a in range(state.count[SIZE]):
-        if state.block.keys[a] >= p:
-            total += state.block.rate[a] ** 2
-    return np.sqrt(total)
-
-
-@compiled
-def _multipliers_to_bounds(model: Model, form: Form, state: State, best: Event) -> Event:
-    p, keys, block = state.weights.sign.shape[0], state.block.keys, state.block
-    s, way = state.level[NOW], state.level[DIRECTION]
-    strength = form.loss0 + form.loss1 * s
-    noise = STILL * _dual_rate_size(state)
-    for a in range(state.count[SIZE]):
+def _multipliers_to_bounds(course: Course, best: Event) -> Event:
+    p, keys, slot, level = course.sign.shape[0], course.keys, course.slot, course.level
+    strength, gain = level[LOSS0] + level[LOSS1] * level[AT], level[WAY] * level[LOSS1]
+    total = 0.0
+    for a in range(course.count[SIZE]):
+        if keys[a] >= p:
+            total += slot[SPEED, a] ** 2
+    noise = STILL * np.sqrt(total)
+    for a in range(course.count[SIZE]):
         if keys[a] < p:
             continue
         i = keys[a] - p
-        left, right = jump(model, i, state.rows.piece[i])
-        closing = block.rate[a] - way * form.loss1 * right
+        at = course.mark[PIECE, i]
+        left, right = course.pieces[BENT_SLOPE, i, at - 1], course.pieces[BENT_SLOPE, i, at]
+        closing = slot[SPEED, a] - gain * right
         if closing > noise:
-            step = max(strength * right - block.now[a], 0.0) / closing
+            step = max(strength * right - slot[NOW, a], 0.0) / closing
             if step < best[0]:
-                best = (step, LEAVE, keys[a], 1)
-        closing = way * form.loss1 * left - block.rate[a]
+                best = (step, LEAVE, i, 1)
+        closing = gain * left - slot[SPEED, a]
         if closing > noise:
-            step = max(block.now[a] - strength * left, 0.0) / closing
+            step = max(slot[NOW, a] - strength * left, 0.0) / closing
             if step < best[0]:
-                best = (step, LEAVE, keys[a], -1)
+                best = (step, LEAVE, i, -1)
     return best
 
 
 @compiled
-def _length(state: State, rate: Vector) -> float:
-    p, total = state.weights.sign.shape[0], 0.0
-    for a in range(state.count[SIZE]):
-        if state.block.keys[a] < p:
-            total += rate[a] * rate[a]
-    return np.sqrt(total)
-
-
-@compiled
-def _rows_to_kinks(model: Model, state: State, best: Event) -> Event:
-    if model.bent.kink.shape[1] == 2:
-        return best
-    if model.curved:
-        return _curved_rows(model, state, best)
-    pace = state.level[PACE]
-    if pace == 0.0:
-        return best
-    return _straight_rows(model, state, pace, best)
-
-
-@compiled
-def _meeting(model: Model, state: State, i: int, z: float, rate: float, best: Event) -> Event:
+def _meeting(course: Course, i: int, z: float, rate: float, best: Event) -> Event:
     """Row i on its way to the kink ahead."""
-    at = state.rows.piece[i]
+    at = course.mark[PIECE, i]
     if rate > 0.0:
-        step = max(model.bent.kink[i, at + 1] - z, 0.0) / rate
-        if step < best[0]:
-            return (step, KINK, i, 1)
-    else:
-        step = max(z - model.bent.kink[i, at], 0.0) / -rate
-        if step < best[0]:
-            return (step, KINK, i, -1)
+        step = max(course.pieces[BENT_KINK, i, at + 1] - z, 0.0) / rate
+        return (step, KINK, i, 1) if step < best[0] else best
+    step = max(z - course.pieces[BENT_KINK, i, at], 0.0) / -rate
+    return (step, KINK, i, -1) if step < best[0] else best
+
+
+@compiled
+def _curved_rows(course: Course, best: Event) -> Event:
+    row, s, way, noise = course.row, course.level[AT], course.level[WAY], STILL * course.level[PACE]
+    for i in range(row.shape[1]):
+        rate = way * row[Z1, i]
+        if abs(rate) > noise * row[ROW_SIZE, i]:
+            best = _meeting(course, i, row[Z0, i] + s * row[Z1, i], rate, best)
     return best
 
 
 @compiled
-def _curved_rows(model: Model, state: State, best: Event) -> Event:
-    rows, s, way = state.rows, state.level[NOW], state.level[DIRECTION]
-    pace = state.level[PACE]
-    for i in range(rows.z0.shape[0]):
-        rate = way * rows.z1[i]
-        if abs(rate) > STILL * model.row_size[i] * pace:
-            best = _meeting(model, state, i, rows.z0[i] + s * rows.z1[i], rate, best)
-    return best
-
-
-@compiled
-def _straight_rows(model: Model, state: State, pace: float, best: Event) -> Event:
-    rows, value, rate = state.rows, state.weights.value, state.weights.rate
-    travelled, version = state.level[TRAVELLED], state.count[VERSION]
-    for i in range(rows.expiry.shape[0]):
-        size = model.row_size[i]
-        if size * (travelled + best[0] * pace) < rows.expiry[i] or rows.kinked[i]:
+def _straight_rows(course: Course, pace: float, best: Event) -> Event:
+    """Rows off their kinks, while the weights move along line RATE at this pace."""
+    row, mark = course.row, course.mark
+    travelled, version = course.level[TRAVELLED], course.count[VERSION]
+    for i in range(row.shape[1]):
+        size = row[ROW_SIZE, i]
+        if size * (travelled + best[0] * pace) < row[ROW_EXPIRY, i] or mark[KINKED, i]:
             continue
-        if rows.banned[i] == version:
+        if mark[BANNED, i] == version:
             continue
-        z, r = dot(model.rows, i, value), dot(model.rows, i, rate)
-        at = rows.piece[i]
-        slack = min(z - model.bent.kink[i, at], model.bent.kink[i, at + 1] - z)
-        rows.expiry[i] = max(slack, 0.0) + size * travelled
-        state.count[EVALUATED] += 1
+        z, r = dot(course.rows, i, course.weight[VALUE]), dot(course.rows, i, course.weight[RATE])
+        at = mark[PIECE, i]
+        slack = min(z - course.pieces[BENT_KINK, i, at], course.pieces[BENT_KINK, i, at + 1] - z)
+        row[ROW_EXPIRY, i] = max(slack, 0.0) + size * travelled
+        course.count[EVALUATED] += 1
         if abs(r) > STILL * size * pace:
-            best = _meeting(model, state, i, z, r, best)
+            best = _meeting(course, i, z, r, best)
     return best
 
 
@@ -209,146 +202,123 @@ def _two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, floa
 
 
 @compiled
-def _dual_along(model: Model, form: Form, state: State) -> float:
+def _dual_along(course: Course) -> float:
     """The dual (over s where s = 1/λ) and its rate in λ or s; returns the size of that rate."""
-    rows, block, s, way = state.rows, state.block, state.level[NOW], state.level[DIRECTION]
-    p, total = state.weights.sign.shape[0], 0.0
-    if model.curved:
-        for i in range(rows.dual.shape[0]):
-            rows.dual[i] = rows.bend[i] * (rows.z0[i] + s * rows.z1[i]) + rows.slope[i]
-            rows.dual_rate[i] = way * rows.bend[i] * rows.z1[i]
-            total += rows.dual_rate[i] ** 2
+    row, slot, p = course.row, course.slot, course.sign.shape[0]
+    s, way, total = course.level[AT], course.level[WAY], 0.0
+    if course.count[CURVED]:
+        for i in range(row.shape[1]):
+            row[DUAL, i] = row[BEND, i] * (row[Z0, i] + s * row[Z1, i]) + row[SLOPE, i]
+            row[DUAL_RATE, i] = way * row[BEND, i] * row[Z1, i]
+            total += row[DUAL_RATE, i] ** 2
         return np.sqrt(total)
-    for a in range(state.count[SIZE]):
-        if block.keys[a] >= p:
-            i = block.keys[a] - p
-            if form.inverse:
-                rows.dual[i] = block.answer[1, a] + block.answer[0, a] / s
-                rows.dual_rate[i] = -way * block.answer[0, a]
+    for a in range(course.count[SIZE]):
+        if course.keys[a] >= p:
+            i = course.keys[a] - p
+            if course.count[INVERSE]:
+                row[DUAL, i] = slot[1, a] + slot[0, a] / s
+                row[DUAL_RATE, i] = -way * slot[0, a]
             else:
-                rows.dual[i] = block.now[a]
-                rows.dual_rate[i] = block.rate[a]
-            total += rows.dual_rate[i] ** 2
+                row[DUAL, i] = slot[NOW, a]
+                row[DUAL_RATE, i] = slot[SPEED, a]
+            total += row[DUAL_RATE, i] ** 2
     return np.sqrt(total)
 
 
 @compiled
-def span_of(form: Form, state: State, step: float) -> float:
+def span_of(course: Course, step: float) -> float:
     """How far λ (or s itself) moves while s moves by `step`."""
-    if not form.inverse:
+    if not course.count[INVERSE]:
         return step
-    s = state.level[NOW]
-    return abs(1.0 / s - 1.0 / (s + state.level[DIRECTION] * step))
+    s = course.level[AT]
+    return abs(1.0 / s - 1.0 / (s + course.level[WAY] * step)) if s > 0.0 else 0.0
 
 
 @compiled
-def _step_of(form: Form, state: State, span: float) -> float:
+def _step_of(course: Course, span: float) -> float:
     """The inverse of `span_of`."""
-    if not form.inverse:
+    if not course.count[INVERSE]:
         return span
-    s, way = state.level[NOW], state.level[DIRECTION]
-    there = 1.0 / s - way * span
+    s = course.level[AT]
+    there = 1.0 / s - course.level[WAY] * span
     return abs(1.0 / there - s) if there > 0.0 else np.inf
 
 
 @compiled
-def _weights_to_enter(model: Model, form: Form, state: State, best: Event) -> Event:
-    weights, level, rows = state.weights, state.level, state.rows
-    level[DUAL_PACE] = 0.0
-    if state.count[KINKED] + weights.sign.shape[0] == state.count[SIZE]:
-        return best
-    pace = _dual_along(model, form, state)
+def _weights_to_enter(course: Course, best: Event) -> Event:
+    weight, level, row, s = course.weight, course.level, course.row, course.level[AT]
+    pace = _dual_along(course)
     level[DUAL_PACE] = pace
-    way, s = level[DIRECTION], level[NOW]
-    if form.inverse:
-        way, floor, slope = -way, 0.0, 1.0
-        at = 1.0 / s
-    else:
-        floor, slope, at = form.price0, form.price1, s
+    way, floor, slope, at = level[WAY], level[PRICE0], level[PRICE1], s
+    if course.count[INVERSE]:
+        way, floor, slope, at = -way, 0.0, 1.0, 1.0 / s
     strength = floor + slope * at
-    span = span_of(form, state, best[0])
-    for j in range(weights.sign.shape[0]):
-        price = model.bent_price[j]
-        if weights.sign[j] != 0 or price == np.inf:
+    span = span_of(course, best[0])
+    for j in range(course.sign.shape[0]):
+        price = weight[BENT_PRICE, j]
+        if course.sign[j] != 0 or price == np.inf:
             continue
-        drift = abs(slope) * price + abs(form.tilt[j])
-        reach = model.column_size[j] * (level[DUAL_TRAVELLED] + span * pace)
-        if reach + drift * (level[PRICE_TRAVELLED] + span) < weights.expiry[j]:
+        drift = abs(slope) * price + abs(weight[TILT, j])
+        reach = weight[COLUMN_SIZE, j] * (level[DUAL_TRAVELLED] + span * pace)
+        if reach + drift * (level[PRICE_TRAVELLED] + span) < weight[EXPIRY, j]:
             continue
-        g, r = _two_dots(model.columns, j, rows.dual, rows.dual_rate)
-        g, r = g + s * form.tilt[j], r + way * form.tilt[j]
-        state.count[EVALUATED] += 1
-        weights.expiry[j] = (
-            max(strength * price - abs(g), 0.0)
-            + model.column_size[j] * level[DUAL_TRAVELLED]
-            + drift * level[PRICE_TRAVELLED]
-        )
-        side = _entering(g, r, strength * price, way * slope * price, span, (
-            STILL * (model.column_size[j] * pace + drift)))
-        if side[1] != 0:
-            span = side[0]
-            best = (_step_of(form, state, span), ENTER, j, side[1])
+        g, r = _two_dots(course.columns, j, row[DUAL], row[DUAL_RATE])
+        g, r = g + s * weight[TILT, j], r + way * weight[TILT, j]
+        course.count[EVALUATED] += 1
+        used = weight[COLUMN_SIZE, j] * level[DUAL_TRAVELLED] + drift * level[PRICE_TRAVELLED]
+        weight[EXPIRY, j] = max(strength * price - abs(g), 0.0) + used
+        noise = STILL * (weight[COLUMN_SIZE, j] * pace + drift)
+        far, sign = _entering(g, r, strength * price, way * slope * price, noise)
+        if far < span:
+            span = far
+            best = (_step_of(course, span), ENTER, j, sign)
     return best
 
 
 @compiled
-def _entering(
-    g: float, rate: float, bound: float, widening: float, span: float, noise: float
-) -> tuple[float, int]:
-    """When |g| meets the bound: how far away, and the sign the weight will have; sign 0 if not within span."""
-    sign = 0
+def _entering(g: float, rate: float, bound: float, widening: float, noise: float) -> tuple[float, int]:
+    """When |g| meets the bound: how far away, and the sign that the weight will have."""
+    far, sign = np.inf, 0
     closing = rate - widening
     if closing > noise:
-        far = max(bound - g, 0.0) / closing
-        if far < span:
-            span, sign = far, -1
+        far, sign = max(bound - g, 0.0) / closing, -1
     closing = -rate - widening
     if closing > noise:
-        far = max(bound + g, 0.0) / closing
-        if far < span:
-            span, sign = far, 1
-    return span, sign
+        other = max(bound + g, 0.0) / closing
+        if other < far:
+            far, sign = other, 1
+    return far, sign
 
 
 @compiled
-def first_hit(model: Model, state: State, direction: Vector, own: int, side: int) -> Event:
+def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
     """The first term met when the weights slide along `direction` at fixed s.
 
-    `own` is the row that was released from a kink towards `side`, or −1.
-    `state.weights.rate` must hold the direction in full length.
+    `own` is the row that was released from a kink towards `side`, or −1. Line RATE of the weights must hold
+    the direction in full length.
     """
     best = (np.inf, NOTHING, -1, 0)
-    best = _weights_to_zero(model, state, direction, best)
-    if model.curved:
-        return _curved_hits(model, state, best)
-    rate = state.weights.rate
+    best = _weights_to_zero(course, direction, best)
+    rate = course.weight[RATE]
     pace = np.sqrt(np.dot(rate, rate))
+    if course.count[CURVED]:
+        return _flat_rows(course, pace, best)
     if own >= 0:
-        best = _next_kink(model, state, own, side, best)
-    if pace == 0.0:
-        return best
-    return _straight_rows(model, state, pace, best)
+        at = course.mark[PIECE, own]
+        speed = abs(dot(course.rows, own, rate))
+        far = abs(course.pieces[BENT_KINK, own, at + side] - course.pieces[BENT_KINK, own, at])
+        if far < best[0] * speed:
+            best = (far / speed, KINK, own, side)
+    return _straight_rows(course, pace, best) if pace > 0.0 else best
 
 
 @compiled
-def _next_kink(model: Model, state: State, i: int, side: int, best: Event) -> Event:
-    """A released row meets its own next kink."""
-    at = state.rows.piece[i]
-    rate = abs(dot(model.rows, i, state.weights.rate))
-    far = model.bent.kink[i, at + side] - model.bent.kink[i, at]
-    step = abs(far) / rate if rate > 0.0 else np.inf
-    return (step, KINK, i, side) if step < best[0] else best
-
-
-@compiled
-def _curved_hits(model: Model, state: State, best: Event) -> Event:
+def _flat_rows(course: Course, pace: float, best: Event) -> Event:
     """Rows without curvature that meet a kink on a slide; those with curvature cannot move."""
-    rows, s, rate = state.rows, state.level[NOW], state.weights.rate
-    pace = np.sqrt(np.dot(rate, rate))
-    for i in range(rows.z0.shape[0]):
-        if rows.bend[i] == 0.0:
-            r = dot(model.rows, i, rate)
-            if abs(r) > STILL * model.row_size[i] * pace:
-                best = _meeting(model, state, i, rows.z0[i] + s * rows.z1[i], r, best)
+    row, s = course.row, course.level[AT]
+    for i in range(row.shape[1]):
+        if row[BEND, i] == 0.0:
+            r = dot(course.rows, i, course.weight[RATE])
+            if abs(r) > STILL * row[ROW_SIZE, i] * pace:
+                best = _meeting(course, i, row[Z0, i] + s * row[Z1, i], r, best)
     return best
-

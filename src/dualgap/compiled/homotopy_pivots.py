@@ -10,314 +10,279 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.compiled.homotopy_block import append, column, inner, remove, times
-from dualgap.compiled.homotopy_state import (
+from dualgap.compiled.homotopy_course import (
+    AT,
+    BEND,
+    BENT_KINK,
+    BENT_SLOPE,
+    COLUMN,
+    CURVATURE,
+    CURVED,
+    DUAL,
+    DUAL_RATE,
+    EXPIRY,
+    IMAGE,
+    INVERSE_NEW,
+    KINK_AT,
     KINKED,
-    NOW,
+    LOSS0,
+    LOSS1,
+    NEW,
+    PIECE,
+    RATE,
+    RIDGE,
+    ROW_EXPIRY,
     SIZE,
+    SLOPE,
+    SLOPE_AT,
     STALE,
-    TRUE,
+    STUCK_ROWS,
+    TRUE_AT,
+    TRUE_SLOPE,
     UPDATES,
+    VALUE,
     VERSION,
-    Form,
-    Integers,
-    Model,
-    State,
+    Z0,
+    Z1,
+    Course,
 )
-from dualgap.compiled.homotopy_system import (
-    pool,
-    predict,
-    refactor,
-    row_over_slots,
-    weight_over_slots,
-    weight_right,
-)
+from dualgap.compiled.homotopy_inverse import append, column, forget, inner, rank_one, times
+from dualgap.compiled.homotopy_system import pool, predict, row_over_slots, set_miss, weight_over_slots
 from dualgap.compiled.mechanism import compiled
 
-DOUBTFUL = 1e-5  # pivots below this share of their scale are computed again from a fresh inverse
-SINGULAR = 1e-10  # and below this count as zero
-FLAT = 1e-11
 NEAR = 1e-4  # how far the true place of an event may be from the bent one, relative
 
 
 @compiled
-def place_truly(state: State) -> None:
-    """level[TRUE] = the s at which the true answers do not miss."""
-    miss, s = state.block.miss, state.level[NOW]
+def place_truly(course: Course) -> None:
+    """level[TRUE_AT] = the s at which the true answers do not miss."""
+    miss, s = course.miss, course.level[AT]
     there = -miss[2] / miss[3] if miss[3] != 0.0 else s
-    state.level[TRUE] = there if abs(there - s) <= NEAR * abs(s) else s
+    course.level[TRUE_AT] = there if abs(there - s) <= NEAR * abs(s) else s
 
 
 @compiled
-def changed(state: State) -> None:
+def changed(course: Course) -> None:
     """Books after a change of the system."""
-    state.count[UPDATES] += 1
-    state.count[VERSION] += 1
+    course.count[UPDATES] += 1
+    course.count[VERSION] += 1
 
 
 @compiled
-def _follow(model: Model, state: State, t: Vector, first: float, second: float) -> None:
-    """z0 += first·t, z1 += second·t."""
-    rows = state.rows
-    for i in range(t.shape[0]):
-        rows.z0[i] += first * t[i]
-        rows.z1[i] += second * t[i]
-
-
-@compiled
-def plan_drop(state: State, j: int) -> int:
-    """Column of the inverse for weight j in scratch[1], its values in `miss`; returns the slot."""
-    block, size, k = state.block, state.count[SIZE], state.block.place[j]
-    g = block.scratch[1]
-    column(block.inverse, size, k, g)
-    largest = 0.0
-    for a in range(size):
-        largest = max(largest, abs(g[a]))
-    if abs(g[k]) < DOUBTFUL * largest:
-        state.count[STALE] = 1
+def correct(course: Course, g: Vector, pivot: float) -> None:
+    """answers −= g · miss / pivot, and predictions with them."""
+    miss, size, slot = course.miss, course.count[SIZE], course.slot
     for c in range(4):
-        block.miss[c] = block.answer[c, k]
+        factor = miss[c] / pivot
+        for a in range(size):
+            slot[c, a] -= factor * g[a]
+    if course.count[CURVED]:
+        t, row = course.row[IMAGE], course.row
+        predict(course, g, t)
+        first, second = miss[0] / pivot, miss[1] / pivot
+        for i in range(t.shape[0]):
+            row[Z0, i] -= first * t[i]
+            row[Z1, i] -= second * t[i]
+
+
+@compiled
+def plan_drop(course: Course, j: int) -> int:
+    """Column of the inverse for weight j in line INVERSE_NEW, its values in `miss`; returns the slot."""
+    k = course.place[j]
+    column(course.inverse, course.count[SIZE], k, course.slot[INVERSE_NEW])
+    for c in range(4):
+        course.miss[c] = course.slot[c, k]
     return int(k)
 
 
 @compiled
-def do_drop(model: Model, state: State, j: int, k: int) -> None:
-    """Weight j leaves the system, as planned."""
-    block, size = state.block, state.count[SIZE]
-    g = block.scratch[1]
-    for c in range(4):
-        factor = block.miss[c] / g[k]
-        for a in range(size):
-            block.answer[c, a] -= factor * g[a]
-    if model.curved:
-        t = state.rows.scratch[2]
-        predict(model, state, g, t)
-        _follow(model, state, t, -block.miss[0] / g[k], -block.miss[1] / g[k])
-    remove(block, state.count, k, g)
-    set_aside(state, j)
-    changed(state)
+def drop(course: Course, k: int) -> None:
+    """The weight in slot k leaves the system, as planned."""
+    g, j = course.slot[INVERSE_NEW], course.keys[k]
+    pivot = g[k]
+    correct(course, g, pivot)
+    rank_one(course.inverse, course.count[SIZE], g, -1.0 / pivot)
+    forget(course, k)
+    set_aside(course, j)
+    changed(course)
 
 
 @compiled
-def set_aside(state: State, j: int) -> None:
+def set_aside(course: Course, j: int) -> None:
     """Weight j is zero and outside."""
-    weights = state.weights
-    weights.sign[j] = 0
-    weights.value[j] = 0.0
-    weights.rate[j] = 0.0
-    weights.expiry[j] = -np.inf
+    course.sign[j] = 0
+    course.weight[VALUE, j] = 0.0
+    course.weight[RATE, j] = 0.0
+    course.weight[EXPIRY, j] = -np.inf
 
 
 @compiled
-def plan_enter(model: Model, form: Form, state: State, j: int, sign: int) -> tuple[float, float]:
-    """Column u in scratch[0], g = Gu in scratch[1], right side and miss; returns sigma and the diagonal."""
-    block, size = state.block, state.count[SIZE]
-    u, g = block.scratch[0], block.scratch[1]
-    diagonal = weight_over_slots(model, form, state, j, u)
-    times(block.inverse, size, u, g)
-    state.weights.sign[j] = sign
-    weight_right(model, form, state, j, block.new_right)
+def plan_enter(course: Course, j: int, sign: int) -> tuple[float, float]:
+    """Column in line NEW, G times it in INVERSE_NEW, miss; returns sigma and the diagonal. Sets the sign."""
+    slot, size, miss = course.slot, course.count[SIZE], course.miss
+    u, g = slot[NEW], slot[INVERSE_NEW]
+    diagonal = weight_over_slots(course, j, u)
+    times(course.inverse, size, u, g)
+    course.sign[j] = sign
+    set_miss(course, j)
     for c in range(4):
-        block.miss[c] = block.new_right[c] - inner(size, u, block.answer[c])
+        miss[4 + c] = miss[c]
+        miss[c] -= inner(size, u, slot[c])
     return diagonal - inner(size, u, g), diagonal
 
 
 @compiled
-def do_enter(model: Model, state: State, j: int, sigma: float) -> None:
+def enter(course: Course, j: int, sigma: float) -> None:
     """Weight j joins the system, as planned."""
-    _join(state, sigma)
-    if model.curved:
-        g, t = state.block.scratch[1], state.rows.scratch[2]
-        for a in range(state.count[SIZE]):
-            g[a] = -g[a]
-        predict(model, state, g, t)
-        for a in range(state.count[SIZE]):
-            g[a] = -g[a]
-        plain = state.rows.scratch[0]  # column j, left there by the plan
-        for i in range(t.shape[0]):
-            t[i] += plain[i]
-        _follow(model, state, t, state.block.miss[0] / sigma, state.block.miss[1] / sigma)
-    append(state.block, state.count, state.block.scratch[1], sigma, j)
-    state.weights.expiry[j] = -np.inf
-    changed(state)
+    slot, size, miss, row = course.slot, course.count[SIZE], course.miss, course.row
+    correct(course, slot[INVERSE_NEW], sigma)
+    if course.count[CURVED]:
+        first, second = miss[0] / sigma, miss[1] / sigma
+        for i in range(row.shape[1]):
+            row[Z0, i] += first * row[COLUMN, i]
+            row[Z1, i] += second * row[COLUMN, i]
+    for c in range(4):
+        slot[c, size] = miss[c] / sigma
+        slot[4 + c, size] = miss[4 + c]
+    append(course, slot[INVERSE_NEW], sigma, j)
+    course.weight[EXPIRY, j] = -np.inf
+    changed(course)
 
 
 @compiled
-def _join(state: State, sigma: float) -> None:
-    """Answers and right side of one slot more; the answers of that slot start from what is in place."""
-    block, size = state.block, state.count[SIZE]
-    g = block.scratch[1]
+def plan_turn(course: Course, i: int, new: int) -> float:
+    """x_i in line NEW, G x_i in INVERSE_NEW, the miss; returns 1 + change of curvature · x_iᵀGx_i."""
+    slot, size, old, pieces = course.slot, course.count[SIZE], course.mark[PIECE, i], course.pieces
+    u, g = slot[NEW], slot[INVERSE_NEW]
+    row_over_slots(course, i, u)
+    times(course.inverse, size, u, g)
+    bend = pieces[CURVATURE, i, new] - pieces[CURVATURE, i, old]
     for c in range(4):
-        factor = block.miss[c] / sigma
-        for a in range(size):
-            block.answer[c, a] -= factor * g[a]
-        block.answer[c, size] = factor
-        block.right[c, size] = block.new_right[c]
-
-
-@compiled
-def plan_turn(model: Model, state: State, i: int, new: int) -> float:
-    """x_i in scratch[0], G x_i in scratch[1], the miss; returns 1 + change of curvature · x_iᵀGx_i."""
-    block, size, old = state.block, state.count[SIZE], state.rows.piece[i]
-    u, g = block.scratch[0], block.scratch[1]
-    row_over_slots(model, state, i, u)
-    times(block.inverse, size, u, g)
-    bend = model.curvature[i, new] - model.curvature[i, old]
-    for c in range(4):
-        block.miss[c] = bend * inner(size, u, block.answer[c])
-    block.miss[0] += model.bent.slope[i, new] - model.bent.slope[i, old]
-    block.miss[2] += model.true.slope[i, new] - model.true.slope[i, old]
+        course.miss[c] = bend * inner(size, u, slot[c])
+    course.miss[0] += pieces[BENT_SLOPE, i, new] - pieces[BENT_SLOPE, i, old]
+    course.miss[2] += pieces[SLOPE_AT, i, new] - pieces[SLOPE_AT, i, old]
     return 1.0 + bend * inner(size, u, g)
 
 
 @compiled
-def do_turn(model: Model, state: State, i: int, new: int, share: float) -> None:
+def turn(course: Course, i: int, new: int, share: float) -> None:
     """Row i goes over to piece `new`, as planned."""
-    block, size, rows = state.block, state.count[SIZE], state.rows
-    u, g, t, old = block.scratch[0], block.scratch[1], rows.scratch[2], rows.piece[i]
-    predict(model, state, g, t)
-    _follow(model, state, t, -block.miss[0] / share, -block.miss[1] / share)
-    for c in range(4):
-        factor = block.miss[c] / share
-        for a in range(size):
-            block.answer[c, a] -= factor * g[a]
-    bent = model.bent.slope[i, new] - model.bent.slope[i, old]
-    true = model.true.slope[i, new] - model.true.slope[i, old]
-    for a in range(size):
-        block.right[0, a] -= bent * u[a]
-        block.right[2, a] -= true * u[a]
-    bend = model.curvature[i, new] - model.curvature[i, old]
-    rank_one_scaled(state, g, -bend / share)
-    stand(model, state, i, new)
-    changed(state)
+    slot, old, pieces = course.slot, course.mark[PIECE, i], course.pieces
+    u, g = slot[NEW], slot[INVERSE_NEW]
+    correct(course, g, share)
+    bent = pieces[BENT_SLOPE, i, new] - pieces[BENT_SLOPE, i, old]
+    true = pieces[SLOPE_AT, i, new] - pieces[SLOPE_AT, i, old]
+    for a in range(course.count[SIZE]):
+        slot[4, a] -= bent * u[a]
+        slot[6, a] -= true * u[a]
+    bend = pieces[CURVATURE, i, new] - pieces[CURVATURE, i, old]
+    rank_one(course.inverse, course.count[SIZE], g, -bend / share)
+    stand(course, i, new)
+    changed(course)
 
 
 @compiled
-def rank_one_scaled(state: State, g: Vector, factor: float) -> None:
-    """G += factor · g gᵀ."""
-    G = state.block.inverse
-    for a in range(state.count[SIZE]):
-        t = factor * g[a]
-        row = G[a]
-        for c in range(a + 1):
-            row[c] += t * g[c]
-
-
-@compiled
-def stand(model: Model, state: State, i: int, piece: int) -> None:
+def stand(course: Course, i: int, piece: int) -> None:
     """Row i stands on a piece, off its kinks."""
-    rows = state.rows
-    rows.piece[i] = piece
-    rows.kinked[i] = False
-    rows.bend[i] = model.curvature[i, piece]
-    rows.slope[i] = model.bent.slope[i, piece]
-    rows.true_slope[i] = model.true.slope[i, piece]
-    rows.dual[i] = rows.slope[i]
-    rows.dual_rate[i] = 0.0
-    rows.expiry[i] = -np.inf
+    row, mark, pieces = course.row, course.mark, course.pieces
+    mark[PIECE, i] = piece
+    mark[KINKED, i] = 0
+    row[BEND, i] = pieces[CURVATURE, i, piece]
+    row[SLOPE, i] = pieces[BENT_SLOPE, i, piece]
+    row[TRUE_SLOPE, i] = pieces[SLOPE_AT, i, piece]
+    row[DUAL, i] = row[SLOPE, i]
+    row[DUAL_RATE, i] = 0.0
+    row[ROW_EXPIRY, i] = -np.inf
 
 
 @compiled
-def stick(state: State, i: int, kink: int) -> None:
+def stick(course: Course, i: int, kink: int) -> None:
     """Row i sits on a kink."""
-    rows = state.rows
-    rows.piece[i] = kink
-    rows.kinked[i] = True
-    rows.slope[i] = 0.0
-    rows.true_slope[i] = 0.0
+    course.mark[PIECE, i] = kink
+    course.mark[KINKED, i] = 1
+    course.row[SLOPE, i] = 0.0
+    course.row[TRUE_SLOPE, i] = 0.0
 
 
 @compiled
-def plan_kink(model: Model, form: Form, state: State, i: int, kink: int) -> tuple[float, float]:
-    """x_i in scratch[0], G x_i in scratch[1], right side and miss; returns sigma and its natural scale."""
-    block, size, p = state.block, state.count[SIZE], state.weights.sign.shape[0]
-    u, g, new = block.scratch[0], block.scratch[1], block.new_right
-    row_over_slots(model, state, i, u)
-    times(block.inverse, size, u, g)
-    new[0], new[1] = model.bent.kink[i, kink], 0.0
-    new[2], new[3] = model.true.kink[i, kink], 0.0
+def plan_kink(course: Course, i: int, kink: int) -> tuple[float, float]:
+    """x_i in line NEW, G x_i in INVERSE_NEW, miss; returns sigma and its natural scale."""
+    slot, size, p, miss = course.slot, course.count[SIZE], course.sign.shape[0], course.miss
+    u, g = slot[NEW], slot[INVERSE_NEW]
+    row_over_slots(course, i, u)
+    times(course.inverse, size, u, g)
+    miss[4], miss[5] = course.pieces[BENT_KINK, i, kink], 0.0
+    miss[6], miss[7] = course.pieces[KINK_AT, i, kink], 0.0
     for c in range(4):
-        block.miss[c] = new[c] - inner(size, u, block.answer[c])
+        miss[c] = miss[4 + c] - inner(size, u, slot[c])
     scale = 1e-300
     for a in range(size):
-        if block.keys[a] < p and form.ridge[block.keys[a]] > 0.0:
-            scale += u[a] * u[a] / form.ridge[block.keys[a]]
+        if course.keys[a] < p and course.weight[RIDGE, course.keys[a]] > 0.0:
+            scale += u[a] * u[a] / course.weight[RIDGE, course.keys[a]]
     return -inner(size, u, g), scale
 
 
 @compiled
-def do_kink(model: Model, form: Form, state: State, i: int, kink: int, sigma: float) -> None:
+def catch(course: Course, i: int, kink: int, sigma: float) -> None:
     """Row i joins the system at its kink; its multiplier starts at the slope it had."""
-    block, rows, size = state.block, state.rows, state.count[SIZE]
-    bent, true = rows.slope[i], rows.true_slope[i]
-    pool(model, form, state, i, block.scratch[0], -1.0)
-    _join(state, sigma)
-    block.answer[0, size] += form.loss0 * bent
-    block.answer[1, size] += form.loss1 * bent
-    block.answer[2, size] += form.loss0 * true
-    block.answer[3, size] += form.loss1 * true
-    append(block, state.count, block.scratch[1], sigma, state.weights.sign.shape[0] + i)
-    stick(state, i, kink)
-    state.count[KINKED] += 1
-    changed(state)
+    slot, row, size, level, miss = course.slot, course.row, course.count[SIZE], course.level, course.miss
+    bent, true = row[SLOPE, i], row[TRUE_SLOPE, i]
+    pool(course, i, slot[NEW], -1.0)
+    correct(course, slot[INVERSE_NEW], sigma)
+    for c in range(4):
+        slot[c, size] = miss[c] / sigma
+        slot[4 + c, size] = miss[4 + c]
+    slot[0, size] += level[LOSS0] * bent
+    slot[1, size] += level[LOSS1] * bent
+    slot[2, size] += level[LOSS0] * true
+    slot[3, size] += level[LOSS1] * true
+    append(course, slot[INVERSE_NEW], sigma, course.sign.shape[0] + i)
+    stick(course, i, kink)
+    course.count[STUCK_ROWS] += 1
+    changed(course)
 
 
 @compiled
-def plan_leave(model: Model, form: Form, state: State, i: int, piece: int) -> int:
-    """Column of the inverse for row i in scratch[1], the distance of its multiplier to its bound in `miss`."""
-    block, size = state.block, state.count[SIZE]
-    k = block.place[state.weights.sign.shape[0] + i]
-    column(block.inverse, size, k, block.scratch[1])
-    bent, true = model.bent.slope[i, piece], model.true.slope[i, piece]
-    block.miss[0] = block.answer[0, k] - form.loss0 * bent
-    block.miss[1] = block.answer[1, k] - form.loss1 * bent
-    block.miss[2] = block.answer[2, k] - form.loss0 * true
-    block.miss[3] = block.answer[3, k] - form.loss1 * true
+def plan_leave(course: Course, i: int, piece: int) -> int:
+    """Column of the inverse for row i in INVERSE_NEW, the distance of its multiplier to its bound in `miss`."""
+    level, miss, slot = course.level, course.miss, course.slot
+    k = course.place[course.sign.shape[0] + i]
+    column(course.inverse, course.count[SIZE], k, slot[INVERSE_NEW])
+    bent, true = course.pieces[BENT_SLOPE, i, piece], course.pieces[SLOPE_AT, i, piece]
+    miss[0] = slot[0, k] - level[LOSS0] * bent
+    miss[1] = slot[1, k] - level[LOSS1] * bent
+    miss[2] = slot[2, k] - level[LOSS0] * true
+    miss[3] = slot[3, k] - level[LOSS1] * true
     return int(k)
 
 
 @compiled
-def do_leave(model: Model, form: Form, state: State, i: int, k: int, piece: int) -> None:
-    """Row i leaves its kink for a piece, as planned."""
-    block, size = state.block, state.count[SIZE]
-    g = block.scratch[1]
-    for c in range(4):
-        factor = block.miss[c] / g[k]
-        for a in range(size):
-            block.answer[c, a] -= factor * g[a]
-    remove(block, state.count, k, g)
-    stand(model, state, i, piece)
-    row_over_slots(model, state, i, block.scratch[0])
-    pool(model, form, state, i, block.scratch[0], 1.0)
-    state.count[KINKED] -= 1
-    changed(state)
+def leave(course: Course, k: int, piece: int) -> None:
+    """The row in slot k leaves its kink for a piece, as planned."""
+    g, i = course.slot[INVERSE_NEW], course.keys[k] - course.sign.shape[0]
+    pivot = g[k]
+    correct(course, g, pivot)
+    rank_one(course.inverse, course.count[SIZE], g, -1.0 / pivot)
+    forget(course, k)
+    stand(course, i, piece)
+    row_over_slots(course, i, course.slot[NEW])
+    pool(course, i, course.slot[NEW], 1.0)
+    course.count[STUCK_ROWS] -= 1
+    changed(course)
 
 
 @compiled
-def surely_enter(
-    model: Model, form: Form, state: State, j: int, sign: int
-) -> tuple[float, float]:
-    """`plan_enter`, from a fresh inverse where the pivot is doubtful."""
-    sigma, scale = plan_enter(model, form, state, j, sign)
-    if model.curved and not sigma >= DOUBTFUL * scale:
-        if state.count[UPDATES] > 0:
-            state.weights.sign[j] = 0
-            refactor(model, form, state)
-            sigma, scale = plan_enter(model, form, state, j, sign)
-        state.count[STALE] = 1
-    return sigma, scale
+def weak(course: Course, k: int, share: float) -> bool:
+    """Is the pivot of slot k below this share of its column of the inverse (in INVERSE_NEW)?"""
+    g, largest = course.slot[INVERSE_NEW], 0.0
+    for a in range(course.count[SIZE]):
+        largest = max(largest, abs(g[a]))
+    return bool(abs(g[k]) <= share * largest)
 
 
 @compiled
-def surely_turn(model: Model, form: Form, state: State, i: int, new: int) -> float:
-    """`plan_turn`, from a fresh inverse where the pivot is doubtful."""
-    share = plan_turn(model, state, i, new)
-    if not share >= DOUBTFUL:
-        if state.count[UPDATES] > 0:
-            refactor(model, form, state)
-            share = plan_turn(model, state, i, new)
-        state.count[STALE] = 1
-    return share
-
-
-__all__ = ["Integers"]
+def suspect(course: Course) -> bool:
+    """A doubtful pivot: asks for a fresh inverse; False if this one is fresh and must be believed."""
+    worn = course.count[UPDATES] > 0
+    course.count[STALE] = 1
+    return bool(worn)

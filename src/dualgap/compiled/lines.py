@@ -55,14 +55,6 @@ def _dense_dot(values: Vector, first: int, x: Vector) -> float:
     return total
 
 
-@compiled(reassociate=True)
-def _dense_weighted_square(values: Vector, first: int, h: Vector) -> float:
-    total = 0.0
-    for i in range(h.shape[0]):
-        total += h[i] * values[first + i] * values[first + i]
-    return total
-
-
 @compiled
 def dot(lines: Lines, k: int, x: Vector) -> float:
     """line_k · x."""
@@ -76,15 +68,13 @@ def dot(lines: Lines, k: int, x: Vector) -> float:
 
 
 @compiled
-def weighted_square(lines: Lines, k: int, h: Vector) -> float:
-    """Σ h_i line_ki²."""
-    first = lines.starts[k]
-    if lines.dense:
-        return _dense_weighted_square(lines.values, first, h)
-    total = 0.0
-    for m in range(first, lines.starts[k + 1]):
-        total += h[lines.indices[m]] * lines.values[m] * lines.values[m]
-    return total
+def square_norms(lines: Lines) -> Vector:
+    """Σ line_k², line by line."""
+    norms = np.zeros(lines.starts.shape[0] - 1)
+    for k in range(norms.shape[0]):
+        for m in range(lines.starts[k], lines.starts[k + 1]):
+            norms[k] += lines.values[m] * lines.values[m]
+    return norms
 
 
 @compiled

@@ -20,6 +20,7 @@ from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
 Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # a column with less than this share of its square left is a combination of those included
 ROUNDS = 12
+DEEP = 5  # a new level with room for fewer columns is too small to improve its split at once (measured)
 UPPER, FLOOR, MARGIN = 0, 1, 2  # entries of Tree.number
 LEVEL, NODES, FOUND, EVERY = 0, 1, 2, 3  # entries of Tree.tally
 RUNNING, EXHAUSTED, OUTGROWN, SPLIT, BETTER_SPLIT = 0, 1, 2, 3, 4  # what `search` ends with
@@ -208,7 +209,7 @@ def _include(tree: Tree, level: int, pick: int) -> None:
     tree.multiplier[below] = tree.multiplier[level]
     tree.bound[below] = tree.bound[level]
     tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - a)
-    tree.fresh[below] = tree.tally[EVERY] - 1 if level < 7 else 0
+    tree.fresh[below] = tree.tally[EVERY] - 1 if tree.room[below] >= DEEP else 0
     tree.chosen[level] = tree.column[level, pick]
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, Record
+from dualgap.solvers.drive import Limits
+from dualgap.solvers.trace import Trace
 from dualgap.traits import Trait
 
 
@@ -65,7 +66,7 @@ class Answer:
     solver: Search
     nodes: int
     seconds: float
-    trace: list[Record]
+    trace: Trace
 
     @property
     def gap(self) -> float:

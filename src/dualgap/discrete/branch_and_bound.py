@@ -44,4 +44,4 @@ class BranchAndBound:
         else:
             from dualgap.discrete.dual_search import DualSearch
 
-            yield from DualSearch(problem, start, limits.tolerance).findings()
+            yield from DualSearch(problem, start, limits).findings()

@@ -67,6 +67,20 @@ class GramProblem:
         return used[np.argsort(-np.abs(u[used]), kind="stable")][: self.limit].astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A quadratic −2cᵀw + wᵀHw + ridge with the columns that are always in solved for, on unit columns.
+
+    It equals unit·(constant − 2 linearᵀu + uᵀ gram u); gram contains the ridge.
+    """
+
+    columns: Index
+    gram: Matrix
+    linear: Vector
+    ridge: Vector
+    unit: float
+
+
 def gram_problem(problem: Problem) -> GramProblem:
     """State the problem on its Gram matrix. Sparse designs are not centred; the elimination does that."""
     working = precondition(problem)
@@ -74,46 +88,52 @@ def gram_problem(problem: Problem) -> GramProblem:
     chosen = selection(inner)
     full = inner.design.weighted_gram(inner.a)
     pulled = inner.design.transpose_matvec(inner.a * inner.y)
+    part = reduced(full, pulled, chosen, float(inner.a @ (inner.y * inner.y)))
+    return GramProblem(
+        working,
+        chosen,
+        part.columns,
+        part.gram,
+        part.linear,
+        part.ridge,
+        part.unit,
+        chosen.price / part.unit if part.unit > 0.0 else np.inf,
+        min(chosen.limit, len(part.columns)),
+    )
+
+
+def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None = None) -> Reduced:
+    """Solve for the columns that are always in; drop those that are then nothing, or the same as another.
+
+    `total` is the value at w = 0, which makes `unit` the value with nothing chosen; without it the unit is 1.
+    """
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
-    gram, linear = full[np.ix_(columns, columns)], pulled[columns]
-    unit = float(inner.a @ (inner.y * inner.y))
+    gram, linear, unit = full[np.ix_(columns, columns)], pulled[columns], total or 0.0
     if len(free):
         inverse = np.linalg.pinv(full[np.ix_(free, free)], rcond=1e-13, hermitian=True)
         cross = full[np.ix_(columns, free)] @ inverse
         gram = gram - cross @ full[np.ix_(free, columns)]
         linear = linear - cross @ pulled[free]
-        unit = max(unit - float(pulled[free] @ inverse @ pulled[free]), 0.0)
-    before = np.diag(full)[columns]
-    alive = np.diag(gram) > DEPENDENT * before
-    if unit <= 1e-26 * float(inner.a @ (inner.y * inner.y)):
-        alive[:] = False  # the free columns fit the targets already
-    return _unit_columns(working, chosen, columns[alive], gram[np.ix_(alive, alive)], linear[alive], unit)
+        unit = unit - float(pulled[free] @ inverse @ pulled[free])
+    alive = np.diag(gram) > DEPENDENT * np.diag(full)[columns]
+    if total is None:
+        unit = 1.0
+    elif unit <= 1e-26 * total:
+        unit, alive[:] = 0.0, False  # the columns that are always in fit the targets already
+    return _unit_columns(columns[alive], gram[np.ix_(alive, alive)], linear[alive], chosen, unit)
 
 
-def _unit_columns(
-    working: Working, chosen: Selection, columns: Index, gram: Matrix, linear: Vector, unit: float
-) -> GramProblem:
+def _unit_columns(columns: Index, gram: Matrix, linear: Vector, chosen: Selection, unit: float) -> Reduced:
     size = np.sqrt(np.diag(gram))
     gram = gram / size[:, None] / size
     np.fill_diagonal(gram, 1.0)
-    ridge = chosen.ridge[columns] / (size * size)
-    keep = np.ones(len(columns), dtype=bool)
+    scale = np.sqrt(unit) if unit > 0.0 else 1.0
+    ridge, linear = chosen.ridge[columns] / (size * size), linear / size / scale
     if not ridge.any():
         keep = ~np.any(np.triu(gram * gram >= 1.0 - ALIKE, 1), axis=0)
-    gram, ridge = gram[np.ix_(keep, keep)], ridge[keep]
+        columns, gram, ridge, linear = columns[keep], gram[np.ix_(keep, keep)], ridge[keep], linear[keep]
     gram[np.diag_indices(len(gram))] += ridge
-    scale = np.sqrt(unit) if unit > 0.0 else 1.0
-    return GramProblem(
-        working,
-        chosen,
-        columns[keep],
-        np.ascontiguousarray(gram),
-        (linear / size / scale)[keep],
-        ridge,
-        unit,
-        chosen.price / unit if unit > 0.0 else np.inf,
-        min(chosen.limit, int(keep.sum())),
-    )
+    return Reduced(columns, np.ascontiguousarray(gram), linear, ridge, unit)
 
 
 def is_quadratic(problem: Problem) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from dualgap.discrete.gram import GramProblem
 from dualgap.discrete.split import first_split, improve_split, spectral_split
 
 SLICE = 0.03  # seconds between two looks at the clock
-PLAIN = 10_000  # nodes before the split is worth optimising; it costs 5 to 20 ms where it is not
+PLAIN = 2_000  # nodes before the split is worth optimising; it costs 5 to 20 ms where it is not
 EVERY = 10  # nodes of a level between two improvements of its split
 ROOT_ROUNDS = 8
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
@@ -152,12 +153,11 @@ class GramSearch:
         """Half as many levels again."""
         old = self.tree
         more = len(old.gram) // 2 + 1
-        grown = {}
-        for name in ("gram", "linear", "split", "w", "column", "constant", "multiplier", "bound", "size"):
-            grown[name] = _longer(getattr(old, name), more)
-        for name in ("room", "lacking", "fresh", "chosen", "support"):
-            grown[name] = _longer(getattr(old, name), more)
-        self.tree = old._replace(**grown)
+        whole = ("keep", "price", "number", "tally")
+        parts: list[Any] = [
+            part if name in whole else _longer(part, more) for name, part in old._asdict().items()
+        ]
+        self.tree = engine.Tree(*parts)
 
     def optimise(self) -> None:
         """Start again from the root with a better split, which deeper levels go on improving."""
@@ -218,6 +218,6 @@ class GramSearch:
         return self.problem.objective(value)
 
 
-def _longer(array: NDArray[np.float64], more: int) -> NDArray[np.float64]:
+def _longer(array: NDArray[Any], more: int) -> NDArray[Any]:
     filler = np.zeros((more, *array.shape[1:]), array.dtype)
     return np.concatenate([array, filler])

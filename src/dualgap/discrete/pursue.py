@@ -10,7 +10,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Answer, Finding, Search
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, Record, Status
+from dualgap.solvers.drive import Limits, Status
+from dualgap.solvers.trace import Record, Trace
 
 PROVEN = "Proven: no weights do better, up to the tolerance."
 
@@ -27,7 +28,7 @@ class _Run:
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
         self.ending = Status.STALLED.value
-        self.trace: list[Record] = []
+        self.trace = Trace()
 
     @property
     def elapsed(self) -> float:
@@ -46,7 +47,7 @@ class _Run:
             self._offer(finding.w)
         if finding.bound > self.bound:
             self.bound, self.theta = finding.bound, finding.theta
-        record = Record(self.nodes, self.elapsed, self.primal, self.reported, self.solver.name)
+        record = Record(self.nodes, self.elapsed, self.primal, self.primal, self.reported, self.solver.name)
         self.trace.append(record)
         return PROVEN if self.proven else self._limit(record)
 

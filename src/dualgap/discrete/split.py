@@ -16,7 +16,7 @@ LARGE = 400  # columns beyond which the square alone is taken, where it is there
 
 
 def first_split(gram: Matrix, ridge: Vector, rows: int) -> tuple[int, Vector]:
-    """(0, D) for the root, or (nullity, ranks) where columns are dependent. `ridge` is part of the diagonal."""
+    """(0, D) for the root, or (nullity, ranks) if columns are dependent. `ridge` is part of the diagonal."""
     size = len(gram)
     plain = ridge * (1.0 - 1e-6)
     if size == 0 or (ridge.min() > 1e-6 and (size > LARGE or rows <= size)):

@@ -26,8 +26,9 @@ from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.problem.certificate import Bounds, bounds
-from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.precondition import Working
 from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.repeated import reduced
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
@@ -330,7 +331,7 @@ class _Found:
 
 def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
     problem = reading.terms.problem(reading.table.design, targets)
-    return _bounded(problem, precondition, candidates, w, (solver, limits, reading.terms))
+    return _bounded(problem, reduced, candidates, w, (solver, limits, reading.terms))
 
 
 def _joint(
@@ -363,7 +364,7 @@ def _bounded(
     known = best.primal
     if problem.relative(best.gap, best.primal) > limits.tolerance:
         working = prepare(problem)
-        start = Iterate(working.coordinates(best.w), best.theta if working.unit == 1.0 else None)
+        start = Iterate(working.coordinates(best.w), working.working_theta(best.theta))
         found = drive(working, lambda: choose(working.problem, solver), start, limits).bounds
         known = min(known, found.primal)
         best = replace(best.improved(found), w=best.w, primal=best.primal)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multinomial.fit import joint_verdicts
+from dualgap.fitting.multinomial.working import joint_problem, joint_working
 from dualgap.fitting.reading import read
-from dualgap.problem.precondition import precondition
+from dualgap.problem.repeated import reduced
 from dualgap.solvers.registry import SOLVERS, Verdict, verdicts
 
 
@@ -39,11 +42,21 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(X: Any, y: Any, **keywords: Any) -> Explanation:
+HOW = ("solver", "tol", "max_iter", "max_time", "warm_start", "random_state", "callback", "stop")
+
+
+def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Explanation:
     """What `fit` with these keywords would do, without doing it."""
-    reading = read(X, y, **keywords)
-    problem = reading.terms.problem(reading.table.design, reading.targets())
-    return Explanation(reading.terms.words(), tuple(verdicts(precondition(problem).problem)))
+    reading = read(X, y, **{name: value for name, value in keywords.items() if name not in HOW})
+    terms, design = reading.terms, reading.table.design
+    form = read_form(multiclass, terms.loss)
+    if reading.many_classes and form == "multinomial":
+        assert reading.classes is not None
+        asked = joint_problem(terms, design, reading.y, len(reading.classes))
+        joint = joint_working(asked, terms, design, reading.y).problem
+        return Explanation(f"{terms.words()}; all classes jointly", joint_verdicts(joint))
+    problem = terms.problem(design, reading.targets())
+    return Explanation(terms.words(), tuple(verdicts(reduced(problem).problem)))
 
 
 def list_solvers() -> list[str]:

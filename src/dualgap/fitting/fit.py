@@ -14,7 +14,9 @@ from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Callback, Limits
+from dualgap.solvers.drive import Limits
+from dualgap.solvers.stopping import Stop
+from dualgap.solvers.trace import Callback
 
 
 def fit(  # noqa: PLR0913
@@ -38,6 +40,7 @@ def fit(  # noqa: PLR0913
     warm_start: Any = None,
     random_state: Any = None,
     callback: Callback | None = None,
+    stop: Stop | None = None,
 ) -> Solution:
     """Minimise mean loss + lam·penalty (or C·Σ loss + penalty, or mean loss with penalty ≤ budget).
 
@@ -63,7 +66,7 @@ def fit(  # noqa: PLR0913
         penalty_factors=penalty_factors,
         standardize=standardize,
     )
-    limits = read_limits(tol, max_iter, max_time, callback)
+    limits = read_limits(tol, max_iter, max_time, callback, stop)
     solver, form = read_solver(solver), read_form(multiclass, reading.terms.loss)
     if reading.many_classes:
         solution = fit_many(reading, form, solver, limits, warm_start)

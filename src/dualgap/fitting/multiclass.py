@@ -19,7 +19,8 @@ from dualgap.fitting.solution import Solution
 from dualgap.losses import Logistic, Loss
 from dualgap.problem.problem import SMALL
 from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits, Record, Status
+from dualgap.solvers.drive import Limits, Status
+from dualgap.solvers.trace import Trace
 
 FORMS = ("auto", "one_vs_rest", "multinomial")
 
@@ -110,17 +111,24 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
     )
 
 
-def _trace(parts: list[Solution]) -> list[Record]:
+def _trace(parts: list[Solution]) -> Trace:
     """One line after another, each part's objective and bound with what the others start and end at."""
     firsts = [p.trace[0] for p in parts]
-    trace: list[Record] = []
+    trace = Trace()
     seconds, count = 0.0, 0
     for k, part in enumerate(parts):
         done, ahead = parts[:k], firsts[k + 1 :]
         upper = sum(p.objective for p in done) + sum(r.objective for r in ahead)
         lower = sum(p.bound for p in done) + sum(r.bound for r in ahead)
         trace += [
-            Record(count + r.iteration, seconds + r.seconds, r.objective + upper, r.bound + lower, r.solver)
+            replace(
+                r,
+                iteration=count + r.iteration,
+                seconds=seconds + r.seconds,
+                objective=r.objective + upper,
+                best=r.best + upper,
+                bound=r.bound + lower,
+            )
             for r in part.trace
         ]
         seconds, count = seconds + part.seconds, count + part.n_iter

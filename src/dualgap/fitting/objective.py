@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,10 +59,25 @@ class Objective:
         """The objective in one line."""
         loss = f"mean {self.loss} loss"
         if self.budget is not None:
-            return loss + self.penalty.subject(self.budget)
+            return loss + self._in_numbers(self.penalty.subject(self.budget)) + self._details()
         if not self.lam:
             return f"{loss}, no penalty"
-        return f"{loss} + {self.lam:.6g} * ({self.penalty.formula})"
+        return f"{loss} + {self.lam:.6g} * ({self._in_numbers(self.penalty.formula)}){self._details()}"
+
+    def _in_numbers(self, formula: str) -> str:
+        """The penalty's formula with its parameters filled in."""
+        for name, value in vars(self.penalty).items():
+            formula = re.sub(rf"\b{name}\b", f"{value:g}", formula)
+        return formula
+
+    def _details(self) -> str:
+        """How the penalty sees the columns, where not all alike."""
+        said = []
+        if np.any(self.scale != 1.0):
+            said.append("w per standard deviation")
+        if np.any(self.factors != 1.0):
+            said.append("with penalty factors")
+        return f" [{', '.join(said)}]" if said else ""
 
 
 def column_scales(design: Design, sample_weight: Vector, *, centred: bool) -> Vector:

@@ -10,10 +10,14 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.errors import DataError, NoSolverError
 from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Callback, Limits
+from dualgap.solvers.drive import Limits
+from dualgap.solvers.stopping import Stop
+from dualgap.solvers.trace import Callback
 
 
-def read_limits(tol: Any, max_iter: Any, max_time: Any, callback: Callback | None) -> Limits:
+def read_limits(
+    tol: Any, max_iter: Any, max_time: Any, callback: Callback | None, stop: Any = None
+) -> Limits:
     """The stopping rules, checked."""
     if not _number(tol, lambda value: value >= 0):
         raise DataError(f"tol must be a finite number of at least 0, not {tol!r}.")
@@ -23,7 +27,9 @@ def read_limits(tol: Any, max_iter: Any, max_time: Any, callback: Callback | Non
         raise DataError(f"max_time must be a positive number of seconds, not {max_time!r}.")
     if callback is not None and not callable(callback):
         raise DataError(f"callback must be a function of one record, not {type(callback).__name__}.")
-    return Limits(float(tol), None if max_iter is None else int(max_iter), max_time, callback)
+    if stop is not None and not isinstance(stop, Stop):
+        raise DataError(f"stop must be a rule of dg.stopping, not {type(stop).__name__}.")
+    return Limits(float(tol), None if max_iter is None else int(max_iter), max_time, callback, stop)
 
 
 def _number(given: Any, accepts: Callable[[float], bool]) -> bool:

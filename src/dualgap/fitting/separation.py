@@ -118,8 +118,8 @@ def _pairs(working: Working, best: Bounds) -> _Pairs | None:
     width = inner.design.shape[1]
     columns = inner.design.columns(np.flatnonzero(inner.free[:width])).toarray()
     if not isinstance(asked, MultinomialProblem):
-        held = asked.a * asked.loss.value(asked.y, prediction)
-        return _Pairs(columns * asked.y[:, None], held <= allowed)
+        held = inner.a * asked.loss.value(inner.y, working.rows(prediction))
+        return _Pairs(columns * inner.y[:, None], held <= allowed)
     return _differences(asked, columns, prediction, allowed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from dualgap.fitting.proof import Certificate, coefficient_error, no_error_bar, 
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
-from dualgap.problem.precondition import Working, precondition
+from dualgap.fitting.zeros import with_zeros
+from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
+from dualgap.problem.repeated import reduced
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import candidates
@@ -27,12 +30,13 @@ def fit_one(
     began = time.perf_counter()
     problem = reading.terms.problem(reading.table.design, targets)
     problem.loss.check_targets(problem.y)
-    working = precondition(problem)
+    working = reduced(problem)
     start = _start(working, warm_start, reading)
     outcome = drive(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
     )
     refuse_unattained(working, outcome.bounds, reading)
+    outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
     return assemble(reading, problem, outcome, time.perf_counter() - began)
 
 
@@ -67,7 +71,7 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
         relative_gap=problem.relative(best.gap, best.primal),
         certificate=certificate,
         converged=outcome.status is Status.CERTIFIED,
-        status=outcome.status.value,
+        status=outcome.sentence,
         solver=outcome.solver,
         n_iter=outcome.iterations,
         seconds=seconds,

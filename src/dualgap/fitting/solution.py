@@ -12,7 +12,7 @@ from dualgap.arrays import Mask
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.solvers.drive import Record
+from dualgap.solvers.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Solution:
     solver: str
     n_iter: int
     seconds: float
-    trace: list[Record]
+    trace: Trace
     coef_error: float | None
     coef_error_reason: str
     proven_zero: Mask

@@ -4,68 +4,110 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.fitting.solution import Solution
 
-ROWS = 40  # longer tables show the largest weights
+ROWS = 40  # weights shown in all; longer tables show the largest per standard deviation
+LEAST = 5  # and at least this many for each class
 
 
 def summarise(solution: Solution) -> str:
     """Objective in words, what is proven, and the weights."""
-    facts = solution.facts
-    lines = [
-        f"{solution.terms.words()}",
-        f"{facts['n']} rows, {facts['p']} columns; {solution.n_nonzero} weights non-zero"
-        + (f", {int(solution.proven_zero.sum())} proven zero" if solution.proven_zero.any() else ""),
-        "",
-        *_proof(solution),
-        "",
-    ]
+    lines = [_title(solution), _data(solution), "", *_proof(solution), ""]
     if solution.coef.ndim == 1:
-        lines += _table(solution, solution.coef, float(solution.intercept))
-    else:
-        assert solution.classes is not None
-        for k, label in enumerate(solution.classes.tolist()):
-            lines += [
-                f"class {label!r}",
-                *_table(solution, solution.coef[k], float(solution.intercept[k])),
-                "",
-            ]
+        lines += _table(solution, solution.coef, float(solution.intercept), solution.proven_zero)
+        return "\n".join(lines)
+    assert solution.classes is not None
+    for k, label in enumerate(solution.classes.tolist()):
+        table = _table(solution, solution.coef[k], float(solution.intercept[k]), solution.proven_zero[k])
+        lines += [f"  class {label!r}", *table, ""]
     return "\n".join(lines).rstrip()
+
+
+def _title(solution: Solution) -> str:
+    words = solution.terms.words()
+    if solution.multiclass is None:
+        return words
+    joined = {"multinomial": "all classes jointly", "one_vs_rest": "each class against the rest, summed"}
+    return f"{words}; {joined[solution.multiclass]}"
+
+
+def _data(solution: Solution) -> str:
+    facts = solution.facts
+    text = f"{facts['n']} rows, {facts['p']} columns, {solution.n_nonzero} of them with a weight"
+    if solution.classes is not None and solution.multiclass is None:
+        low, high = solution.classes.tolist()
+        text += f"; a score above 0 means {high!r}, below 0 {low!r}"
+    return text
 
 
 def _proof(solution: Solution) -> list[str]:
     null = solution.facts["null"]
     rows = [
-        ("objective", f"{solution.objective:.10g}"),
-        ("proven bound", f"{solution.bound:.10g}   no weights do better than this"),
-        ("relative gap", f"{solution.relative_gap:.1e}"),
+        ("objective", f"{solution.objective:.10g}{_parts(solution)}"),
+        ("proven bound", f"{solution.bound:.10g}, which no weights can beat"),
+        ("relative gap", _gap(solution)),
     ]
     if null > 0:
-        rows.append(("best constant", f"{null:.6g}   the loss without any column"))
+        share = 100.0 * (1.0 - _loss(solution) / null)
+        rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss"))
     if solution.coef_error is not None:
-        rows.append(
-            ("weights", f"within {solution.coef_error:.2g} of the optimum (Euclidean distance), proven")
-        )
-    rows.append(("solver", f"{solution.solver}, {solution.n_iter} iterations, {solution.seconds:.3g} s"))
+        rows.append(("weights", f"proven within {solution.coef_error:.2g} of the optimal ones (Euclidean)"))
+    if solution.proven_zero.any():
+        count = int(solution.proven_zero.sum())
+        rows.append(("zeros", f"{count} proven: zero in every optimal answer"))
+    steps = f"{solution.n_iter} iteration{'s' if solution.n_iter != 1 else ''}"
+    how = "nothing to solve" if solution.solver == "null" else f"{solution.solver}, {steps}"
+    rows.append(("solver", f"{how}, {_duration(solution.seconds)}"))
     if not solution.converged:
         rows.append(("status", solution.status))
-    return [f"  {name:<14}{text}" for name, text in rows]
+    return [f"  {name:<15}{text}" for name, text in rows]
 
 
-def _table(solution: Solution, coef: Vector, intercept: float) -> list[str]:
-    spread = solution.facts["spread"]
+def _loss(solution: Solution) -> float:
+    """The mean loss: the objective without the penalty."""
+    return solution.objective - _price(solution)
+
+
+def _price(solution: Solution) -> float:
+    terms = solution.terms
+    if terms.budget is not None or not terms.lam:
+        return 0.0
+    if solution.parts:
+        return sum(_price(part) for part in solution.parts)
+    classes = len(solution.coef) if solution.coef.ndim == 2 else 1
+    gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
+    return terms.lam * gauge.value(solution.coef.ravel())
+
+
+def _parts(solution: Solution) -> str:
+    price = _price(solution)
+    return f" = loss {solution.objective - price:.6g} + penalty {price:.6g}" if price else ""
+
+
+def _gap(solution: Solution) -> str:
+    said = "proven" if solution.converged else "NOT below the tolerance"
+    return f"{solution.relative_gap:.1e}, {said}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _table(solution: Solution, coef: Vector, intercept: float, zero: Mask) -> list[str]:
+    standard = coef * solution.facts["spread"]
     names = solution.names or tuple(f"x{j}" for j in range(len(coef)))
+    limit = ROWS if solution.coef.ndim == 1 else max(LEAST, ROWS // len(solution.coef))
     order = np.arange(len(coef))
-    note = ""
-    if len(order) > ROWS:
-        order = np.argsort(-np.abs(coef * spread), kind="stable")[:ROWS]
-        note = f"  … the {ROWS} largest of {len(coef)}"
+    if len(order) > limit:
+        order = np.argsort(-np.abs(standard), kind="stable")[:limit]
     width = max([9, *(len(names[j]) for j in order)])
-    lines = [f"  {'':<{width}}  {'weight':>14}  {'per std. dev.':>14}"]
+    lines = [f"  {'':<{width}}  {'weight':>13}  {'per std. dev.':>13}"]
     if solution.terms.fit_intercept:
-        lines.append(f"  {'intercept':<{width}}  {intercept:>14.6g}")
+        lines.append(f"  {'intercept':<{width}}  {intercept:>13.6g}")
     for j in order:
-        proven = "  zero, proven" if solution.proven_zero[j] else ""
-        lines.append(f"  {names[j]:<{width}}  {coef[j]:>14.6g}  {coef[j] * spread[j]:>14.6g}{proven}")
-    return lines + ([note] if note else [])
+        mark = "  proven zero" if zero[j] else ""
+        lines.append(f"  {names[j]:<{width}}  {coef[j]:>13.6g}  {standard[j]:>13.6g}{mark}")
+    if len(order) < len(coef):
+        lines.append(f"  … the {len(order)} largest of {len(coef)}, by weight per standard deviation")
+    return lines

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.homotopy_state import Pieces
+from dualgap.compiled.homotopy_course import BENT_KINK, BENT_SLOPE, CURVATURE, KINK_AT, SLOPE_AT
 from dualgap.losses.base import Terms
 
 BEND = 1e-8  # how far the bent problem is from the true one, relative
 
 
-@dataclass(frozen=True, eq=False)
-class RowPieces:
-    """The true pieces, the bent ones, and the curvature both share; all times the weight of the row."""
-
-    true: Pieces
-    bent: Pieces
-    curvature: Matrix
-
-
-def row_pieces(terms: Terms, a: Vector, random: np.random.Generator | None) -> RowPieces:
-    """The pieces of Σ a_i L(y_i, z_i); without a generator nothing is bent."""
+def row_pieces(terms: Terms, a: Vector, random: np.random.Generator) -> NDArray[np.float64]:
+    """The layers of Course.pieces for Σ a_i L(y_i, z_i): bent and true kinks and slopes, one curvature."""
     terms = _merged(terms)
     kink, slope, curvature = _derive(terms, a)
-    true = Pieces(kink, slope)
-    if random is None:
-        return RowPieces(true, true, curvature)
-    moved = _derive(_bent(terms, random), a)
-    return RowPieces(true, Pieces(moved[0], moved[1]), curvature)
+    bent_kink, bent_slope, _ = _derive(_bent(terms, random), a)
+    layers = np.zeros((5, *kink.shape))
+    layers[BENT_KINK], layers[KINK_AT] = bent_kink, kink
+    layers[BENT_SLOPE, :, :-1], layers[SLOPE_AT, :, :-1] = bent_slope, slope
+    layers[CURVATURE, :, :-1] = curvature
+    return layers
 
 
 def _merged(terms: Terms) -> Terms:
@@ -77,11 +70,7 @@ def _derive(terms: Terms, a: Vector) -> tuple[Matrix, Matrix, Matrix]:
             slope -= between * (terms.kink[:, k, None] / terms.softness)
             curvature += between / terms.softness
     weight = a[:, None]
-    return (
-        np.ascontiguousarray(kink),
-        np.ascontiguousarray(slope * weight),
-        np.ascontiguousarray(curvature * weight),
-    )
+    return kink, slope * weight, curvature * weight
 
 
 def _left_aligned(edges: Matrix) -> Matrix:

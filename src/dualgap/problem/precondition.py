@@ -57,6 +57,10 @@ class Working:
         shift = (w[-1] - self.offset + float(self.centre @ kept)) / self.unit
         return np.append(features, shift)
 
+    def rows(self, values: Vector) -> Vector:
+        """What belongs to the rows of the asked problem, for those of the working problem."""
+        return values
+
     @property
     def objective_unit(self) -> float:
         """The asked objective is this many times the working one."""
@@ -75,7 +79,7 @@ def precondition(asked: Problem) -> Working:
     """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
     inner = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
     unit, offset, y, loss = _targets(asked)
-    # without a penalty `_orthonormal` makes it dense anyway, and only centred columns give the shortest weights
+    # without a penalty `_orthonormal` fills the zeros anyway, and centred columns give the shortest weights
     if isinstance(inner, Compressed) and not asked.free.all():
         design, keep, centre, scale = _compressed(inner, asked)
     else:

@@ -15,13 +15,17 @@ class Iterate:
     """A primal point, with what the solver happens to know beside it.
 
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
-    slope of the loss at the prediction serves. `note` is for people who watch.
+    slope of the loss at the prediction serves. `step` is the step length, for people who watch.
     """
 
     w: Vector
     theta: Vector | None = None
     prediction: Vector | None = None
-    note: str = ""
+    step: float | None = None
+
+
+class Divergence(Exception):  # noqa: N818 - an end, not a fault: the driver turns it into a status
+    """Raised by a solver whose iterates run away; the message says why, and what would work."""
 
 
 class Solver(Protocol):

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dualgap.problem.as_given import AsGiven
 from dualgap.problem.certificate import Bounds, bounds, confirmed
 from dualgap.problem.precondition import Working
-from dualgap.solvers.base import Iterate, Solver
+from dualgap.solvers.base import Divergence, Iterate, Solver
+from dualgap.solvers.stopping import Moment, Stop
+from dualgap.solvers.trace import Callback, Record, Trace
 
 
 class Status(enum.Enum):
@@ -22,28 +25,11 @@ class Status(enum.Enum):
     TIME = "The time limit came first; the certificate says how far the answer can be."
     INTERRUPTED = "Interrupted; this is the best answer so far, and the certificate says how far it can be."
     STOPPED = "The callback asked to stop; the certificate says how far the answer can be."
+    RULE = "The stopping rule was met; the certificate says how far the answer can be."
+    DIVERGED = "The iterates diverged; the certificate says how far the best of them can be."
     STALLED = (
         "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
     )
-
-
-@dataclass(frozen=True)
-class Record:
-    """One line of a trace, in the units of the problem that was asked."""
-
-    iteration: int
-    seconds: float
-    objective: float
-    bound: float
-    solver: str
-
-    @property
-    def gap(self) -> float:
-        """objective − bound."""
-        return self.objective - self.bound
-
-
-Callback = Callable[[Record], bool | None]
 
 
 @dataclass(frozen=True)
@@ -54,6 +40,7 @@ class Limits:
     iterations: int | None = None
     seconds: float | None = None
     callback: Callback | None = None
+    rule: Stop | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +52,25 @@ class Outcome:
     solver: str
     iterations: int
     seconds: float
-    trace: list[Record] = field(default_factory=list)
+    trace: Trace = field(default_factory=Trace)
+    remark: str = ""  # what the solver has to say about its end
+
+    @property
+    def sentence(self) -> str:
+        """How it ended, for people."""
+        return self.remark or self.status.value
 
 
 class _Run:
     """State of one drive: the clock, the best points, the trace."""
 
-    def __init__(self, working: Working, limits: Limits) -> None:
+    def __init__(self, working: Working | AsGiven, limits: Limits) -> None:
         self.working, self.limits = working, limits
         self.began = time.perf_counter()
         self.count = 0
-        self.trace: list[Record] = []
+        self.trace = Trace()
+        self.remark = ""
+        self.rule = limits.rule.watch() if limits.rule is not None else None
         self.solver = "null"
         self.best: Bounds | None = None
         self.final: Bounds | None = None
@@ -89,20 +84,33 @@ class _Run:
             return Status.CERTIFIED
         unit = self.working.objective_unit
         record = Record(
-            self.count, self.elapsed, self.best.primal * unit, self.best.dual * unit, self.solver
+            self.count,
+            self.elapsed,
+            seen.primal * unit,
+            self.best.primal * unit,
+            self.best.dual * unit,
+            self.solver,
+            iterate.step,
+            int(np.count_nonzero(seen.w)),
         )
         self.trace.append(record)
-        return self._limit(record)
+        return self._limit(record, seen)
 
-    def _limit(self, record: Record) -> Status | None:
+    def _limit(self, record: Record, seen: Bounds) -> Status | None:
         limits = self.limits
         if limits.callback is not None and limits.callback(record):
             return Status.STOPPED
+        if self.rule is not None and self.count and self.rule(self._moment(record, seen)):
+            return Status.RULE
         if limits.iterations is not None and self.count >= limits.iterations:
             return Status.ITERATIONS
         if limits.seconds is not None and self.elapsed >= limits.seconds:
             return Status.TIME
         return None
+
+    def _moment(self, record: Record, seen: Bounds) -> Moment:
+        relative = self.working.asked.relative(record.gap, record.best)
+        return Moment(record, self.working.weights(seen.w), relative)
 
     def _proven(self, best: Bounds) -> bool:
         """Is the gap small on the working problem, and then on the problem that was asked?"""
@@ -113,8 +121,10 @@ class _Run:
         asked = self.working.asked
         proven = asked.relative(self.final.gap, self.final.primal) <= self.limits.tolerance
         if proven:
+            value = self.final.primal
+            nonzero = int(np.count_nonzero(self.final.w))
             self.trace.append(
-                Record(self.count, self.elapsed, self.final.primal, self.final.dual, self.solver)
+                Record(self.count, self.elapsed, value, value, self.final.dual, self.solver, None, nonzero)
             )
         return proven
 
@@ -130,7 +140,7 @@ class _Run:
 
 
 def drive(
-    working: Working, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
+    working: Working | AsGiven, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
 ) -> Outcome:
     """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
 
@@ -143,13 +153,15 @@ def drive(
         status = Status.INTERRUPTED
         if run.best is None:
             raise
+    except Divergence as told:
+        status, run.remark = Status.DIVERGED, str(told)
     assert run.best is not None
     final = run.final
     if final is None or status is not Status.CERTIFIED:
         final = run.asked(run.best)
         if working.asked.relative(final.gap, final.primal) <= limits.tolerance:
             status = Status.CERTIFIED
-    return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace)
+    return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace, run.remark)
 
 
 def _try_all(

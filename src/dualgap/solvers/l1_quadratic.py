@@ -10,6 +10,7 @@ from dualgap.solvers.working_gram import WorkingGram
 
 SWEEPS = 30  # per round: enough to find most of the support; fewer make more Newton steps, which cost more
 NEWTONS = 3  # on one block of live columns
+LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0
 
 
 def minimise(
@@ -18,15 +19,18 @@ def minimise(
     """Improve w and residual = c − Gw in place until they are optimal to `tolerance`, relative to the price.
 
     Each round sweeps over the live columns (those that are not zero or should not be), then takes Newton
-    steps on the support; columns that would change sign are set to zero where that lowers the objective.
+    steps on the support. Where these run into changes of sign, which they do where the support has nearly
+    as many columns as there are rows, the diagonal is damped: a proximal step, undone as the signs settle.
     """
+    damping = 0.0
     for _ in range(rounds):
         live = np.flatnonzero((w != 0.0) | (np.abs(residual) > price))
         if not len(live):
             return True
         before = w[live]
-        inner = _Block(gram.block(live), before.copy(), residual[live], price[live])
-        inner.improve()
+        inner = _Block(gram.block(live), before.copy(), residual[live], price[live], damping)
+        clean = inner.improve()
+        damping = inner.damping if not clean else 0.03 * inner.damping if inner.damping > 1e-7 else 0.0
         moved = np.flatnonzero(inner.w != before)
         w[live] = inner.w
         gram.subtract(live[moved], (inner.w - before)[moved], residual)
@@ -44,54 +48,64 @@ def violation(w: Vector, residual: Vector, price: Vector) -> float:
 
 
 class _Block:
-    """The problem on the live columns, its matrix gathered."""
+    """The problem on the live columns, its matrix gathered; damping is centred where it is raised."""
 
-    def __init__(self, gram: Matrix, w: Vector, residual: Vector, price: Vector) -> None:
+    def __init__(
+        self, gram: Matrix, w: Vector, residual: Vector, price: Vector, damping: float
+    ) -> None:
+        from dualgap.compiled import gram as loops
+
+        self._loops = loops
         self.gram, self.w, self.residual, self.price = gram, w, residual, price
+        self.damping = 0.0
+        self._damp(damping)
 
-    def improve(self) -> None:
-        self._sweep(SWEEPS)
+    def improve(self) -> bool:
+        """Sweeps, then Newton; True if the last Newton step kept every sign."""
+        self._loops.descend(self.gram, self.w, self.residual, self.price, SWEEPS)
         for _ in range(NEWTONS):
-            if self._newton():
-                return
-            self._sweep(2)
+            length = self._newton()
+            if length is None:
+                return True
+            if length < 1.0:
+                self._damp(min(max(10.0 * self.damping, LEAST_DAMPING), MOST_DAMPING))
+            self._loops.descend(self.gram, self.w, self.residual, self.price, 2)
+        return False
 
-    def _sweep(self, sweeps: int) -> None:
-        from dualgap.compiled.gram import descend
+    def _damp(self, damping: float) -> None:
+        self.gram[np.diag_indices_from(self.gram)] *= (1.0 + damping) / (1.0 + self.damping)
+        self.damping = damping
 
-        descend(self.gram, self.w, self.residual, self.price, sweeps)
+    def _newton(self) -> float | None:
+        """One Newton step on the support: the length that could be taken, None if all of it.
 
-    def _newton(self) -> bool:
-        """One Newton step on the support; True if no coordinate wanted to change sign."""
+        Coordinates that would change sign are set to zero, if not at full length then at one where the
+        objective falls.
+        """
         support = np.flatnonzero(self.w)
         if not len(support):
-            return True
-        sign = np.sign(self.w[support])
-        solve = cholesky(self.gram[np.ix_(support, support)])
-        step = solve(self.residual[support] - self.price[support] * sign)
-        here = self.w[support]
+            return None
+        here, price = self.w[support], self.price[support]
+        sign = np.sign(here)
+        block = np.empty((len(support), len(support)))
+        self._loops.gather(self.gram, support, block)
+        pull = self.residual[support]
+        step = cholesky(block)(pull - price * sign)
         crossing = (here + step) * sign <= 0.0
         if not crossing.any():
             self._move(support, step)
-            return True
+            return None
         lengths = here[crossing] / -step[crossing]
         for length in (1.0, float(np.median(lengths)), float(lengths.min())):
             ahead = here + length * step
             ahead[ahead * sign <= 1e-15 * np.abs(here)] = 0.0
-            if self._falls(support, ahead - here):
-                self._move(support, ahead - here)
-                break
-        return False
-
-    def _falls(self, support: Index, step: Vector) -> bool:
-        """Does the objective fall along this step?"""
-        bend = self.gram[np.ix_(support, support)] @ step
-        smooth = float(step @ (0.5 * bend - self.residual[support]))
-        here, price = self.w[support], self.price[support]
-        return smooth + float(price @ (np.abs(here + step) - np.abs(here))) < 0.0
+            change = ahead - here
+            smooth = float(change @ (0.5 * (block @ change) - pull))
+            if smooth + float(price @ (np.abs(ahead) - np.abs(here))) < 0.0:
+                self._move(support, change)
+                return length
+        return 0.0
 
     def _move(self, support: Index, step: Vector) -> None:
-        from dualgap.compiled.gram import subtract_rows
-
         self.w[support] += step
-        subtract_rows(self.gram, support, step, self.residual)
+        self._loops.subtract_rows(self.gram, support, step, self.residual)

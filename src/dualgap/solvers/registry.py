@@ -13,18 +13,24 @@ from dualgap.solvers.base import Solver
 
 SOLVERS: dict[str, type[Solver]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
+GIVEN: set[str] = set()  # work on the problem as it was asked
 
 S = TypeVar("S")
 
 
-def solver(name: str, *, manual: bool = False) -> Callable[[type[S]], type[S]]:
-    """Class decorator: enter the solver under its public name. `manual` keeps it out of "auto"."""
+def solver(name: str, *, manual: bool = False, given: bool = False) -> Callable[[type[S]], type[S]]:
+    """Class decorator: enter the solver under its public name.
+
+    `manual` keeps it out of "auto"; `given` hands it the problem exactly as it was asked, not preconditioned.
+    """
 
     def enter(cls: type[S]) -> type[S]:
         cls.name = name  # type: ignore[attr-defined]
         SOLVERS[name] = cls  # type: ignore[assignment]
         if manual:
             MANUAL.add(name)
+        if given:
+            GIVEN.add(name)
         return cls
 
     return enter
@@ -73,6 +79,11 @@ def named(name: str) -> Solver:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise NoSolverError(f"There is no solver {name!r}.{hint} Known: auto, {', '.join(sorted(SOLVERS))}.")
     return SOLVERS[name]()
+
+
+def as_given(asked: str | Solver) -> bool:
+    """Does this solver want the problem as it was asked?"""
+    return (asked if isinstance(asked, str) else asked.name) in GIVEN
 
 
 def refusal(problem: Problem) -> str:

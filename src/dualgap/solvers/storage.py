@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dualgap.arrays import Vector
 from dualgap.compiled.lines import Lines, dense_lines, sparse_lines
 from dualgap.design import Compressed, Design, WithOnes
 
@@ -13,6 +14,16 @@ def columns(design: Design) -> Lines:
     """The columns of a design."""
     matrix = compressed(design)
     return dense_lines(design.toarray().T) if matrix is None else sparse_lines(sp.csc_array(matrix))
+
+
+def scaled_rows(design: Design, scale: Vector, *, compact: bool) -> Lines:
+    """The rows of X diag(scale); compact: see `sparse_lines`."""
+    matrix = compressed(design)
+    if matrix is None:
+        return dense_lines(design.toarray() * scale)
+    by_rows = sp.csr_array(matrix)
+    scaled = sp.csr_array((by_rows.data * scale[by_rows.indices], by_rows.indices, by_rows.indptr), by_rows.shape)
+    return sparse_lines(scaled, compact=compact)
 
 
 def compressed(design: Design) -> sp.csc_array | sp.csr_array | None:

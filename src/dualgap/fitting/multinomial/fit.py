@@ -23,8 +23,18 @@ from dualgap.penalties.forms import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
+from dualgap.solvers.registry import Verdict
 
-SOLVERS = (MultinomialInteriorPoint(), MultinomialNewton())
+SOLVERS: tuple[Any, ...] = (MultinomialInteriorPoint(), MultinomialNewton())
+
+
+def joint_verdicts(problem: MultinomialProblem) -> tuple[Verdict, ...]:
+    """Why each solver would or would not run: those that fit first, in the order they are tried."""
+    found = [(one.name, one.missing(problem), one.cost(problem)) for one in SOLVERS]
+    return tuple(
+        Verdict(name, missing, np.inf if missing else cost, False)
+        for name, missing, cost in sorted(found, key=lambda verdict: bool(verdict[1]))
+    )
 
 
 def candidates(problem: MultinomialProblem, asked: str | Solver) -> list[Any]:
@@ -95,7 +105,7 @@ def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, sec
         relative_gap=asked.relative(best.gap, best.primal),
         certificate=certificate,
         converged=outcome.status is Status.CERTIFIED,
-        status=outcome.status.value,
+        status=outcome.sentence,
         solver=outcome.solver,
         n_iter=outcome.iterations,
         seconds=seconds,

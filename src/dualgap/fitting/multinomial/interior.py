@@ -13,7 +13,8 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.fitting.multinomial.newton import DENSE_LIMIT, pin_shift
 from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
 from dualgap.solvers.base import Iterate
-from dualgap.solvers.interior_point.weights import Border, Weights, weights
+from dualgap.solvers.interior_point.boxes import Move
+from dualgap.solvers.interior_point.weights import Bend, Border, Weights, weights
 
 ITERATIONS = 100
 KEEP = 0.995  # share of the way to the boundary that a step may go
@@ -48,6 +49,15 @@ class MultinomialInteriorPoint:
         return _Run(problem, half, start).steps()
 
 
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """A step of the weights, of the border's unknown, and of the pairs."""
+
+    dw: Vector
+    ds: float
+    pairs: Move
+
+
 class _Run:
     """Mehrotra's predictor and corrector; one step length for primal and dual, since the loss is curved."""
 
@@ -66,8 +76,8 @@ class _Run:
             system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
             yield Iterate(self._polished(v, np.diag(system)), theta)
             r, diagonal, border = self.half.linearise(self.w)
-            bordered = _Bordered(problem, system, diagonal, border)
-            step = self._advance(bordered, r - v)
+            self.residual = r - v
+            step = self._advance(_Bordered(problem, system, diagonal, border))
             short = short + 1 if step < 1e-8 else 0
             if short > 3:
                 return
@@ -79,28 +89,37 @@ class _Run:
         pulled = np.where(self.problem.free, 0.0, v / root)
         return np.asarray(scaled.prox(root * self.w + pulled, 1.0) / root)
 
-    def _advance(self, system: _Bordered, residual: Vector) -> float:
-        product = self.slack * self.price
-        total = float(product.sum())
-        dslack, dprice, dw = self._direction(system, residual, -product)
-        reach = min(_longest(self.slack, dslack, 1.0), _longest(self.price, dprice, 1.0))
-        after = float((self.slack + reach * dslack) @ (self.price + reach * dprice))
-        share = min(max((after / total) ** 3, 1e-4), 0.8)
-        aim = share * total / len(product) - product - dslack * dprice
-        dslack, dprice, dw = self._direction(system, residual, aim)
-        step = min(_longest(self.slack, dslack, KEEP), _longest(self.price, dprice, KEEP))
-        dz = self.problem.predict(dw)
-        step = self._trusted(dz, step, float(dw @ (system.full @ dw)))
-        self.slack += step * dslack
-        self.price += step * dprice
-        self.half.advance(step, step)
-        self.w, self.z = self.w + step * dw, self.z + step * dz
+    def _advance(self, system: _Bordered) -> float:
+        direction = self._mehrotra(system)
+        step = self._length(direction, KEEP)
+        dz = self.problem.predict(direction.dw)
+        step = self._trusted(dz, step, float(direction.dw @ (system.full @ direction.dw)))
+        self.slack += step * direction.pairs.slack
+        self.price += step * direction.pairs.price
+        self.half.advance(direction.pairs.inner, step, step)
+        self.w, self.z = self.w + step * direction.dw, self.z + step * dz
         return step
 
-    def _direction(self, system: _Bordered, residual: Vector, aim: Vector) -> tuple[Vector, Vector, Vector]:
-        constant, right = self.half.constant(aim)
-        dw, ds = system.solve(-(residual + constant), right)
-        return *self.half.directions(dw, ds), dw
+    def _mehrotra(self, system: _Bordered) -> _Direction:
+        """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
+        product = self.slack * self.price
+        total = float(product.sum())
+        first = self._direction(system, -product, None)
+        reach = self._length(first, 1.0)
+        pairs = first.pairs
+        after = float((self.slack + reach * pairs.slack) @ (self.price + reach * pairs.price))
+        share = min(max((after / total) ** 3, 1e-4), 0.8)
+        aim = share * total / len(product) - product - pairs.slack * pairs.price
+        return self._direction(system, aim, Bend(reach * first.dw, reach * first.ds))
+
+    def _direction(self, system: _Bordered, aim: Vector, bend: Bend | None) -> _Direction:
+        constant, right = self.half.constant(aim, bend)
+        dw, ds = system.solve(-(self.residual + constant), right)
+        return _Direction(dw, ds, self.half.move(dw, ds))
+
+    def _length(self, direction: _Direction, share: float) -> float:
+        pairs = direction.pairs
+        return min(_longest(self.slack, pairs.slack, share), _longest(self.price, pairs.price, share))
 
     def _trusted(self, dz: Matrix, step: float, decrease: float) -> float:
         """Shorten the step while the loss's slope along it says that its curvature was underrated."""
@@ -133,11 +152,11 @@ class _Bordered:
             return
         self._moved = self._inner(border.column)
         if border.sign < 0:
-            self._pivot = border.pivot + max(float(border.column @ self._moved), 0.0)
+            self._corner = border.corner + max(float(border.column @ self._moved), 0.0)
         else:
             seen = diagonal > 0
             share = border.column[seen] / diagonal[seen]
-            self._pivot = border.pivot + max(float(share @ (hessian @ self._moved)[seen]), 0.0)
+            self._corner = border.corner + max(float(share @ (hessian @ self._moved)[seen]), 0.0)
 
     def _inner(self, right: Vector) -> Vector:
         """With two refinements: near the end D spans many orders of magnitude."""
@@ -152,7 +171,7 @@ class _Bordered:
         dw = self._inner(right)
         if self.border is None:
             return dw, 0.0
-        ds = (last - self.border.sign * float(self.border.column @ dw)) / self._pivot
+        ds = (last - self.border.sign * float(self.border.column @ dw)) / self._corner
         return dw - ds * self._moved, ds
 
 

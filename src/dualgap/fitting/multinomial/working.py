@@ -10,7 +10,7 @@ from dualgap.arrays import Vector
 from dualgap.design import Design
 from dualgap.fitting.multinomial.problem import MultinomialProblem
 from dualgap.fitting.objective import Objective
-from dualgap.penalties import Constrained, Penalised, Regulariser
+from dualgap.penalties import Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
@@ -26,7 +26,7 @@ def joint_regulariser(terms: Objective, classes: int) -> Regulariser:
         factors, scale = np.append(factors, 1.0), np.append(scale, 0.0)
     gauge = terms.penalty.gauge(np.tile(factors, classes), np.tile(scale, classes))
     if terms.budget is not None:
-        return Constrained(gauge, terms.budget)
+        return terms.penalty.within(gauge, terms.budget)
     assert terms.lam is not None
     return Penalised(gauge, terms.lam)
 

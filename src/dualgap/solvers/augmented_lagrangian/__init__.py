@@ -16,7 +16,7 @@ from dualgap.traits import Trait
 LARGEST = 20_000
 ROUNDS = 60
 INNER = 40
-GROWTH = 6.0
+GROWTH = 3.0
 import os
 GATE=float(os.environ.get("GATE","1e9"))
 

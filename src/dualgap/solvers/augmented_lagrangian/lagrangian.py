@@ -17,6 +17,9 @@ from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, w
 from dualgap.solvers.base import Iterate
 from dualgap.traits import Trait
 
+ETA0=.1
+S0=1.
+FLOOR=1e-8
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding, not progress
 
@@ -49,6 +52,7 @@ class Lagrangian:
     centre: Vector
     eta: float
     pull: Vector  # of the row multipliers
+    floor: float=0.
 
     def gradient(self, point: Point) -> Vector:
         """By the weights."""
@@ -98,7 +102,7 @@ class Lagrangian:
         rows = self.rows.moved(point.z, factor)
         weights = self.weights.moved(point.weights.v, factor)
         following = Lagrangian(
-            self.problem, rows, weights, point.w, self.eta / factor, point.pull
+            self.problem, rows, weights, point.w, max(self.eta / factor**2, FLOOR*self.floor), point.pull, self.floor
         )
         return following, following.at(point.w, point.z)
 
@@ -127,7 +131,8 @@ def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
     sigma = float(problem.design.weighted_square_norms(rows.typical_curvature(z)).mean())
     weights = weights_of(problem.regulariser, sigma, None)
     easy = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
-    eta = sigma * (1e-6 if easy else 1.0)
-    lagrangian = Lagrangian(problem, rows, weights, w, eta, np.zeros(problem.p))
+    eta = sigma * (1e-6 if easy else ETA0)
+    sigma*=S0
+    lagrangian = Lagrangian(problem, rows, weights, w, eta, np.zeros(problem.p), eta)
     point = lagrangian.at(w, z)
     return lagrangian, point

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point.method import Method
@@ -45,4 +43,5 @@ class InteriorPoint:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation; near the end also its exact finish."""
-        return Method(problem, start).run()
+        half = weights(problem.regulariser)
+        return iter(()) if half is None else Method(problem, half, start).run()

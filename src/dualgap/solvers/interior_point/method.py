@@ -3,116 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
+from dualgap.solvers.active_set import Finish
 from dualgap.solvers.base import Iterate
+from dualgap.solvers.interior_point.boxes import Move
 from dualgap.solvers.interior_point.rows import rows
-from dualgap.solvers.interior_point.system import Bordered, System, Tall, Wide
-from dualgap.solvers.interior_point.weights import weights
+from dualgap.solvers.interior_point.system import Bordered
+from dualgap.solvers.interior_point.weights import Bend, Weights
 
 ITERATIONS = 100
-CORR=[1]
-FACTOR = [10.0]
+FIRST = 10.0  # the first gap, in null objectives: a start too close to the boundary costs more than a far one
+LAST = 1e-16  # the last gap, in null objectives: below it there is only rounding
+LATE = 1e-4  # relative gap from which refinement and exact finishes pay
+BACK = 0.995  # share of the way to the boundary
+PATIENCE = 5  # iterations without a step or without a gap to close
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A step in everything."""
+
+    slack: Vector
+    price: Vector
+    rows: Move
+    weights: Move
+    dz: Vector
+    dw: Vector
+    ds: float
 
 
 class Method:
     """State of one run."""
 
-    def __init__(self, problem: Problem, start: Iterate) -> None:
-        self.problem = problem
-        half = weights(problem.regulariser)
-        assert half is not None
-        self.rows, self.weights = rows(problem), half
-        self.count = self.rows.count + self.weights.count
-        self.mu = FACTOR[0] * problem.null / max(self.count, 1)
-        self.w, slack, price = self.weights.start(start.w, self.mu)
-        self.z = problem.design.matvec(self.w)
-        first = self.rows.start(self.z, self.mu)
-        self.slack, self.price = np.concatenate([first[0], slack]), np.concatenate([first[1], price])
-        cut = self.rows.count
-        self.rows.bind(self.slack[:cut], self.price[:cut])
-        self.weights.bind(self.slack[cut:], self.price[cut:])
-        self.linked = self.rows.linked or self.weights.linked
-        design = problem.design
-        system: System = Wide(design, self.weights.free) if problem.p > problem.n else Tall(design)
-        self.system = Bordered(system, design)
-        self.log=[]; self.floor=1e-16*problem.null
+    def __init__(self, problem: Problem, half: Weights, start: Iterate) -> None:
+        self._problem, self._weights, self._rows = problem, half, rows(problem)
+        self._cut = self._rows.count
+        self._count = self._cut + half.count
+        self._linked = self._rows.linked or half.linked
+        mu = FIRST * problem.null / max(self._count, 1)
+        self._w, slack, price = half.start(start.w, mu)
+        self._z = problem.design.matvec(self._w)
+        first = self._rows.start(self._z, mu)
+        self._slack, self._price = np.append(first[0], slack), np.append(first[1], price)
+        self._rows.bind(self._slack[: self._cut], self._price[: self._cut])
+        half.bind(self._slack[self._cut :], self._price[self._cut :])
+        self._system = Bordered(problem.design, half.free)
 
     def run(self) -> Iterator[Iterate]:
-        short = 0
-        yield Iterate(self.w, np.zeros_like(self.z), self.z)
+        """The first iterate tries θ = 0, which is the answer where the data can be interpolated."""
+        finish = Finish(self._problem)
+        theta, late, idle = np.zeros_like(self._z), False, 0
         for _ in range(ITERATIONS):
-            self.g, h = self.rows.linearise(self.z)
-            r, diagonal, border = self.weights.linearise(self.w)
-            if _: yield Iterate(self.w, -self.g, self.z)
-            self.residual = self.problem.design.transpose_matvec(self.g) + r
-            self.system.factorise(h, diagonal, border)
-            primal, dual = self._advance(h, diagonal)
-            short = short + 1 if max(primal, dual) < 1e-10 or 0<self.mu*self.count<=4*self.floor else 0
-            if short > 5:
+            yield Iterate(self._w, theta, self._z)
+            if late:
+                yield from finish(self._w, theta)
+            total = float(self._slack @ self._price)
+            late = total <= LATE * self._scale()
+            moved = self._step(total, late)
+            theta = -self._rows.gradient
+            idle = idle + 1 if moved <= 1e-14 or 0.0 < total <= 4.0 * LAST * self._problem.null else 0
+            if idle > PATIENCE:
                 return
-        self.g, h = self.rows.linearise(self.z)
-        yield Iterate(self.w, -self.g, self.z)
 
-    def _advance(self, h, diagonal):
-        product = self.slack * self.price
-        total = float(product.sum())
-        mu = total / self.count if self.count else 0.0
-        sigma = 0.0
-        aim = -product
-        out = self._direction(aim)
-        if self.count:
-            primal, dual = self._steps(out, 1.0)
-            weight = primal*dual
-            after = float((self.slack + primal * out[0]) @ (self.price + dual * out[1]))
-            sigma = min(max((after / total) ** 3, 1e-4), 0.8)
-            self.mu=max(sigma*mu,self.floor/self.count); first=out
-            c=CORR[0]
-            w1,w2={0:(1,1),1:(weight,weight),2:(1,weight),3:(1,1),4:(1,1),5:(1,weight)}[c]
-            out = self._direction(self.mu - product - w1 * first[0] * first[1], w2, first)
-            if c>=3:
-                p1,d1=self._steps(out,1.0)
-                if p1*d1 < (.25 if c!=4 else 1.)*weight:
-                    o2=self._direction(self.mu - product - weight * first[0] * first[1], weight, first)
-                    p2,d2=self._steps(o2,1.0)
-                    if p2*d2>p1*d1: out=o2
-                    else: self._direction(self.mu - product - w1 * first[0] * first[1], w2, first)
-        primal, dual = self._steps(out, 0.995)
-        dslack, dprice, dz, dw, _ = out
-        decrease = float(dz @ (h * dz) + dw @ (diagonal * dw))
-        step = self.rows.longest(dz, primal, decrease)
-        if step < primal:
-            primal, dual = step, min(dual, step)
-        self.log.append((mu, sigma, primal, dual, np.abs(self.residual).max()))
-        self.slack += primal * dslack
-        self.price += dual * dprice
-        self.rows.advance(dual)
-        self.weights.advance(primal, dual)
-        self.w = self.w + primal * dw
-        self.z = self.problem.design.matvec(self.w)
-        return primal, dual
+    def _scale(self) -> float:
+        """The loss's share of the objective, floored as a relative gap floors the objective."""
+        return 1.0 / self._problem.relative(1.0, self._problem.risk(self._z))
 
-    def _direction(self, aim: Vector, weight=0.0, first=None):
-        cut = self.rows.count
-        k = self.rows.offset(aim[:cut])
-        constant, right = self.weights.constant(aim[cut:], weight, first)
-        _, dz, dw, ds = self.system.solve(k, -(self.residual + constant), right)
-        f1, second = self.rows.directions(dz), self.weights.directions(dw, ds)
-        return np.concatenate([f1[0], second[0]]), np.concatenate([f1[1], second[1]]), dz, dw, ds
+    def _step(self, total: float, late: bool) -> float:
+        """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
+        h = self._rows.linearise(self._z)
+        r, diagonal, border = self._weights.linearise(self._w)
+        self._residual = self._problem.design.transpose_matvec(self._rows.gradient) + r
+        self._system.factorise(h, diagonal, border, late)
+        direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
+        primal, dual = self._lengths(direction, BACK)
+        decrease = float(direction.dz @ (h * direction.dz) + direction.dw @ (diagonal * direction.dw))
+        trusted = self._rows.longest(direction.dz, primal, decrease)
+        if trusted < primal:
+            primal, dual = trusted, min(dual, trusted)
+        self._advance(direction, primal, dual)
+        size = float(np.abs(self._z).max())
+        return max(primal, dual) * float(np.abs(direction.dz).max()) / size if size > 0 else 1.0
 
-    def _steps(self, out, share):
-        primal, dual = _longest(self.slack, out[0], share), _longest(self.price, out[1], share)
-        if self.linked:
-            primal = dual = min(primal, dual)
-        return primal, dual
+    def _mehrotra(self, total: float) -> Direction:
+        """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
+        product = self._slack * self._price
+        first = self._direction(-product, None)
+        primal, dual = self._lengths(first, 1.0)
+        reached = primal * dual
+        after = float((self._slack + primal * first.slack) @ (self._price + dual * first.price))
+        centring = min(max((after / total) ** 3, 1e-4), 0.8)
+        aim = max(centring * total, LAST * self._problem.null) / self._count - product
+        bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
+        cross = first.slack * first.price
+        corrected = self._direction(aim - cross, bend)
+        if self._product(corrected) >= 0.25 * reached:
+            return corrected
+        # the correction is out of proportion to the step that can be made: scale it with that step
+        cautious = self._direction(aim - reached * cross, bend)
+        return max(corrected, cautious, key=self._product)
+
+    def _direction(self, aim: Vector, bend: Bend | None) -> Direction:
+        k = self._rows.offset(aim[: self._cut])
+        constant, right = self._weights.constant(aim[self._cut :], bend)
+        dz, dw, ds = self._system.solve(k, -(self._residual + constant), right)
+        over, under = self._rows.move(dz), self._weights.move(dw, ds)
+        slack, price = np.append(over.slack, under.slack), np.append(over.price, under.price)
+        return Direction(slack, price, over, under, dz, dw, ds)
+
+    def _product(self, direction: Direction) -> float:
+        primal, dual = self._lengths(direction, 1.0)
+        return primal * dual
+
+    def _lengths(self, direction: Direction, share: float) -> tuple[float, float]:
+        primal = _longest(self._slack, direction.slack, share)
+        dual = _longest(self._price, direction.price, share)
+        return (min(primal, dual), min(primal, dual)) if self._linked else (primal, dual)
+
+    def _advance(self, direction: Direction, primal: float, dual: float) -> None:
+        self._slack += primal * direction.slack
+        self._price += dual * direction.price
+        self._weights.advance(direction.weights.inner, primal, dual)
+        self._w = self._w + primal * direction.dw
+        self._z = self._problem.design.matvec(self._w)
+        self._rows.advance(direction.rows.inner, dual, self._z)
 
 
 def _longest(values: Vector, change: Vector, share: float) -> float:
-    """The largest step in [0, 1] that keeps `share` of the way to the boundary."""
-    if not len(values):
-        return 1.0
-    fastest = float((change / values).min())
+    """The longest step up to 1 that goes at most `share` of the way to zero."""
+    fastest = float((change / values).min(initial=0.0))
     return 1.0 if fastest >= -share else -share / fastest

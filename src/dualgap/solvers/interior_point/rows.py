@@ -8,20 +8,21 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
-from dualgap.solvers.interior_point.boxes import Boxes
+from dualgap.solvers.interior_point.boxes import Boxes, Move
 from dualgap.traits import Trait
 
 OVERSHOOT = 0.5  # how much of the promised decrease may have turned into ascent at the end of a step
 
 
 class Rows(Protocol):
-    """g(z), linearised as Δg = h(Δz − k), with `count` complementarity pairs.
+    """The gradient g, linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
     `linked` asks for one step length for primal and dual, since an equation has both in it.
     """
 
     count: int
     linked: bool
+    gradient: Vector
 
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
         """The pairs (slack, price) to begin with at this prediction."""
@@ -29,20 +30,20 @@ class Rows(Protocol):
     def bind(self, slack: Vector, price: Vector) -> None:
         """The arrays in which the method will move the pairs."""
 
-    def linearise(self, z: Vector) -> tuple[Vector, Vector]:
-        """(g, h) at this prediction."""
+    def linearise(self, z: Vector) -> Vector:
+        """h at this prediction."""
 
     def offset(self, aim: Vector) -> Vector:
         """k, where the pairs' products are to change by `aim`."""
 
-    def directions(self, dz: Vector) -> tuple[Vector, Vector]:
-        """(Δslack, Δprice) that go with Δz."""
+    def move(self, dz: Vector) -> Move:
+        """What goes with Δz, for the last `aim`."""
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
         """The step, shortened until the linearisation is to be trusted."""
 
-    def advance(self, step: float) -> None:
-        """Move what is not a pair."""
+    def advance(self, inner: Vector, step: float, z: Vector) -> None:
+        """Move what is not a pair; z is the new prediction."""
 
 
 class TermRows:
@@ -58,30 +59,31 @@ class TermRows:
         self.count = self._boxes.count
 
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
-        return self._boxes.start(self._spread(z), mu)
+        pairs = self._boxes.start(self._spread(z), mu)
+        self.gradient = self._total(self._boxes.d)
+        return pairs
 
     def bind(self, slack: Vector, price: Vector) -> None:
         self._boxes.bind(slack, price)
 
-    def linearise(self, z: Vector) -> tuple[Vector, Vector]:
+    def linearise(self, z: Vector) -> Vector:
         self._curvature = self._boxes.linearise(self._spread(z))
         self._h = self._total(self._curvature)
-        return self._total(self._boxes.d), self._h
+        return self._h
 
     def offset(self, aim: Vector) -> Vector:
-        self._k = self._boxes.offset(aim)
-        if self._terms == 1:
-            return self._k
-        return self._total(self._curvature * self._k) / self._h
+        k = self._boxes.offset(aim)
+        return k if self._terms == 1 else self._total(self._curvature * k) / self._h
 
-    def directions(self, dz: Vector) -> tuple[Vector, Vector]:
-        return self._boxes.directions(self._curvature * (self._spread(dz) - self._k))
+    def move(self, dz: Vector) -> Move:
+        return self._boxes.move(self._spread(dz))
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
         return step
 
-    def advance(self, step: float) -> None:
-        self._boxes.advance(step)
+    def advance(self, inner: Vector, step: float, z: Vector) -> None:
+        self._boxes.d = self._boxes.d + step * inner
+        self.gradient = self._total(self._boxes.d)
 
     def _spread(self, values: Vector) -> Vector:
         return values if self._terms == 1 else np.tile(values, self._terms)
@@ -91,45 +93,50 @@ class TermRows:
 
 
 class SmoothRows:
-    """A loss with its own curvature: no pairs, plain Newton with a watch on the step."""
+    """A loss by its own derivatives: no pairs, Newton's method with a watch on the step."""
 
     count = 0
     linked = True
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        self._nothing = np.empty(0)
 
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
-        return np.empty(0), np.empty(0)
+        self.gradient = -self._problem.slope(z)
+        return self._nothing, self._nothing
 
     def bind(self, slack: Vector, price: Vector) -> None:
-        """Nothing to keep."""
+        """There are no pairs."""
 
-    def linearise(self, z: Vector) -> tuple[Vector, Vector]:
+    def linearise(self, z: Vector) -> Vector:
         problem = self._problem
-        self._z, self._g = z, -problem.slope(z)
         h = problem.a * problem.loss.second_derivative(problem.y, z)
-        self._h = np.maximum(h, 1e-30 * h.max())
-        return self._g, self._h
+        self._z, self._h = z, np.maximum(h, 1e-30 * h.max())
+        return self._h
 
     def offset(self, aim: Vector) -> Vector:
         return np.zeros_like(self._z)
 
-    def directions(self, dz: Vector) -> tuple[Vector, Vector]:
-        return np.empty(0), np.empty(0)
+    def move(self, dz: Vector) -> Move:
+        return Move(self._nothing, self._nothing, self._nothing)
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
-        """Halve while the slope along the step has turned up by more than a share of the decrease."""
+        """Halve while the slope along the step has turned up by more than a share of the decrease.
+
+        The objective's slope along the step starts at −decrease and would end at (step − 1)·decrease
+        were the loss quadratic; `gained` is how much of it the loss itself contributes.
+        """
         expected = float(dz @ (self._h * dz))
         for _ in range(60):
-            gained = float(dz @ (-self._problem.slope(self._z + step * dz) - self._g))
+            gained = float(dz @ (-self._problem.slope(self._z + step * dz) - self.gradient))
             if gained - step * expected <= (OVERSHOOT + 1.0 - step) * decrease:
                 break
             step *= 0.5
         return step
 
-    def advance(self, step: float) -> None:
-        """Nothing beside the prediction moves."""
+    def advance(self, inner: Vector, step: float, z: Vector) -> None:
+        self.gradient = -self._problem.slope(z)
 
 
 def rows(problem: Problem) -> Rows:

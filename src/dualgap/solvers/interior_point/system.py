@@ -17,38 +17,35 @@ from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.solvers.interior_point.weights import Border
 
-REF=[0,1]
 Solved = tuple[Vector, Vector, Vector]  # δ, Δz, Δw
 
 
-class System(Protocol):
-    """The part without the border."""
-
-    def factorise(self, h: Vector, diagonal: Vector) -> None:
-        """Take new h and D."""
-
-    def solve(self, k: Vector, rho: Vector) -> Solved:
-        """δ, Δz and Δw."""
-
-
 class Cholesky:
-    """M = LLᵀ; where rounding makes M indefinite its diagonal is raised by a few units in the last place."""
+    """M = LLᵀ; where rounding has made M indefinite its diagonal is raised, relatively, until it is not."""
 
     def __init__(self, matrix: Matrix) -> None:
         diagonal = np.diagonal(matrix).copy()
-        raised = 1e-15
-        while True:
+        for raised in (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6):
+            if raised:
+                matrix.flat[:: len(diagonal) + 1] = diagonal * (1.0 + raised) + 1e-300
             self._factor, info = dpotrf(matrix.T, lower=1, clean=0)
-            if info == 0 and np.isfinite(self._factor[-1, -1]):
+            if info == 0:
                 return
-            if raised > 1e-6:
-                raise np.linalg.LinAlgError("no Cholesky factor")
-            raised *= 10.0
-            np.fill_diagonal(matrix, diagonal * (1.0 + raised) + 1e-300)
+        raise np.linalg.LinAlgError("no Cholesky factor")
 
     def solve(self, right: Matrix) -> Matrix:
         """M⁻¹ right."""
         return np.asarray(dpotrs(self._factor, right, lower=1)[0])
+
+
+class System(Protocol):
+    """The equations without the border."""
+
+    def factorise(self, h: Vector, diagonal: Vector) -> None:
+        """Take new h and D."""
+
+    def solve(self, k: Vector, rho: Vector, refined: bool) -> Solved:
+        """δ, Δz and Δw; `refined` adds a step of refinement on the equation that elimination spoils."""
 
 
 class Tall:
@@ -63,84 +60,84 @@ class Tall:
         matrix.flat[:: len(diagonal) + 1] += diagonal
         self._factor = Cholesky(matrix)
 
-    def solve(self, k: Vector, rho: Vector) -> Solved:
-        right = rho + self._design.transpose_matvec(self._h * k)
-        dw = self._factor.solve(right)
+    def solve(self, k: Vector, rho: Vector, refined: bool) -> Solved:
+        dw = self._factor.solve(rho + self._design.transpose_matvec(self._h * k))
         dz = self._design.matvec(dw)
-        delta=self._h * (dz - k)
-        for _ in range(REF[0]):
+        delta = self._h * (dz - k)
+        if refined:
             miss = rho - self._design.transpose_matvec(delta) - self._diagonal * dw
             more = self._factor.solve(miss)
-            dw = dw + more
             moved = self._design.matvec(more)
-            dz = dz + moved
-            delta = delta + self._h * moved
+            delta, dz, dw = delta + self._h * moved, dz + moved, dw + more
         return delta, dz, dw
 
 
 class Wide:
-    """p > n: (H⁻¹ + X D⁻¹ Xᵀ) δ = X D⁻¹ rho − k + F f, Fᵀδ = rho_F, F the free columns and f their Δw."""
+    """p > n: (H⁻¹ + X D⁻¹ Xᵀ) δ = X D⁻¹ rho − k + F f and Fᵀδ = rho_F; F the free columns, f their Δw."""
 
     def __init__(self, design: Design, free: Mask) -> None:
         self._design, self._free = design, free
-        self._columns: Matrix = design.columns(free).toarray() if free.any() else np.empty((design.shape[0], 0))
+        self._columns: Matrix = (
+            design.columns(free).toarray() if free.any() else np.empty((design.shape[0], 0))
+        )
 
     def factorise(self, h: Vector, diagonal: Vector) -> None:
-        self._inverse = np.zeros_like(diagonal)
-        self._inverse[~self._free] = 1.0 / diagonal[~self._free]
         self._h = h
+        self._inverse = np.zeros_like(diagonal)
+        np.divide(1.0, diagonal, out=self._inverse, where=~self._free)
         matrix = self._design.weighted_outer(self._inverse)
         matrix.flat[:: len(h) + 1] += 1.0 / h
         self._factor = Cholesky(matrix)
-        if self._free.any():
-            self._spread = self._factor.solve(self._columns)
-            self._inner = np.linalg.pinv(self._columns.T @ self._spread, rcond=1e-15, hermitian=True)
+        self._spread = self._factor.solve(self._columns) if self._columns.size else self._columns
+        self._inner = np.linalg.pinv(self._columns.T @ self._spread, rcond=1e-15, hermitian=True)
 
-    def solve(self, k: Vector, rho: Vector, depth=0) -> Solved:
-        right = self._design.matvec(self._inverse * rho) - k
-        delta = self._factor.solve(right)
-        dw = np.zeros_like(rho)
-        if self._free.any():
-            for _ in range(2):  # the second pass removes the rounding of the first
-                f = self._inner @ (rho[self._free] - self._columns.T @ delta)
-                delta = delta + self._spread @ f
-                dw[self._free] += f
-        rest = self._inverse * (rho - self._design.transpose_matvec(delta))
-        dw[~self._free] = rest[~self._free]
-        if depth<REF[1]:
-            miss = k - self._design.matvec(dw) + delta/self._h
-            more = self.solve(miss, np.zeros_like(rho), depth+1)
-            dw = dw + more[2]
-            delta = delta + more[0]
+    def solve(self, k: Vector, rho: Vector, refined: bool) -> Solved:
+        delta, dw = self._eliminate(self._design.matvec(self._inverse * rho) - k, rho)
+        if refined:
+            miss = k - self._design.matvec(dw) + delta / self._h
+            more, moved = self._eliminate(-miss, np.zeros_like(rho))
+            delta, dw = delta + more, dw + moved
         return delta, delta / self._h + k, dw
+
+    def _eliminate(self, right: Vector, rho: Vector) -> tuple[Vector, Vector]:
+        delta = self._factor.solve(right)
+        f = np.zeros(self._columns.shape[1])
+        for _ in range(2 if f.size else 0):  # the second pass removes the rounding of the first
+            more = self._inner @ (rho[self._free] - self._columns.T @ delta)
+            delta, f = delta + self._spread @ more, f + more
+        dw = self._inverse * (rho - self._design.transpose_matvec(delta))
+        dw[self._free] = f
+        return delta, dw
 
 
 class Bordered:
     """A system and perhaps one more unknown."""
 
-    def __init__(self, system: System, design: Design) -> None:
-        self._system, self._design = system, design
+    def __init__(self, design: Design, free: Mask) -> None:
+        n, p = design.shape
+        self._design = design
+        self._system: System = Wide(design, free) if p > n else Tall(design)
 
-    def factorise(self, h: Vector, diagonal: Vector, border: Border | None) -> None:
+    def factorise(self, h: Vector, diagonal: Vector, border: Border | None, refined: bool) -> None:
+        """Take new h, D and border."""
+        self._border, self._refined = border, refined
         self._system.factorise(h, diagonal)
-        self._border = border
         if border is None:
             return
-        self._moved = self._system.solve(np.zeros_like(h), border.column)
-        delta, _, dw = self._moved
+        self._reply = self._system.solve(np.zeros_like(h), border.column, refined)
+        delta, _, dw = self._reply
         if border.sign < 0:
-            self._pivot = border.pivot + max(float(border.column @ dw), 0.0)
+            along = border.column @ dw
         else:
-            seen = diagonal > 0
-            share = border.column[seen] / diagonal[seen]
-            self._pivot = border.pivot + max(float(share @ self._design.transpose_matvec(delta)[seen]), 0.0)
+            share = np.divide(border.column, diagonal, out=np.zeros_like(dw), where=diagonal > 0)
+            along = share @ self._design.transpose_matvec(delta)
+        self._corner = border.corner + max(float(along), 0.0)
 
-    def solve(self, k: Vector, rho: Vector, right: float) -> tuple[Vector, Vector, Vector, float]:
-        """δ, Δz, Δw and Δs."""
-        delta, dz, dw = self._system.solve(k, rho)
+    def solve(self, k: Vector, rho: Vector, right: float) -> tuple[Vector, Vector, float]:
+        """Δz, Δw and Δs."""
+        _, dz, dw = self._system.solve(k, rho, self._refined)
         border = self._border
         if border is None:
-            return delta, dz, dw, 0.0
-        ds = (right - border.sign * float(border.column @ dw)) / self._pivot
-        moved = self._moved
-        return delta - ds * moved[0], dz - ds * moved[1], dw - ds * moved[2], ds
+            return dz, dw, 0.0
+        ds = (right - border.sign * float(border.column @ dw)) / self._corner
+        return dz - ds * self._reply[1], dw - ds * self._reply[2], ds

@@ -11,28 +11,39 @@ from dualgap.arrays import Mask, Vector
 from dualgap.penalties.forms import Constrained, Penalised, Regulariser
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
-from dualgap.solvers.interior_point.boxes import Boxes
+from dualgap.solvers.interior_point.boxes import Boxes, Move
 
 
 @dataclass(frozen=True, eq=False)
 class Border:
-    """One more unknown s:  sign·columnᵀΔw + pivot·Δs = right.
+    """One more unknown s:  sign·columnᵀΔw + corner·Δs = right.
 
-    Where the sign is +, `pivot` is what is left after the diagonal D was eliminated, pivot − columnᵀD⁻¹column,
-    which the part knows without cancellation.
+    Where the sign is +, `corner` is what remains of it once D is eliminated, corner − columnᵀD⁻¹column,
+    which the part can give without cancellation.
     """
 
     column: Vector
-    pivot: float
+    corner: float
     sign: float
 
 
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """A step (Δw, Δs) whose products are to be corrected for."""
+
+    dw: Vector
+    ds: float
+
+
 class Weights(Protocol):
-    """r(w), linearised as Δr = D Δw + column·Δs + constant, with `count` complementarity pairs."""
+    """r(w), linearised as Δr = D Δw + column·Δs + constant, with `count` complementarity pairs.
+
+    `free` marks the coordinates where D is always zero; `linked` as for the rows.
+    """
 
     count: int
     linked: bool
-    free: Mask  # where D is zero for ever
+    free: Mask
 
     def start(self, w: Vector, mu: float) -> tuple[Vector, Vector, Vector]:
         """A strictly feasible w near this one, and the pairs (slack, price) to begin with."""
@@ -43,13 +54,13 @@ class Weights(Protocol):
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
         """(r, D, border) at w."""
 
-    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
-        """The constant of Δr and the right side of the border, for a change `aim` of the products."""
+    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
+        """The constant of Δr and the right side of the border; the products are to change by `aim`."""
 
-    def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
-        """(Δslack, Δprice) that go with Δw and Δs."""
+    def move(self, dw: Vector, ds: float) -> Move:
+        """What goes with Δw and Δs, for the last `aim`."""
 
-    def advance(self, primal: float, dual: float) -> None:
+    def advance(self, inner: Vector, primal: float, dual: float) -> None:
         """Move what is not a pair."""
 
 
@@ -78,23 +89,25 @@ class PenalisedSeparable:
         diagonal[self._sharp] += self._curvature
         return r, diagonal, None
 
-    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
-        self._k = self._boxes.offset(aim)
+    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         constant = np.zeros_like(self._square)
-        constant[self._sharp] = -self._curvature * self._k
+        constant[self._sharp] = -self._curvature * self._boxes.offset(aim)
         return constant, 0.0
 
-    def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
-        return self._boxes.directions(self._curvature * (dw[self._sharp] - self._k))
+    def move(self, dw: Vector, ds: float) -> Move:
+        return self._boxes.move(dw[self._sharp])
 
-    def advance(self, primal: float, dual: float) -> None:
-        self._boxes.advance(dual)
+    def advance(self, inner: Vector, primal: float, dual: float) -> None:
+        self._boxes.d = self._boxes.d + dual * inner
 
 
 class SeparableBall:
-    """Σ l1|w| + l2 w² ≤ radius, as Σ l1 s + Σ l2 w² + κ = radius with s ≥ |w|, κ ≥ 0 priced at τ.
+    """Σ l1|w| + l2 w² ≤ radius, as Σ l1 s + Σ l2 w² + κ = radius with s ≥ |w|, and κ ≥ 0 priced at τ.
 
-    The pairs are (s − w, α), (s + w, β) for the sharp coordinates, then (κ, τ).
+    The pairs are (s − w, α) and (s + w, β) of the sharp coordinates, then (κ, τ). With
+    A = α/(s − w), B = β/(s + w), S = A + B, T = B − A and f the right side of Δs's own equation
+    S Δs + T Δw + l1 Δτ = f, eliminating Δs leaves D = 4AB/S + 2τ l2 and the border's column
+    2 l2 w − l1 T/S.
     """
 
     def __init__(self, l1: Vector, l2: Vector, radius: float) -> None:
@@ -107,11 +120,10 @@ class SeparableBall:
 
     def start(self, w: Vector, mu: float) -> tuple[Vector, Vector, Vector]:
         w = self._gauge.shrink(w, 0.5 * self._radius)
-        room = self._radius - self._gauge.value(w)
-        tau = self.count * mu / room
+        tau = self.count * mu / (self._radius - self._gauge.value(w))
         price = np.append(np.tile(0.5 * tau * self._l1, 2), tau)
         slack = mu / price
-        sharp, m = w[self._sharp], len(self._sharp)
+        m, sharp = len(self._sharp), w[self._sharp]
         self._s = np.abs(sharp) + slack[:m]
         slack[:m], slack[m:-1] = self._s - sharp, self._s + sharp
         return w, slack, price
@@ -120,69 +132,64 @@ class SeparableBall:
         self._slack, self._price = slack, price
 
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
-        m = len(self._sharp)
-        slack, price, tau = self._slack, self._price, float(self._price[-1])
+        m, slack, price = len(self._sharp), self._slack, self._price
+        kappa, tau = float(slack[-1]), float(price[-1])
         self._ratio = price / slack
-        upper, lower = self._ratio[:m], self._ratio[m:-1]
-        self._sum, self._tilt = upper + lower, lower - upper
-        r, diagonal = 2.0 * tau * self._l2 * w, 2.0 * tau * self._l2
+        above, below = self._ratio[:m], self._ratio[m:-1]
+        self._sum, self._tilt = above + below, below - above
+        r, diagonal, column = 2.0 * tau * self._l2 * w, 2.0 * tau * self._l2, 2.0 * self._l2 * w
         r[self._sharp] += price[:m] - price[m:-1]
-        diagonal[self._sharp] += 4.0 * upper * lower / self._sum
-        column = 2.0 * self._l2 * w
+        diagonal[self._sharp] += 4.0 * above * below / self._sum
         column[self._sharp] -= self._tilt * self._l1 / self._sum
-        pivot = float((self._l1 * self._l1 / self._sum).sum() + slack[-1] / tau)
+        corner = float(self._l1 @ (self._l1 / self._sum)) + kappa / tau
         self._excess = tau * self._l1 - price[:m] - price[m:-1]
-        self._before = None
-        self._left = self._radius - float(self._l1 @ self._s + self._l2 @ (w * w) + slack[-1])
-        return r, diagonal, Border(column, pivot, -1.0)
+        self._room = self._radius - float(self._l1 @ self._s + self._l2 @ (w * w)) - kappa
+        return r, diagonal, Border(column, corner, -1.0)
 
-    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         m = len(self._sharp)
-        self._lift = aim / self._slack
+        self._lift, self._target = aim / self._slack, float(aim[-1] / self._price[-1])
         above, below = self._lift[:m], self._lift[m:-1]
         self._f = above + below - self._excess
         constant = np.zeros_like(self._l2)
         constant[self._sharp] = self._tilt * self._f / self._sum + above - below
-        right = float(self._l1 @ (self._f / self._sum)) + float(aim[-1] / self._price[-1]) - self._left
-        if first is not None:
-            dw, ds = first[3:5]
-            constant += weight*2.0*ds*self._l2*dw
-            right += weight*float(self._l2 @ (dw*dw))
+        right = float(self._l1 @ (self._f / self._sum)) + self._target - self._room
+        if bend is not None:
+            constant += 2.0 * bend.ds * self._l2 * bend.dw
+            right += float(self._l2 @ (bend.dw * bend.dw))
         return constant, right
 
-    def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
-        m = len(self._sharp)
-        sharp = dw[self._sharp]
-        self._before = dw, ds
-        self._ds = (self._f - self._tilt * sharp - self._l1 * ds) / self._sum
+    def move(self, dw: Vector, ds: float) -> Move:
+        m, sharp = len(self._sharp), dw[self._sharp]
+        inner = (self._f - self._tilt * sharp - self._l1 * ds) / self._sum
         slack = np.empty(self.count)
-        slack[:m], slack[m:-1] = self._ds - sharp, self._ds + sharp
-        slack[-1] = (self._lift[-1] * self._slack[-1] - self._slack[-1] * ds) / self._price[-1]
+        slack[:m], slack[m:-1] = inner - sharp, inner + sharp
+        slack[-1] = self._target - ds * self._slack[-1] / self._price[-1]
         price = self._lift - self._ratio * slack
         price[-1] = ds
-        return slack, price
+        return Move(slack, price, inner)
 
-    def advance(self, primal: float, dual: float) -> None:
-        self._s = self._s + primal * self._ds
+    def advance(self, inner: Vector, primal: float, dual: float) -> None:
+        self._s = self._s + primal * inner
 
 
 class LargestWeight:
-    """|scale·w| ≤ t, with t fixed (the ball) or priced at `strength`: pairs (t − scale w, α), (t + scale w, β)."""
+    """scale·|w| ≤ t, where t is fixed (the ball) or has a price: pairs (t − scale·w, α), (t + scale·w, β)."""
+
+    linked = False
 
     def __init__(self, scale: Vector, strength: float | None, radius: float | None) -> None:
         self._seen = np.flatnonzero(scale > 0)
         self._scale = scale[self._seen]
         self._strength, self._radius = strength, radius
         self.count = 2 * len(self._seen)
-        self.linked = False
         self.free = np.asarray(scale == 0)
 
     def start(self, w: Vector, mu: float) -> tuple[Vector, Vector, Vector]:
         w = w.copy()
         if self._radius is not None:
             top = self._radius
-            edge = 0.5 * top / self._scale
-            w[self._seen] = np.clip(w[self._seen], -edge, edge)
+            w[self._seen] = np.clip(w[self._seen], -0.5 * top / self._scale, 0.5 * top / self._scale)
         size = self._scale * w[self._seen]
         if self._strength is not None:
             top = float(np.abs(size).max(initial=0.0)) + self.count * mu / self._strength
@@ -195,46 +202,50 @@ class LargestWeight:
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
         m = len(self._seen)
         self._ratio = self._price / self._slack
-        upper, lower = self._ratio[:m], self._ratio[m:]
-        r, diagonal, column = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)
+        above, below = self._ratio[:m], self._ratio[m:]
+        r, diagonal = np.zeros_like(w), np.zeros_like(w)
         r[self._seen] = self._scale * (self._price[:m] - self._price[m:])
-        diagonal[self._seen] = self._scale * self._scale * (upper + lower)
+        diagonal[self._seen] = self._scale * self._scale * (above + below)
         if self._strength is None:
             return r, diagonal, None
-        column[self._seen] = self._scale * (lower - upper)
-        pivot = float((4.0 * upper * lower / (upper + lower)).sum())
-        return r, diagonal, Border(column, pivot, 1.0)
+        column = np.zeros_like(w)
+        column[self._seen] = self._scale * (below - above)
+        return r, diagonal, Border(column, float((4.0 * above * below / (above + below)).sum()), 1.0)
 
-    def constant(self, aim: Vector, weight, first) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         m = len(self._seen)
         self._lift = aim / self._slack
         constant = np.zeros(len(self.free))
         constant[self._seen] = self._scale * (self._lift[:m] - self._lift[m:])
-        right = float(self._lift.sum() + self._price.sum()) - (self._strength or 0.0)
-        return constant, right
+        return constant, float(self._lift.sum() + self._price.sum()) - (self._strength or 0.0)
 
-    def directions(self, dw: Vector, ds: float) -> tuple[Vector, Vector]:
+    def move(self, dw: Vector, ds: float) -> Move:
         moved = self._scale * dw[self._seen]
         slack = np.concatenate([ds - moved, ds + moved])
-        return slack, self._lift - self._ratio * slack
+        return Move(slack, self._lift - self._ratio * slack, np.empty(0))
 
-    def advance(self, primal: float, dual: float) -> None:
-        """t is in the slacks."""
+    def advance(self, inner: Vector, primal: float, dual: float) -> None:
+        """t lives in the slacks."""
 
 
 def weights(regulariser: Regulariser) -> Weights | None:
     """The half that fits this regulariser, if there is one."""
     gauge = regulariser.gauge
-    if isinstance(gauge, Norm) and gauge.order == np.inf:
-        if isinstance(regulariser, Penalised):
+    if isinstance(regulariser, Penalised):
+        if isinstance(gauge, Separable):
+            return PenalisedSeparable(regulariser.strength * gauge.l1, regulariser.strength * gauge.l2)
+        if isinstance(gauge, Norm) and gauge.order == np.inf:
             return LargestWeight(gauge.scale, regulariser.strength, None)
-        return LargestWeight(gauge.scale, None, regulariser.radius)
-    if isinstance(gauge, Separable) and isinstance(regulariser, Penalised):
-        return PenalisedSeparable(regulariser.strength * gauge.l1, regulariser.strength * gauge.l2)
-    if not isinstance(regulariser, Constrained):
         return None
+    return _ball(regulariser)
+
+
+def _ball(regulariser: Constrained) -> Weights | None:
+    gauge, radius = regulariser.gauge, regulariser.radius
     if isinstance(gauge, Separable):
-        return SeparableBall(gauge.l1, gauge.l2, regulariser.radius)
+        return SeparableBall(gauge.l1, gauge.l2, radius)
+    if isinstance(gauge, Norm) and gauge.order == np.inf:
+        return LargestWeight(gauge.scale, None, radius)
     if isinstance(gauge, Norm) and gauge.order == 2.0:
-        return SeparableBall(np.zeros_like(gauge.scale), gauge.scale**2, regulariser.radius**2)
+        return SeparableBall(np.zeros_like(gauge.scale), gauge.scale * gauge.scale, radius * radius)
     return None

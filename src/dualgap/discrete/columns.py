@@ -1,0 +1,131 @@
+"""Fits of any convex loss on a set of columns, and exchanges of columns on a local quadratic model."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Vector
+from dualgap.compiled.subset_exchange import exchange, forward
+from dualgap.discrete.gram import reduced
+from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
+from dualgap.discrete.rows import RoundedRows
+from dualgap.discrete.selection import selection
+from dualgap.penalties import Penalised
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.registry import candidates
+
+TURNS = 25
+GOOD = 1e-9  # relative gap at which a fit on given columns is taken as it is
+
+
+class Columns:
+    """A problem of choosing columns in good coordinates; sets of columns are sorted index arrays."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.working: Working = precondition(problem)
+        self.problem = self.working.problem
+        self.chosen = selection(self.problem)
+        self.counted: Index = np.flatnonzero(self.chosen.counted & (self._spread() > 0.0))
+        self.always: Index = np.flatnonzero(~self.chosen.counted)
+        self.relaxation = Relaxation(self.problem, self.chosen)
+        self.fits = 0
+
+    def _spread(self) -> Vector:
+        return self.problem.design.weighted_square_norms(self.problem.a)
+
+    @property
+    def limit(self) -> int:
+        """How many columns may be chosen."""
+        return min(self.chosen.limit, len(self.counted))
+
+    def fit(self, columns: Index, start: Vector | None = None, goal: float = np.inf) -> Relaxed:
+        """The fit on these columns and those that are always in; value and bound include their price."""
+        self.fits += 1
+        origin = self.problem.null_weights if start is None else start
+        branch = Branch(np.concatenate([self.always, columns]), columns[:0], 0)
+        found = self.relaxation.solve(branch, origin, goal)
+        missing = found.value - found.bound
+        if found.bound < goal and self.problem.relative(missing, found.value) > GOOD:
+            found = self._careful(branch, found)
+        return found
+
+    def _careful(self, branch: Branch, found: Relaxed) -> Relaxed:
+        """The same by the convex solvers, where Newton's method has not closed the gap."""
+        asked, working = self.working.asked, self.working
+        live = np.zeros(asked.p, dtype=bool)
+        live[self._asked(branch.inside)] = True
+        design = asked.design.columns(live)
+        gauge = selection(asked).convex().gauge.restricted(live)
+        restricted = Problem(design, asked.y, asked.a, asked.loss, Penalised(gauge, 1.0), asked.intercept)
+        if gauge.free.all():
+            restricted = restricted.with_regulariser(unregularised(design.shape[1]))
+        inner = precondition(restricted)
+        start = Iterate(
+            inner.coordinates(working.weights(found.w)[live]),
+            inner.working_theta(working.theta(found.theta)),
+        )
+        best = drive(inner, lambda: candidates(inner.problem, "auto"), start, Limits(GOOD, 500)).bounds
+        w = np.zeros(asked.p)
+        w[live] = best.w
+        paid = self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside]))
+        value, bound = best.primal / working.objective_unit + paid, best.dual / working.objective_unit + paid
+        kept = working.coordinates(w) if value <= found.value else found.w
+        theta = working.working_theta(best.theta) if bound >= found.bound else found.theta
+        return Relaxed(kept, theta, max(bound, found.bound), min(value, found.value), found.gains)
+
+    def _asked(self, columns: Index) -> Index:
+        """Columns of the working design as columns of the asked one."""
+        kept = np.flatnonzero(self.working.keep)
+        return np.append(kept, self.working.asked.p - 1)[columns] if self.problem.intercept else kept[columns]
+
+    def model(self, fitted: Relaxed) -> tuple[NDArray[np.float64], Vector, Index, float]:
+        """The second-order model at a fit, on the columns to choose from: G, c, columns and their unit."""
+        rows = self.relaxation.rows
+        if isinstance(rows, RoundedRows):
+            rows = RoundedRows(self.problem, 5.0 * rows.width, rows.least)
+        z = self.relaxation.X @ fitted.w
+        bend = np.maximum(rows.bend(z), 1e-3 * float(rows.bend(z).mean()) + 1e-300)
+        half = 0.5 * self.problem.design.weighted_gram(bend)
+        pulled = half @ fitted.w - 0.5 * self.problem.design.transpose_matvec(rows.slope(z))
+        part = reduced(half, pulled, self.chosen)
+        return part.gram, part.linear, part.columns, part.unit
+
+    def proposal(self, fitted: Relaxed, support: Index) -> Index:
+        """The best neighbour of a set on the model of its fit, or the greedy one from nothing."""
+        gram, linear, columns, unit = self.model(fitted)
+        if not len(columns):
+            return support
+        price, limit = self.chosen.price / unit, min(self.limit, len(columns))
+        if len(support):
+            known = np.flatnonzero(np.isin(columns, support)).astype(np.int64)[:limit]
+        else:
+            known = forward(gram, linear, price, limit)
+        better, _ = exchange(gram, linear, price, limit, known)
+        return np.sort(columns[better])
+
+    def improved(self, support: Index, fitted: Relaxed) -> tuple[Index, Relaxed]:
+        """Follow the model's proposals while the fit gets better."""
+        for _ in range(TURNS):
+            ahead = self.proposal(fitted, support)
+            if np.array_equal(ahead, support):
+                break
+            trial = self.fit(ahead, fitted.w)
+            if not trial.value < fitted.value:
+                break
+            support, fitted = ahead, trial
+        return support, fitted
+
+    def objective(self, value: float) -> float:
+        """A value of the working problem in the units of the asked one."""
+        return value * self.working.objective_unit
+
+    def support(self, w: Vector) -> Index:
+        """The columns that some asked weights use, the largest, as many as may be."""
+        u = np.abs(self.working.coordinates(w)) * np.sqrt(self._spread())
+        used = self.counted[u[self.counted] > 0.0]
+        return np.sort(used[np.argsort(-u[used], kind="stable")][: self.limit])

@@ -1,0 +1,140 @@
+"""Branch and bound for best subset with any convex loss: every bound is the value of a dual point."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.discrete.base import Finding
+from dualgap.discrete.columns import Columns
+from dualgap.discrete.relaxation import Branch, Relaxed, proven_out
+from dualgap.problem.problem import SMALL, Problem
+from dualgap.solvers.drive import Limits
+
+PAUSE = 0.02  # seconds between two findings
+
+
+@dataclass(frozen=True, eq=False)
+class Open:
+    """A branch still to be looked at, the bound of its parent, and its relaxation where that is the same."""
+
+    inside: Index
+    free: Index
+    bound: float
+    w: Vector
+    relaxed: Relaxed | None = None
+
+
+class DualSearch:
+    """Depth first, columns of large weight in first; what is in or out beyond doubt is fixed on the way."""
+
+    def __init__(self, problem: Problem, start: Vector | None, limits: Limits) -> None:
+        self.columns = Columns(problem)
+        self.limits = limits
+        self.start = start
+        self.upper, self.w = np.inf, problem.null_weights
+        self.floor, self.nodes = np.inf, 0
+        self.open: list[Open] = []
+        inner = self.columns.problem
+        self.least = SMALL * abs(inner.null)
+        self.shared = bool(self.columns.chosen.ridge[self.columns.counted].any())
+
+    @property
+    def goal(self) -> float:
+        """A branch whose bound is up here holds nothing better."""
+        return self.upper - 0.25 * self.limits.tolerance * max(abs(self.upper), self.least)
+
+    @property
+    def bound(self) -> float:
+        """Below every value of the problem."""
+        return min(self.upper, self.floor, min((o.bound for o in self.open), default=np.inf))
+
+    def findings(self) -> Iterator[Finding]:
+        self._begin()
+        yield self._finding()
+        shown = time.perf_counter()
+        while self.open:
+            self._look(self.open.pop())
+            self.nodes += 1
+            most = self.limits.iterations
+            if time.perf_counter() - shown > PAUSE or (most is not None and self.nodes >= most):
+                yield self._finding()
+                shown = time.perf_counter()
+        yield self._finding()
+
+    def _finding(self) -> Finding:
+        return Finding(self.columns.working.weights(self.w), self.columns.objective(self.bound), self.nodes)
+
+    def _begin(self) -> None:
+        """A good set by exchanges, and the root."""
+        columns = self.columns
+        nothing = columns.fit(columns.counted[:0])
+        self._offer(nothing)
+        supports = [columns.counted[:0]]
+        if self.start is not None:
+            supports.append(columns.support(self.start))
+        if columns.limit:
+            for support in supports:
+                fitted = columns.fit(support, nothing.w) if len(support) else nothing
+                self._offer(columns.improved(support, fitted)[1])
+        self.open.append(Open(columns.always, columns.counted, -np.inf, self.w))
+
+    def _offer(self, fitted: Relaxed) -> None:
+        if fitted.value < self.upper:
+            self.upper, self.w = fitted.value, fitted.w
+
+    def _close(self, bound: float) -> None:
+        self.floor = min(self.floor, bound)
+
+    def _look(self, at: Open) -> None:
+        """Bound a branch; drop it, solve it, or split it."""
+        columns, chosen = self.columns, self.columns.chosen
+        if at.bound >= self.goal:
+            return self._close(at.bound)
+        room = columns.limit - (len(at.inside) - len(columns.always))
+        free = at.free if room else at.free[:0]
+        if not len(free) or (chosen.price == 0.0 and len(free) <= room):
+            return self._leaf(at, free)
+        relaxed = at.relaxed
+        if relaxed is None:
+            relaxed = columns.relaxation.solve(Branch(at.inside, free, room), at.w, self.goal)
+        bound = max(at.bound, relaxed.bound)
+        if bound >= self.goal:
+            return self._close(bound)
+        out, within = proven_out(relaxed, chosen, room, self.goal)
+        if out.any() or within.any():
+            self._close(self.goal)
+            if int(within.sum()) > room:
+                return None
+            inside = np.concatenate([at.inside, free[within]])
+            self.open.append(Open(inside, free[~out & ~within], bound, relaxed.w))
+            return None
+        return self._split(at.inside, free, bound, relaxed)
+
+    def _leaf(self, at: Open, free: Index) -> None:
+        """All that is left may be in: one fit says it all."""
+        inside = np.concatenate([at.inside[len(self.columns.always) :], free])
+        fitted = self.columns.fit(inside, at.w, self.goal)
+        self._offer(fitted)
+        self._close(max(fitted.bound, at.bound))
+
+    def _split(self, inside: Index, free: Index, bound: float, relaxed: Relaxed) -> None:
+        weight = np.abs(relaxed.w[free]) * self.columns.relaxation.norms[free]
+        pick = int(np.argmax(weight))
+        rest = np.delete(free, pick)
+        without = relaxed.w.copy()
+        without[free[pick]] = 0.0
+        self.open.append(Open(inside, rest, bound, without))
+        price = self.columns.chosen.price
+        # without a ridge being in or being free is the same to the relaxation, but for the price
+        same = None
+        if not self.shared:
+            same = Relaxed(
+                relaxed.w, relaxed.theta, relaxed.bound + price, np.inf, relaxed.gains[: len(rest)]
+            )
+            bound = bound + price
+        self.open.append(Open(np.append(inside, free[pick]), rest, bound, relaxed.w, same))

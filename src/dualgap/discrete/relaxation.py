@@ -1,0 +1,234 @@
+"""The convex relaxation of choosing columns, for any convex loss, and the dual points that prove its bounds.
+
+    minimise over w and z of   Σ a L(y, Xw) + Σ ridge_j w_j²/z_j + price Σ z_j,   0 ≤ z ≤ 1,  Σ z ≤ room,
+
+with z_j = 1 for columns that are in. Any θ in the loss's domain with x_j·θ = 0 for every column in play that
+has no ridge bounds it: with t_j = (x_j·θ)²/(4 ridge_j), by −Σ a L*(y, −θ/a) − Σ t over the columns that are
+in − the `room` largest (t − price)₊ of the others. Without a ridge t is zero and z plays no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.discrete.rows import Rows, rows_of
+from dualgap.discrete.selection import Selection
+from dualgap.problem.problem import Problem
+from dualgap.solvers.line_search import convex_step
+from dualgap.traits import Trait
+
+LIMIT = 100
+LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
+BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
+TIGHT = 1e-11  # a gap this small beside the objective is zero
+NEAR = 0.05  # where a node cannot be dropped anyway its bound may miss this share of what it lacks
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Columns that are in, columns that may come in, and for how many of these there is room."""
+
+    inside: Index
+    free: Index
+    room: int
+
+    @property
+    def live(self) -> Index:
+        """Both, those that are in first."""
+        return np.concatenate([self.inside, self.free])
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The point reached: weights on all columns, dual point, bound, value, and t of the free columns."""
+
+    w: Vector
+    theta: Vector
+    bound: float
+    value: float
+    gains: Vector
+
+
+class Relaxation:
+    """Newton's method on the relaxation of a branch."""
+
+    def __init__(self, problem: Problem, chosen: Selection) -> None:
+        self.problem, self.chosen = problem, chosen
+        self.X: Matrix = np.asfortranarray(problem.design.toarray())
+        self.norms = np.sqrt(problem.design.weighted_square_norms(problem.a))
+        self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
+        self.rows = rows_of(problem)
+        flat = Trait.PIECEWISE_QUADRATIC in problem.loss.traits and not problem.loss_has(Trait.QUADRATIC)
+        self.floor = 1e-3 if flat else 0.0
+        self.scale = max(abs(problem.null), 1e-300)
+
+    def solve(self, branch: Branch, start: Vector, goal: float) -> Relaxed:
+        """Until the bound meets the goal, or the value shows that it will not."""
+        return _Descent(self, branch, start).run(goal)
+
+
+class _Descent:
+    """One run: the point, its prediction, the shares z, the best bound so far."""
+
+    def __init__(self, relaxation: Relaxation, branch: Branch, start: Vector) -> None:
+        self.whole, self.branch = relaxation, branch
+        live = branch.live
+        self.live, self.count = live, len(branch.inside)
+        self.X = relaxation.X[:, live]
+        self.ridge = relaxation.chosen.ridge[live]
+        self.w = start[live]
+        self.z = self.X @ self.w
+        self.shares = np.ones(len(live))
+        self.bare = np.flatnonzero(self.ridge == 0.0)
+        self.floor = relaxation.floor
+        self.best = -np.inf
+        self.theta = np.zeros(relaxation.problem.n)
+        self.gains = np.zeros(len(branch.free))
+        counted = relaxation.chosen.counted[branch.inside]
+        self.paid = relaxation.chosen.price * int(np.count_nonzero(counted))
+
+    def run(self, goal: float) -> Relaxed:
+        rows: Rows | None = self.whole.rows
+        value = np.inf
+        for _ in range(LIMIT):
+            assert rows is not None
+            self._share()
+            moved = self._step(rows)
+            value = min(value, self._value())
+            missing = value - self.best
+            if self.best >= goal or missing <= TIGHT * self.whole.scale:
+                break
+            if value < goal and missing <= NEAR * (goal - value):
+                break
+            if not moved:
+                rows = rows.sharper()
+                if rows is None:
+                    break
+        w = np.zeros(self.whole.problem.p)
+        w[self.live] = self.w
+        return Relaxed(w, self.theta, self.best, value, self.gains)
+
+    def _share(self) -> None:
+        """The best z for these weights, where there is a ridge to share."""
+        free = slice(self.count, None)
+        ridge = self.ridge[free]
+        if len(ridge) and ridge.all():
+            u = np.sqrt(ridge) * np.abs(self.w[free])
+            self.shares[free] = np.maximum(_shares(u, self.whole.chosen.price, self.branch.room), LEAST_SHARE)
+
+    def _value(self) -> float:
+        chosen = self.whole.chosen
+        square = float((self.ridge / self.shares) @ (self.w * self.w))
+        price = chosen.price * float(self.shares[self.count :].sum()) if self.ridge.any() else 0.0
+        return self.whole.problem.risk(self.z) + square + price + self.paid
+
+    def _step(self, rows: Rows) -> bool:
+        """One Newton step with its dual point; False if it has nothing to gain."""
+        ridge = 2.0 * self.ridge / self.shares
+        slope, bend = rows.slope(self.z), rows.bend(self.z)
+        if self.floor:
+            bend = np.maximum(bend, self.floor * float(bend.max()) * self.whole.problem.a * len(self.z))
+        gradient = self.X.T @ slope + ridge * self.w
+        direction = -_solved((self.X * bend[:, None]).T @ self.X, ridge, gradient)
+        along = self.X @ direction
+        self._bound(-(slope + bend * along))
+        promise = -float(gradient @ direction)
+        if not promise > 1e-15 * self.whole.scale:
+            return False
+
+        def rise(s: float) -> float:
+            return float(
+                rows.slope(self.z + s * along) @ along + (ridge * (self.w + s * direction)) @ direction
+            )
+
+        step = convex_step(rise)
+        if self.floor:
+            self.floor = max(0.1 * self.floor, 1e-10) if step > 0.5 else min(10.0 * self.floor, 1.0)
+        self.w = self.w + step * direction
+        self.z = self.z + step * along
+        return step > 0.0
+
+    def _bound(self, theta: Vector) -> None:
+        """Take the dual point if it proves more than the best so far."""
+        problem = self.whole.problem
+        lower, upper = problem.dual_bounds
+        inside = np.clip(theta, lower, upper)
+        if self.bare.size and not np.array_equal(inside, theta):
+            inside = _balanced(inside, lower, upper, self.X[:, self.bare])
+        v = self.X.T @ inside
+        size = BALANCE * float(np.linalg.norm(inside)) * self.whole.lengths[self.live]
+        if not np.all(np.abs(v[self.bare]) <= size[self.bare]):
+            return
+        gains = np.zeros(len(v))
+        curved = self.ridge > 0.0
+        gains[curved] = v[curved] ** 2 / (4.0 * self.ridge[curved])
+        taken = top_sum(gains[self.count :] - self.whole.chosen.price, self.branch.room)
+        conjugate = float(problem.a @ problem.loss.conjugate(problem.y, -inside / problem.a))
+        bound = self.paid - conjugate - float(gains[: self.count].sum()) - taken
+        if bound > self.best:
+            self.best, self.theta, self.gains = bound, inside, gains[self.count :]
+
+
+def top_sum(values: Vector, room: int) -> float:
+    """The sum of the `room` largest positive values."""
+    if room < len(values):
+        values = np.partition(values, len(values) - room)[len(values) - room :] if room else values[:0]
+    return float(values[values > 0.0].sum())
+
+
+def _shares(u: Vector, price: float, room: int) -> Vector:
+    """argmin over 0 ≤ z ≤ 1, Σ z ≤ room of Σ u²/z + price·z."""
+    if price > 0.0:
+        z = np.minimum(1.0, u / np.sqrt(price))
+        if z.sum() <= room:
+            return np.asarray(z)
+    if np.count_nonzero(u) <= room or room == 0:
+        return (u > 0.0).astype(np.float64)
+    falling = np.sort(u)[::-1]
+    rest = falling.sum() - np.concatenate([[0.0], np.cumsum(falling[: room - 1])])
+    levels = rest / (room - np.arange(room))
+    level = levels[int(np.argmax(falling[:room] <= levels))]
+    return np.asarray(np.minimum(1.0, u / level))
+
+
+def _solved(matrix: Matrix, ridge: Vector, gradient: Vector) -> Vector:
+    """(matrix + diag(ridge))⁻¹ gradient, with as much more on the diagonal as it needs to be definite."""
+    diagonal = np.diag_indices(len(gradient))
+    matrix[diagonal] += ridge
+    more = 1e-14 * float(matrix[diagonal].max(initial=0.0)) + 1e-300
+    for _ in range(8):
+        matrix[diagonal] += more
+        try:
+            return np.asarray(cho_solve(cho_factor(matrix, check_finite=False), gradient, check_finite=False))
+        except np.linalg.LinAlgError:
+            more *= 100.0
+    return np.zeros_like(gradient)
+
+
+def _balanced(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
+    """Move θ towards Fᵀθ = 0 inside its bounds, entries with room on both sides first."""
+    for _ in range(4):
+        room = np.minimum(theta - lower, upper - theta)
+        room = np.where(np.isinf(room), 1.0, room)
+        for _ in range(2):
+            theta = theta - room * (F @ _solved((F * room[:, None]).T @ F, np.zeros(F.shape[1]), F.T @ theta))
+        clipped = np.clip(theta, lower, upper)
+        if np.array_equal(clipped, theta):
+            break
+        theta = clipped
+    return theta
+
+
+def proven_out(relaxed: Relaxed, chosen: Selection, room: int, goal: float) -> tuple[Mask, Mask]:
+    """Which free columns cannot be in, and which must be, if the goal is to be beaten."""
+    gains = relaxed.gains - chosen.price
+    positive = np.sort(np.maximum(gains, 0.0))[::-1]
+    last = positive[room - 1] if 0 < room <= len(positive) and room < len(positive) else 0.0
+    first = positive[room] if room < len(positive) else 0.0
+    out = relaxed.bound + np.maximum(last - gains, 0.0) >= goal
+    within = (gains > 0.0) & (gains >= last) & (relaxed.bound + gains - first >= goal)
+    return np.asarray(out), np.asarray(within & ~out)

@@ -1,0 +1,86 @@
+"""The loss over the rows as Newton needs it: smooth, or made so by rounding off its kinks.
+
+Rounding a kink off by a width s subtracts s·d²/2 inside the supremum that defines the loss, so that it lowers
+the loss and leaves the domain of its slopes alone: a dual point of the rounded loss is one of the loss.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+
+class Rows(Protocol):
+    """Σ a L(y, z), the slopes a L' and the bends a L''."""
+
+    def value(self, z: Vector) -> float:
+        """Σ a L."""
+
+    def slope(self, z: Vector) -> Vector:
+        """a L', row by row."""
+
+    def bend(self, z: Vector) -> Vector:
+        """a L'', row by row."""
+
+    def sharper(self) -> Rows | None:
+        """The same with kinks less rounded; None if there are none, or if they are sharp enough."""
+
+
+class SmoothRows:
+    """A smooth loss as it is."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def value(self, z: Vector) -> float:
+        return self.problem.risk(z)
+
+    def slope(self, z: Vector) -> Vector:
+        return -self.problem.slope(z)
+
+    def bend(self, z: Vector) -> Vector:
+        return self.problem.a * self.problem.loss.second_derivative(self.problem.y, z)
+
+    def sharper(self) -> None:
+        return None
+
+
+class RoundedRows:
+    """A piecewise linear loss with its kinks rounded off over a width."""
+
+    def __init__(self, problem: Problem, width: float, least: float) -> None:
+        self.problem, self.width, self.least = problem, width, least
+        self.terms = problem.loss.terms(problem.y)
+
+    def value(self, z: Vector) -> float:
+        t = z[:, None] - self.terms.kink
+        d = np.clip(t / self.width, self.terms.lower, self.terms.upper)
+        return float(self.problem.a @ (d * (t - 0.5 * self.width * d)).sum(axis=1))
+
+    def slope(self, z: Vector) -> Vector:
+        t = (z[:, None] - self.terms.kink) / self.width
+        d = np.clip(t, self.terms.lower, self.terms.upper)
+        return np.asarray(self.problem.a * d.sum(axis=1))
+
+    def bend(self, z: Vector) -> Vector:
+        t = (z[:, None] - self.terms.kink) / self.width
+        inside = (t > self.terms.lower) & (t < self.terms.upper)
+        return np.asarray(self.problem.a * inside.sum(axis=1) / self.width)
+
+    def sharper(self) -> RoundedRows | None:
+        if self.width <= self.least:
+            return None
+        return RoundedRows(self.problem, max(0.1 * self.width, self.least), self.least)
+
+
+def rows_of(problem: Problem) -> Rows:
+    """Rows for a convex loss; kinks are rounded over a tenth of the typical target, to begin with."""
+    if problem.loss_has(Trait.SMOOTH):
+        return SmoothRows(problem)
+    unit = float(problem.a @ np.abs(problem.y)) or 1.0
+    return RoundedRows(problem, 0.1 * unit, 1e-11 * unit)

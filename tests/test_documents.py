@@ -31,7 +31,8 @@ def same_line(real: str, claimed: str) -> bool:
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_readme_examples_print_what_they_show() -> None:
-    examples, names = shown(ROOT / "README.md"), {}
+    examples = shown(ROOT / "README.md")
+    names: dict[str, object] = {}
     assert len(examples) >= 2
     for code, claimed in examples:
         printed = io.StringIO()
@@ -39,9 +40,8 @@ def test_readme_examples_print_what_they_show() -> None:
             exec(code, names)
         real = printed.getvalue().splitlines()
         for line, expected in zip(real, claimed.splitlines(), strict=True):
-            assert any(word in expected for word in VARIES) or same_line(line, expected), (
-                f"{line!r} != {expected!r}"
-            )
+            varies = any(word in expected for word in VARIES)
+            assert varies or same_line(line, expected), f"{line!r} is not {expected!r}"
 
 
 def test_demo_runs_and_tells_its_story() -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "LinearClassifier",
     "LinearRegressor",
     "Solution",
+    "certify",
     "errors",
     "explain",
     "fit",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dualgap import errors, losses, penalties, solvers
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.regression import LinearRegressor
+    from dualgap.fitting.certify import certify
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution

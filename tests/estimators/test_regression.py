@@ -85,21 +85,31 @@ def test_tables_of_every_kind(given: Any) -> None:
     assert model.predict(table).shape == (N,)
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_names_of_columns_are_kept_and_compared(kind: Any) -> None:
-    names = load_diabetes().feature_names
-    frame = kind(dict(zip(names, X.T, strict=True)))
-    model = dg.LinearRegressor("squared", "l1", lam=1.0, penalty_factors={"bmi": 0.0}).fit(frame, y)
-    assert list(model.feature_names_in_) == names
-    assert model.solution_.names == tuple(names)
+NAMES = load_diabetes().feature_names
+
+
+def test_names_of_columns_are_kept_and_compared() -> None:
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = dg.LinearRegressor().fit(frame, y)
+    assert list(model.feature_names_in_) == NAMES
     with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[names[::-1]])
+        model.predict(frame[NAMES[::-1]])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert model.predict(X).shape == (N,)
-    model.set_params(penalty_factors=None).fit(X, y)
+    model.fit(X, y)
     assert not hasattr(model, "feature_names_in_")
     with pytest.raises(ValueError, match="X has 9 features, but LinearRegressor is expecting 10"):
         model.predict(X[:, :9])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_columns_may_be_called_by_name(kind: Any) -> None:
+    frame = kind(dict(zip(NAMES, X.T, strict=True)))
+    model = dg.LinearRegressor("squared", "l1", lam=1e6, penalty_factors={"bmi": 0.0}).fit(frame, y)
+    assert model.solution_.names == tuple(NAMES)
+    assert np.flatnonzero(model.coef_) == [NAMES.index("bmi")]
+    with pytest.raises(ValueError, match=r"feature names should match|the fit had"):
+        model.predict(frame[NAMES[::-1]])
 
 
 def test_warm_start_where_it_fits() -> None:

@@ -18,6 +18,7 @@ WIDE = RNG.normal(size=(12, 60))
 
 CLASSIFY = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron")
 REGRESS = ("squared", "absolute", "quantile(0.9)", "huber(1.35)", "epsilon_insensitive(0.1)")
+STRENGTHS: tuple[dict[str, Any], ...] = ({"lam": 0.05}, {"budget": 1.5}, {"budget": 0.0}, {"lam": 0.0})
 PENALTIES = ("l1", "l2", "l2_norm", "elastic_net(0.5)", "linf", "lp(1.5)")
 
 DEGENERATE: dict[str, tuple[Any, Any]] = {
@@ -67,7 +68,7 @@ def test_degenerate_data_fits(case: str, loss: str) -> None:
 def test_degenerate_targets_fit(case: str, loss: str) -> None:
     table, target = TARGETS[case]
     for penalty in PENALTIES:
-        for strength in ({"lam": 0.05}, {"budget": 1.5}, {"budget": 0.0}, {"lam": 0.0}):
+        for strength in STRENGTHS:
             proven(dg.fit(table, target, loss=loss, penalty=penalty, **strength), table, target)
 
 

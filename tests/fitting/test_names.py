@@ -54,7 +54,7 @@ def test_a_slip_gets_the_nearest_penalty(given: str, nearest: str) -> None:
 
 
 def test_hints_lead_to_names_that_exist() -> None:
-    known = {"loss": losses.CATALOGUE, "penalty": penalties.CATALOGUE}
+    known = {"loss": list(losses.CATALOGUE), "penalty": list(penalties.CATALOGUE)}
     assert all(target in known[kind] for (kind, _), target in ELSEWHERE.items())
     assert not any(name in known[kind] for kind, name in ELSEWHERE)
 

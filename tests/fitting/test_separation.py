@@ -140,6 +140,13 @@ def test_collinear_columns_are_no_separation() -> None:
     assert dg.fit(table, MIXED, loss="logistic", penalty="none").converged
 
 
+def test_one_against_the_rest_names_the_class() -> None:
+    table, labels = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[labels]
+    with pytest.raises(UnboundedError, match=r"Class 'setosa' against the rest: .* x2 < 2\.45 separates"):
+        dg.fit(table, names, loss="logistic", penalty="none", multiclass="one_vs_rest")
+
+
 def test_many_classes() -> None:
     table, labels = load_iris(return_X_y=True)
     with pytest.raises(UnboundedError) as caught:

@@ -130,6 +130,8 @@ def advance(course: Course, log: Log, end: float, limit: int) -> int:
         settle(course)
         outcome = _pivot(course, event, change)
         if outcome >= SLIDE_LEAVE:
+            if course.count[CURVED] or course.count[INVERSE]:  # else the answer is constant up to here
+                write(course, log, change)
             outcome = _slide_on(course, outcome, event, change)
         if outcome != GOING:
             return outcome
@@ -144,7 +146,7 @@ def _ready(course: Course, log: Log) -> int:
     count = course.count
     if count[SIZE] + 3 > course.keys.shape[0]:
         return ROOM
-    if count[STORED] >= log.level.shape[0] or count[VALUES] + count[SIZE] + 2 > log.values.shape[0]:
+    if count[STORED] + 1 >= log.level.shape[0] or count[VALUES] + 2 * count[SIZE] + 2 > log.values.shape[0]:
         return FULL
     if count[STANDING] > PATIENCE:
         return STUCK

@@ -40,7 +40,7 @@ SIZE, STUCK_ROWS, UPDATES, VERSION, STANDING, STALE, STORED, VALUES, EVALUATED, 
 CURVED, INVERSE = 10, 11
 # Places in Course.level
 AT, WAY, TRAVELLED, DUAL_TRAVELLED, PRICE_TRAVELLED, PACE, DUAL_PACE, TRUE_AT, LAST = range(9)
-LOSS0, LOSS1, PRICE0, PRICE1 = range(9, 13)
+LOSS0, LOSS1, PRICE0, PRICE1, NATURAL = range(9, 14)  # NATURAL: the size that s has by its nature
 # Kinds of event
 NOTHING, ZERO, KINK, LEAVE, ENTER, END = range(6)
 # How an advance, or a step of it, ends
@@ -96,7 +96,7 @@ def new_course(columns: Lines, rows: Lines, pieces: NDArray[np.float64], shape: 
         np.full(n + p, -1, np.int64),
         np.zeros(8),
         np.zeros(12, np.int64),
-        np.zeros(13),
+        np.zeros(14),
     )
     course.count[CURVED] = bool(pieces[CURVATURE].any())
     return course

@@ -27,6 +27,7 @@ from dualgap.compiled.homotopy_course import (
     KINKED,
     LOSS0,
     LOSS1,
+    NATURAL,
     NEW,
     PIECE,
     RATE,
@@ -50,15 +51,17 @@ from dualgap.compiled.homotopy_inverse import append, column, forget, inner, ran
 from dualgap.compiled.homotopy_system import pool, predict, row_over_slots, set_miss, weight_over_slots
 from dualgap.compiled.mechanism import compiled
 
-NEAR = 1e-4  # how far the true place of an event may be from the bent one, relative
+NEAR = 1e-3  # how far the true place of an event may be from the bent one: this share of s,
+NATURAL_NEAR = 1e-4  # and this share of the natural size of s
 
 
 @compiled
 def place_truly(course: Course) -> None:
     """level[TRUE_AT] = the s at which the true answers do not miss."""
     miss, s = course.miss, course.level[AT]
-    there = -miss[2] / miss[3] if miss[3] != 0.0 else s
-    course.level[TRUE_AT] = there if abs(there - s) <= NEAR * abs(s) else s
+    there = max(-miss[2] / miss[3], 0.0) if miss[3] != 0.0 else s
+    near = NEAR * abs(s) + NATURAL_NEAR * course.level[NATURAL]
+    course.level[TRUE_AT] = there if abs(there - s) <= near else s
 
 
 @compiled

@@ -20,7 +20,7 @@ class Finding:
     """Weights, a proven bound, or both; `nodes` counts all the work so far.
 
     `theta` is the dual point that proves the bound, where one does. `ending` is the sentence that tells
-    how the search ended, should this be its last finding and prove nothing.
+    how the search ended, should this be its last finding and prove nothing; `remark` is said in any case.
     """
 
     w: Vector | None = None
@@ -28,6 +28,7 @@ class Finding:
     nodes: int = 0
     theta: Vector | None = None
     ending: str = ""
+    remark: str = ""
 
 
 class Search(Protocol):

@@ -60,6 +60,12 @@ class GramProblem:
             u[live] = np.linalg.lstsq(table, target, rcond=None)[0]
         return self.working.weights(u)
 
+    def full_model(self) -> float:
+        """The scaled value with every column in and none paid for: no set does better."""
+        if not self.size:
+            return 1.0
+        return max(1.0 - float(self.linear @ np.linalg.lstsq(self.gram, self.linear, rcond=1e-12)[0]), 0.0)
+
     def support(self, w: Vector) -> NDArray[np.int64]:
         """The columns that some asked weights use, the largest first, as many as may be."""
         u = self.working.coordinates(w)[self.columns]

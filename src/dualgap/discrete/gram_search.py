@@ -183,7 +183,7 @@ class GramSearch:
         problem = self.problem
         w, shown, best = problem.weights(self.support), self.upper, 0.0
         if self.hopeless:
-            yield Finding(w, self._objective(self.full_model()), 1, ending=NO_BOUND)
+            yield Finding(w, self._objective(problem.full_model()), 1, ending=NO_BOUND)
             return
         length = 1
         while True:
@@ -208,11 +208,6 @@ class GramSearch:
     def total(self) -> int:
         """Nodes looked at."""
         return self.nodes + int(self.tree.tally[engine.NODES])
-
-    def full_model(self) -> float:
-        """The value with every column in and none paid for."""
-        gram, linear = self.problem.gram, self.problem.linear
-        return max(1.0 - float(linear @ np.linalg.lstsq(gram, linear, rcond=1e-12)[0]), 0.0)
 
     def _objective(self, value: float) -> float:
         return self.problem.objective(value)

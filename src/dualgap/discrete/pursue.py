@@ -27,7 +27,7 @@ class _Run:
         self.primal = problem.primal(self.w)
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
-        self.ending = Status.STALLED.value
+        self.ending, self.remark = Status.STALLED.value, ""
         self.trace = Trace()
 
     @property
@@ -42,7 +42,7 @@ class _Run:
     def see(self, finding: Finding) -> str | None:
         """Take a finding in; the sentence that ends the run, if it does."""
         self.nodes = max(self.nodes, finding.nodes)
-        self.ending = finding.ending or self.ending
+        self.ending, self.remark = finding.ending or self.ending, finding.remark or self.remark
         if finding.w is not None:
             self._offer(finding.w)
         if finding.bound > self.bound:
@@ -86,7 +86,7 @@ def pursue(problem: Problem, solver: Search, start: Vector | None, limits: Limit
         run.reported,
         run.theta,
         run.proven,
-        PROVEN if run.proven else status,
+        f"{PROVEN if run.proven else status} {run.remark}".strip(),
         solver,
         run.nodes,
         run.elapsed,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.rows import Rows, rows_of
@@ -25,6 +25,7 @@ LIMIT = 100
 LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
 BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
 TIGHT = 1e-11  # a gap this small beside the objective is zero
+SPARE = 3  # kinks beyond one per column that a corner may have
 NEAR = 0.05  # where a node cannot be dropped anyway its bound may miss this share of what it lacks
 
 
@@ -102,9 +103,12 @@ class _Descent:
             missing = value - self.best
             if self.best >= goal or missing <= TIGHT * self.whole.scale:
                 break
-            if value < goal and missing <= NEAR * (goal - value):
+            if value < goal < np.inf and missing <= NEAR * (goal - value):
                 break
             if not moved:
+                value = min(value, self._settle(rows))
+                if value - self.best <= TIGHT * self.whole.scale:
+                    break
                 rows = rows.sharper()
                 if rows is None:
                     break
@@ -135,9 +139,9 @@ class _Descent:
         gradient = self.X.T @ slope + ridge * self.w
         direction = -_solved((self.X * bend[:, None]).T @ self.X, ridge, gradient)
         along = self.X @ direction
-        self._bound(-(slope + bend * along))
-        promise = -float(gradient @ direction)
+        theta, promise = -(slope + bend * along), -float(gradient @ direction)
         if not promise > 1e-15 * self.whole.scale:
+            self._bound(theta, mend=True)
             return False
 
         def rise(s: float) -> float:
@@ -146,18 +150,43 @@ class _Descent:
             )
 
         step = convex_step(rise)
+        self._bound(theta, mend=False)
         if self.floor:
             self.floor = max(0.1 * self.floor, 1e-10) if step > 0.5 else min(10.0 * self.floor, 1.0)
         self.w = self.w + step * direction
         self.z = self.z + step * along
         return step > 0.0
 
-    def _bound(self, theta: Vector) -> None:
-        """Take the dual point if it proves more than the best so far."""
+    def _settle(self, rows: Rows) -> float:
+        """Put the point exactly on the kinks it is near, with the slopes there that balance; the value."""
+        corner = rows.corner(self.z)
+        if corner is None or len(corner.rows) > len(self.live) + SPARE:
+            return np.inf
+        on, m = self.X[corner.rows], len(self.live)
+        ridge = 2.0 * self.ridge / self.shares
+        system = np.block([[np.diag(ridge), on.T], [on, np.zeros((len(on), len(on)))]])
+        right = np.concatenate([-self.X.T @ corner.slope, corner.kinks])
+        solved = _any_solution(system, right)
+        theta = -corner.slope
+        np.subtract.at(theta, corner.rows, solved[m:])
+        before = self.w, self.z, self._value()
+        if len(on) >= m or ridge.all():
+            self.w = solved[:m]
+            self.z = self.X @ self.w
+        self._bound(theta, mend=True)
+        value = self._value()
+        if not value <= before[2]:
+            self.w, self.z = before[:2]
+        return min(value, before[2])
+
+    def _bound(self, theta: Vector, *, mend: bool) -> None:
+        """Take the dual point if it proves more than the best so far; `mend` it if it leaves the domain."""
         problem = self.whole.problem
         lower, upper = problem.dual_bounds
         inside = np.clip(theta, lower, upper)
         if self.bare.size and not np.array_equal(inside, theta):
+            if not mend:
+                return
             inside = _balanced(inside, lower, upper, self.X[:, self.bare])
         v = self.X.T @ inside
         size = BALANCE * float(np.linalg.norm(inside)) * self.whole.lengths[self.live]
@@ -195,17 +224,27 @@ def _shares(u: Vector, price: float, room: int) -> Vector:
     return np.asarray(np.minimum(1.0, u / level))
 
 
+def _any_solution(system: Matrix, right: Vector) -> Vector:
+    """Of a square system that may be singular."""
+    _, _, solution, failed = lapack.dgesv(system, right)
+    if failed or not np.all(np.isfinite(solution)):
+        solution = np.linalg.lstsq(system, right, rcond=1e-12)[0]
+    return np.asarray(solution)
+
+
 def _solved(matrix: Matrix, ridge: Vector, gradient: Vector) -> Vector:
     """(matrix + diag(ridge))⁻¹ gradient, with as much more on the diagonal as it needs to be definite."""
+    if not len(gradient):
+        return np.zeros(0)
     diagonal = np.diag_indices(len(gradient))
     matrix[diagonal] += ridge
     more = 1e-14 * float(matrix[diagonal].max(initial=0.0)) + 1e-300
     for _ in range(8):
         matrix[diagonal] += more
-        try:
-            return np.asarray(cho_solve(cho_factor(matrix, check_finite=False), gradient, check_finite=False))
-        except np.linalg.LinAlgError:
-            more *= 100.0
+        _, solution, failed = lapack.dposv(matrix, gradient)
+        if not failed:
+            return np.asarray(solution)
+        more *= 100.0
     return np.zeros_like(gradient)
 
 

@@ -6,11 +6,12 @@ the loss and leaves the domain of its slopes alone: a dual point of the rounded 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -30,6 +31,18 @@ class Rows(Protocol):
     def sharper(self) -> Rows | None:
         """The same with kinks less rounded; None if there are none, or if they are sharp enough."""
 
+    def corner(self, z: Vector) -> Corner | None:
+        """The kinks that a solution near z is likely to sit on; None where there are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corner:
+    """Rows that sit on a kink, with the kinks, and the slopes a L' of all other terms."""
+
+    rows: Index
+    kinks: Vector
+    slope: Vector
+
 
 class SmoothRows:
     """A smooth loss as it is."""
@@ -47,6 +60,9 @@ class SmoothRows:
         return self.problem.a * self.problem.loss.second_derivative(self.problem.y, z)
 
     def sharper(self) -> None:
+        return None
+
+    def corner(self, z: Vector) -> None:
         return None
 
 
@@ -72,10 +88,18 @@ class RoundedRows:
         inside = (t > self.terms.lower) & (t < self.terms.upper)
         return np.asarray(self.problem.a * inside.sum(axis=1) / self.width)
 
+    def corner(self, z: Vector) -> Corner:
+        terms = self.terms
+        t = (z[:, None] - terms.kink) / self.width
+        on = (t > terms.lower) & (t < terms.upper)
+        d = np.where(on, 0.0, np.where(t > 0.0, terms.upper, terms.lower))
+        rows, which = np.nonzero(on)
+        return Corner(rows, np.asarray(terms.kink[rows, which]), self.problem.a * d.sum(axis=1))
+
     def sharper(self) -> RoundedRows | None:
         if self.width <= self.least:
             return None
-        return RoundedRows(self.problem, max(0.1 * self.width, self.least), self.least)
+        return RoundedRows(self.problem, max(0.2 * self.width, self.least), self.least)
 
 
 def rows_of(problem: Problem) -> Rows:

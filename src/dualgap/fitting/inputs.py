@@ -213,13 +213,10 @@ def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     array = _one_dimensional(y, n, "y")
     if array.dtype.kind == "f":
         _refuse_continuous(array)
-    missing = (
-        [i for i, label in enumerate(array) if label is None or label != label]
-        if array.dtype.kind == "O"
-        else []
-    )
-    if missing:
-        raise DataError(f"y has a missing label in row {missing[0]}; drop that row.")
+    if array.dtype.kind == "O":
+        for i, label in enumerate(array):
+            if _is_missing(label):
+                raise DataError(f"y has a missing label in row {i}; drop that row.")
     try:
         classes, which = np.unique(array, return_inverse=True)
     except TypeError:
@@ -228,6 +225,14 @@ def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
             f"y mixes labels of the types {' and '.join(kinds)}, which have no order; use one."
         ) from None
     return classes, which.reshape(-1)
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN and pandas' NA, which will not say whether it equals itself."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def _refuse_continuous(array: NDArray[Any]) -> None:

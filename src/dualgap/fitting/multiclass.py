@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.errors import DataError
+from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.multinomial.fit import fit_multinomial
 from dualgap.fitting.options import read_start
@@ -65,10 +65,22 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
         if seconds:
             seconds = max(seconds - (time.perf_counter() - began), 0.0)
         own = replace(limits, tolerance=0.5 * limits.tolerance, seconds=seconds)
-        part = fit_one(reading, reading.targets(k), solver, own, starts[k])
+        part = _against_the_rest(reading, k, solver, own, starts[k])
         parts.append(part)
         stopped = stopped or part.status in (Status.INTERRUPTED.value, Status.STOPPED.value)
     return _together(reading, parts, limits, time.perf_counter() - began)
+
+
+def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any) -> Solution:
+    try:
+        return fit_one(reading, reading.targets(k), solver, limits, start)
+    except UnboundedError as error:
+        assert reading.labels is not None
+        raise UnboundedError(
+            f"Class {reading.labels[k]!r} against the rest: {error}",
+            direction=error.direction,
+            intercept=error.intercept,
+        ) from None
 
 
 def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:

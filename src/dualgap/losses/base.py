@@ -41,6 +41,7 @@ class Loss(ABC):
     name: ClassVar[str]
     declared: ClassVar[Trait]
     degree: ClassVar[int] = 0
+    slope_shape: ClassVar[int | None] = None  # see compiled/stochastic.py, for losses without terms
 
     @property
     def traits(self) -> Trait:

@@ -17,6 +17,7 @@ class Exponential(Loss):
     """Smooth with unbounded curvature: a trial step may overflow, and is then refused."""
 
     name = "exponential"
+    slope_shape = 2
     declared = Trait.SMOOTH | Trait.CONVEX | Trait.CLASSIFICATION
 
     def value(self, y: Vector, z: Vector) -> Vector:

@@ -17,6 +17,7 @@ class Logistic(Loss):
     """Negative log-likelihood of the logistic model."""
 
     name = "logistic"
+    slope_shape = 1
     declared = Trait.BOUNDED_CURVATURE | Trait.CONVEX | Trait.CLASSIFICATION
 
     @property

@@ -12,6 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.compiled import homotopy
 from dualgap.compiled.homotopy_course import (
     ARRIVED,
+    AT,
     BENT_KINK,
     BENT_PRICE,
     BENT_SLOPE,
@@ -19,19 +20,18 @@ from dualgap.compiled.homotopy_course import (
     CURVATURE,
     CURVED,
     FULL,
-    KINK_AT,
     KINKED,
     LOSS0,
+    NATURAL,
     PIECE,
     PRICE,
     PRICE1,
     RIDGE,
     ROOM,
     ROW_SIZE,
-    SLOPE_AT,
+    SIZE,
     STORED,
     TILT,
-    VALUE,
     VALUES,
     Course,
     Integers,
@@ -42,11 +42,13 @@ from dualgap.compiled.homotopy_course import (
 )
 from dualgap.compiled.lines import dense_lines, sparse_lines
 from dualgap.paths.columns import Columns, engine_columns
+from dualgap.paths.offset import best_offset
 from dualgap.paths.pieces import BEND, row_pieces
 from dualgap.problem.problem import Problem
 
 LONGEST = 1 << 24  # events before an advance is given up
 RECORDS = 1 << 12  # records per piece of log
+ABOVE = 1e-4  # a path starts this much above its first event
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,7 @@ class Engine:
         course.weight[PRICE] = self.columns.l1
         course.weight[BENT_PRICE] = self.bent_price
         course.weight[TILT] = 0.0
+        course.level[NATURAL] = 1.0
 
     def only_free(self) -> None:
         """Shut out every weight that has a price."""
@@ -135,6 +138,14 @@ class Engine:
         """Xᵀ dual in the engine's columns."""
         return np.asarray(self.columns.matrix.T @ dual)
 
+    def now(self) -> tuple[Vector, Vector]:
+        """The bent weights, and the multipliers of the kinked rows, at the present s."""
+        course, size = self.course, int(self.course.count[SIZE])
+        value = course.slot[0, :size] + course.level[AT] * course.slot[1, :size]
+        both = np.zeros(self.p + self.n)
+        both[course.keys[:size]] = value
+        return both[: self.p], both[self.p :]
+
     # -- running -------------------------------------------------------------------------------------
 
     def run(self, start: float, end: float, limit: int = LONGEST) -> tuple[int, list[Records]]:
@@ -142,13 +153,13 @@ class Engine:
         while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[KINKED].sum() + 3:
             self.course = roomier(self.course)
         homotopy.begin(self.course, start, end)
-        log = new_log(RECORDS, max(RECORDS * 32, 4 * (self.n + self.p)))
+        log = self._log()
         homotopy.write(self.course, log, np.full((2, 2), -1))
         return self.go_on(end, log, limit)
 
     def go_on(self, end: float, log: Log | None = None, limit: int = LONGEST) -> tuple[int, list[Records]]:
         """Follow s to the end from where it is."""
-        log = new_log(RECORDS, max(RECORDS * 32, 4 * (self.n + self.p))) if log is None else log
+        log = self._log() if log is None else log
         found: list[Records] = []
         while True:
             status = homotopy.advance(self.course, log, end, limit)
@@ -158,6 +169,104 @@ class Engine:
             found.append(_drained(self.course, log))
             if status != FULL:
                 return int(status), found
+
+    def _log(self, records: int = RECORDS) -> Log:
+        return new_log(records, max(records * 32, 4 * (self.n + self.p)))
+
+    # -- starting ------------------------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """w = 0 and the best free weights; False if the loss there is nothing, so that w = 0 stays best."""
+        self.signs[:] = 0
+        offset = np.zeros(self.p)
+        self.stand_at(np.zeros(self.n))
+        if self.problem.intercept:
+            found = best_offset(self.course.pieces)
+            if found is None:
+                return False
+            self.course.mark[PIECE] = found.piece
+            if found.kinked >= 0:
+                self.course.mark[KINKED, found.kinked] = 1
+            self.signs[-1] = 1
+            offset[-1] = found.value
+        self.set_form((1.0, 0.0), (0.0, 0.0), 0.0)
+        self.only_free()
+        self.course.weight[TILT] = 0.0
+        if np.count_nonzero(self.free) > self.problem.intercept:
+            return self._tilted(offset) == ARRIVED
+        homotopy.begin(self.course, 0.0, -1.0)
+        return True
+
+    def _tilted(self, v: Vector) -> int:
+        """Set the tilt that makes v best, and let it go to zero."""
+        dual = self.slopes(np.asarray(self.columns.matrix @ v))
+        kinked = self.course.mark[KINKED] == 1
+        if kinked.any() and self.problem.intercept:
+            dual[kinked] = -dual.sum() / np.count_nonzero(kinked)
+        gradient = self.gradient(dual)
+        self.course.weight[TILT] = np.where(self.free, -gradient, 0.0)
+        status, _ = self.run(1.0, 0.0)
+        return status
+
+    def dual(self) -> Vector:
+        """The derivative of the bent loss, row by row, multipliers for kinked rows."""
+        v, multiplier = self.now()
+        slope = self.slopes(np.asarray(self.columns.matrix @ v))
+        return np.asarray(np.where(self.course.mark[KINKED] == 1, multiplier, slope))
+
+    def largest_price(self) -> float:
+        """The λ above which every priced weight is zero, at the start."""
+        priced = self.columns.l1 > 0.0
+        if not priced.any():
+            return 0.0
+        return float(np.max(np.abs(self.gradient(self.dual()))[priced] / self.columns.l1[priced]))
+
+    def largest_slope(self) -> float:
+        """max |x_j·θ| over the penalised weights at the start: the natural size of λ for l2."""
+        return float(np.abs(self.gradient(self.dual()))[~self.free].max(initial=0.0))
+
+    # -- the two uses --------------------------------------------------------------------------------
+
+    def follow(self, end: float) -> tuple[int, list[Records]]:
+        """The whole path from the start down to λ = end; s is λ, or 1/λ where a straight loss meets squares."""
+        top = self.largest_price()
+        if not self.columns.l2.any():
+            self.set_form((1.0, 0.0), (0.0, 1.0), 0.0)
+            self.course.level[NATURAL] = top
+            return self.run(top * (1.0 + ABOVE), end)
+        self.set_form((0.0, 1.0), (1.0, 0.0), 1.0)
+        self.course.level[NATURAL] = 1.0 / (top or self.largest_slope())
+        begin = 1.0 / (top * (1.0 + ABOVE)) if top > 0.0 else 0.0
+        if not top:
+            self.signs[self.columns.l2 > 0.0] = 1
+        return self.run(begin, 1.0 / end if end > 0.0 else np.inf)
+
+    def solve(self, lam: float) -> int:
+        """The answer at one λ, from wherever the state is, by a tilt that goes to zero."""
+        v, multiplier = self.now()
+        self.set_form((1.0, 0.0), (lam, 0.0), lam)
+        if not self.columns.l1.any():
+            self.signs[self.columns.l2 > 0.0] = 1
+        z = np.asarray(self.columns.matrix @ v)
+        if self.curved:
+            self.stand_at(z)
+        dual = np.where(self.course.mark[KINKED] == 1, multiplier, self.slopes(z))
+        gradient = self.gradient(dual)
+        price = lam * self.bent_price
+        active = self.signs != 0
+        edge = price * (1.0 - 1e-9 * self.random.uniform(0.0, 1.0, self.p))
+        outside = gradient - np.clip(gradient, -edge, edge)
+        inside = gradient + price * self.signs + self.course.weight[RIDGE] * v
+        self.course.weight[TILT] = -np.where(active, inside, outside)
+        return self.run(1.0, 0.0)[0]
+
+    def answer(self) -> tuple[Vector, Vector]:
+        """The true weights and multipliers at the present s."""
+        course, size = self.course, int(self.course.count[SIZE])
+        value = course.slot[2, :size] + course.level[AT] * course.slot[3, :size]
+        both = np.zeros(self.p + self.n)
+        both[course.keys[:size]] = value
+        return both[: self.p], both[self.p :]
 
 
 def _drained(course: Course, log: Log) -> Records:
@@ -174,4 +283,3 @@ def _drained(course: Course, log: Log) -> Records:
     )
 
 
-__all__ = ["ARRIVED", "KINK_AT", "SLOPE_AT", "VALUE", "Engine", "Records"]

@@ -8,12 +8,13 @@ from dualgap.arrays import Index, Vector
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.l1_quadratic import minimise, violation
 from dualgap.solvers.priced_point import PricedPoint
-from dualgap.solvers.working_gram import WorkingGram
+from dualgap.solvers.working_gram import DENSE, WorkingGram
 from dualgap.traits import Trait
 
 LARGEST = 3000  # working columns
 MOST_UNPRICED = 500
 WORK = 3e8  # operations for a matrix that is used once
+SPARSE = 8.0  # an operation on sparse columns takes as long as this many on dense ones
 
 
 class GramEngine:
@@ -29,9 +30,12 @@ class GramEngine:
         """Is the matrix on these columns worth its cost?"""
         if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
             return False
+        if self.quadratic:
+            return True
         n, p = self.point.problem.design.shape
-        per_column = self.point.problem.design.stored / p
-        return self.quadratic or per_column * len(working) ** 2 <= WORK
+        stored = self.point.problem.design.stored
+        slower = 1.0 if stored > DENSE * n * p else SPARSE
+        return slower * stored / p * len(working) ** 2 <= WORK
 
     def improve(self, working: Index, residual: Vector) -> None:
         """One step: the minimiser of the model, and a search along the line to it."""

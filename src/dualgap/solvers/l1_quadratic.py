@@ -50,9 +50,7 @@ def violation(w: Vector, residual: Vector, price: Vector) -> float:
 class _Block:
     """The problem on the live columns, its matrix gathered; damping is centred where it is raised."""
 
-    def __init__(
-        self, gram: Matrix, w: Vector, residual: Vector, price: Vector, damping: float
-    ) -> None:
+    def __init__(self, gram: Matrix, w: Vector, residual: Vector, price: Vector, damping: float) -> None:
         from dualgap.compiled import gram as loops
 
         self._loops = loops

@@ -16,13 +16,21 @@ def columns(design: Design) -> Lines:
     return dense_lines(design.toarray().T) if matrix is None else sparse_lines(sp.csc_array(matrix))
 
 
+def rows(design: Design) -> Lines:
+    """The rows of a design."""
+    matrix = compressed(design)
+    return dense_lines(design.toarray()) if matrix is None else sparse_lines(sp.csr_array(matrix))
+
+
 def scaled_rows(design: Design, scale: Vector, *, compact: bool) -> Lines:
     """The rows of X diag(scale); compact: see `sparse_lines`."""
     matrix = compressed(design)
     if matrix is None:
         return dense_lines(design.toarray() * scale)
     by_rows = sp.csr_array(matrix)
-    scaled = sp.csr_array((by_rows.data * scale[by_rows.indices], by_rows.indices, by_rows.indptr), by_rows.shape)
+    scaled = sp.csr_array(
+        (by_rows.data * scale[by_rows.indices], by_rows.indices, by_rows.indptr), by_rows.shape
+    )
     return sparse_lines(scaled, compact=compact)
 
 

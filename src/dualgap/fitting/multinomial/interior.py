@@ -1,4 +1,4 @@
-"""Interior point for the multinomial problem: the penalties' halves are those of `solvers.interior_point`."""
+"""Interior point for the multinomial problem, on the full Hessian."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from scipy.special import softmax
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.fitting.multinomial.newton import DENSE_LIMIT, pin_shift
+from dualgap.fitting.multinomial.pairs import Border, Pairs, has_pairs, pairs_of
 from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
 from dualgap.solvers.base import Iterate
-from dualgap.solvers.interior_point.boxes import Move
-from dualgap.solvers.interior_point.weights import Bend, Border, Weights, weights
 
 ITERATIONS = 100
 KEEP = 0.995  # share of the way to the boundary that a step may go
@@ -22,18 +21,15 @@ KEEP = 0.995  # share of the way to the boundary that a step may go
 
 @dataclass(frozen=True)
 class MultinomialInteriorPoint:
-    """Few steps whatever the conditioning; separable and linf penalties."""
+    """Few steps whatever the conditioning; penalties with kinks at zero or at their largest weight."""
 
     name = "multinomial_interior_point"
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
-        """Not l2_norm and lp, not many coordinates."""
+        """Not the smooth penalties, not many coordinates."""
         reasons = []
-        half = weights(problem.regulariser)
-        if half is None:
-            reasons.append("the penalty is neither separable nor linf")
-        elif half.count == 0:
-            reasons.append("the penalty is smooth")
+        if not has_pairs(problem.regulariser):
+            reasons.append("the penalty is neither l1, elastic_net nor linf")
         if problem.p > DENSE_LIMIT:
             reasons.append(f"{problem.p} coordinates are more than {DENSE_LIMIT}")
         return tuple(reasons)
@@ -44,28 +40,27 @@ class MultinomialInteriorPoint:
 
     def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation."""
-        half = weights(problem.regulariser)
-        assert half is not None
-        return _Run(problem, half, start).steps()
+        count = 2 * int(np.count_nonzero(~problem.free)) + 1
+        pairs = pairs_of(problem.regulariser, start.w, problem.null / count)
+        assert pairs is not None
+        return _Run(problem, pairs).steps()
 
 
 @dataclass(frozen=True, eq=False)
 class _Direction:
-    """A step of the weights, of the border's unknown, and of the pairs."""
+    """A step of the weights and of the pairs."""
 
     dw: Vector
-    ds: float
-    pairs: Move
+    slack: Vector
+    price: Vector
 
 
 class _Run:
     """Mehrotra's predictor and corrector; one step length for primal and dual, since the loss is curved."""
 
-    def __init__(self, problem: MultinomialProblem, half: Weights, start: Iterate) -> None:
-        self.problem, self.half = problem, half
-        self.w, self.slack, self.price = half.start(start.w, problem.null / max(half.count, 1))
-        half.bind(self.slack, self.price)
-        self.z = problem.predict(self.w)
+    def __init__(self, problem: MultinomialProblem, pairs: Pairs) -> None:
+        self.problem, self.pairs = problem, pairs
+        self.z = problem.predict(pairs.w)
 
     def steps(self) -> Iterator[Iterate]:
         problem = self.problem
@@ -73,11 +68,11 @@ class _Run:
         for _ in range(ITERATIONS):
             theta = problem.slope(self.z)
             v = problem.pull(theta)
-            system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
-            yield Iterate(self._polished(v, np.diag(system)), theta)
-            r, diagonal, border = self.half.linearise(self.w)
+            hessian = curvature(problem.design, problem.a, softmax(self.z, axis=1))
+            yield Iterate(self._polished(v, np.diag(hessian)), theta)
+            r, diagonal, border = self.pairs.slope()
             self.residual = r - v
-            step = self._advance(_Bordered(problem, system, diagonal, border))
+            step = self._advance(_Bordered(problem, hessian, diagonal, border))
             short = short + 1 if step < 1e-8 else 0
             if short > 3:
                 return
@@ -87,39 +82,36 @@ class _Run:
         root = np.sqrt(np.maximum(stiffness, 1e-12 * float(stiffness.max(initial=1e-300))))
         scaled = self.problem.regulariser.substituted(1.0 / root, 1.0)
         pulled = np.where(self.problem.free, 0.0, v / root)
-        return np.asarray(scaled.prox(root * self.w + pulled, 1.0) / root)
+        return np.asarray(scaled.prox(root * self.pairs.w + pulled, 1.0) / root)
 
     def _advance(self, system: _Bordered) -> float:
         direction = self._mehrotra(system)
-        step = self._length(direction, KEEP)
         dz = self.problem.predict(direction.dw)
-        step = self._trusted(dz, step, float(direction.dw @ (system.full @ direction.dw)))
-        self.slack += step * direction.pairs.slack
-        self.price += step * direction.pairs.price
-        self.half.advance(direction.pairs.inner, step, step)
-        self.w, self.z = self.w + step * direction.dw, self.z + step * dz
+        decrease = float(direction.dw @ (system.full @ direction.dw))
+        step = self._trusted(dz, self._length(direction, KEEP), decrease)
+        self.pairs.advance(step * direction.dw, step * direction.slack, step * direction.price)
+        self.z = self.z + step * dz
         return step
 
     def _mehrotra(self, system: _Bordered) -> _Direction:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
-        product = self.slack * self.price
+        slack, price = self.pairs.slack, self.pairs.price
+        product = slack * price
         total = float(product.sum())
-        first = self._direction(system, -product, None)
+        first = self._direction(system, -product)
         reach = self._length(first, 1.0)
-        pairs = first.pairs
-        after = float((self.slack + reach * pairs.slack) @ (self.price + reach * pairs.price))
+        after = float((slack + reach * first.slack) @ (price + reach * first.price))
         share = min(max((after / total) ** 3, 1e-4), 0.8)
-        aim = share * total / len(product) - product - pairs.slack * pairs.price
-        return self._direction(system, aim, Bend(reach * first.dw, reach * first.ds))
+        return self._direction(system, share * total / len(product) - product - first.slack * first.price)
 
-    def _direction(self, system: _Bordered, aim: Vector, bend: Bend | None) -> _Direction:
-        constant, right = self.half.constant(aim, bend)
-        dw, ds = system.solve(-(self.residual + constant), right)
-        return _Direction(dw, ds, self.half.move(dw, ds))
+    def _direction(self, system: _Bordered, aim: Vector) -> _Direction:
+        constant, right = self.pairs.constant(aim)
+        dw, dx = system.solve(-(self.residual + constant), right)
+        return _Direction(dw, *self.pairs.directions(dw, dx))
 
     def _length(self, direction: _Direction, share: float) -> float:
-        pairs = direction.pairs
-        return min(_longest(self.slack, pairs.slack, share), _longest(self.price, pairs.price, share))
+        over = _longest(self.pairs.slack, direction.slack, share)
+        return min(over, _longest(self.pairs.price, direction.price, share))
 
     def _trusted(self, dz: Matrix, step: float, decrease: float) -> float:
         """Shorten the step while the loss's slope along it says that its curvature was underrated."""

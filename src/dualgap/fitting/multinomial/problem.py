@@ -70,7 +70,7 @@ class MultinomialProblem(Problem):
         ahead = np.where(self.hot > 0, -np.inf, prediction - own[:, None])
         top = np.maximum(ahead.max(axis=1), 0.0)
         others = np.exp(ahead - top[:, None]).sum(axis=1)
-        return np.asarray(top + np.log(np.exp(-top) + others)) if top.any() else np.log1p(others)
+        return np.asarray(np.where(top > 0.0, top + np.log(np.exp(-top) + others), np.log1p(others)))
 
     def risk(self, prediction: Matrix) -> float:
         return float(self.a @ self.row_losses(prediction))
@@ -103,7 +103,8 @@ class MultinomialProblem(Problem):
     def feasible(self, theta: Matrix) -> tuple[Matrix, Vector]:
         """Into the simplex, tilted until the free columns balance, scaled into the penalty's domain."""
         pi = np.maximum(self.probabilities(theta), 0.0)
-        pi /= pi.sum(axis=1, keepdims=True)
+        total = pi.sum(axis=1, keepdims=True)
+        pi = np.where(total > 0.0, pi / np.where(total > 0.0, total, 1.0), self.hot)
         free = self.free.reshape(self.classes, self.width)[0]
         if free.any():
             pi = self._tilted(pi, free)

@@ -14,7 +14,8 @@ from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
 LARGEST = 20_000
-ROUNDS = 60
+ROUNDS = 200
+import dualgap.solvers.augmented_lagrangian.lagrangian as LG
 INNER = 40
 GROWTH = 3.0
 import os
@@ -46,7 +47,7 @@ class AugmentedLagrangian:
         idle = 0
         back = 0
         for _ in range(ROUNDS):
-            steps, stuck = 0, False
+            steps, stuck, short, done = 0, False, 0, False
             for _ in range(INNER):
                 ahead = lagrangian.newton(point)
                 if ahead is None:
@@ -54,16 +55,20 @@ class AugmentedLagrangian:
                     break
                 point = ahead
                 steps += 1
+                short += point.t<LG.SHORT
                 done = lagrangian.solved(point)
                 if done or point.residual < GATE*shown:
                     shown = point.residual
                     yield _iterate(point)
-                if done:
+                if done or short>LG.TIRED:
                     break
             idle = 0 if steps else idle+1
             if idle>5: return
             f = growth(steps)
-            if stuck and steps: f = 1/36.
+            pass
+            if not stuck and not done:
+                lagrangian = lagrangian.held(point)
+                continue
             lagrangian, point = lagrangian.moved(point, f)
             if not steps: yield _iterate(point)
 

@@ -19,6 +19,10 @@ from dualgap.traits import Trait
 
 ETA0=.1
 S0=1.
+LO=1e-3
+HOLD=10.
+TIRED=99
+SHORT=1e-3
 FLOOR=1e-8
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding, not progress
@@ -33,6 +37,7 @@ class Point:
     rows: RowCurve
     weights: WeightCurve
     pull: Vector
+    t:float=1.
 
     @cached_property
     def residual(self) -> float:
@@ -53,6 +58,7 @@ class Lagrangian:
     eta: float
     pull: Vector  # of the row multipliers
     floor: float=0.
+    level:float=0.
 
     def gradient(self, point: Point) -> Vector:
         """By the weights."""
@@ -95,16 +101,22 @@ class Lagrangian:
             return None
         rows, weights = found
         pull = _pulled(design, rows.slope, point)
-        return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull)
+        return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull, t)
 
     def moved(self, point: Point, factor: float) -> tuple[Lagrangian, Point]:
         """The next round, `factor` times as stiff, and its start."""
         rows = self.rows.moved(point.z, factor)
-        weights = self.weights.moved(point.weights.v, factor)
+        level = rows.level(point.z)
+        fall = np.clip(level/self.level, LO, 1.) if self.level else 1.
+        weights = self.weights.moved(point.weights.v, factor*fall)
         following = Lagrangian(
-            self.problem, rows, weights, point.w, max(self.eta / factor**2, FLOOR*self.floor), point.pull, self.floor
+            self.problem, rows, weights, point.w, max(self.eta*fall / factor**2, FLOOR*self.floor*fall), point.pull, self.floor*fall, level
         )
         return following, following.at(point.w, point.z)
+
+    def held(self, point):
+        import dataclasses
+        return dataclasses.replace(self, eta=self.eta*HOLD, floor=max(self.floor,self.eta*10/FLOOR), centre=point.w)
 
     def at(self, w: Vector, z: Vector) -> Point:
         """A point, from scratch."""
@@ -129,10 +141,9 @@ def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
     z = problem.design.matvec(w)
     rows = rows_of(problem, z, None)
     sigma = float(problem.design.weighted_square_norms(rows.typical_curvature(z)).mean())
-    weights = weights_of(problem.regulariser, sigma, None)
+    weights = weights_of(problem.regulariser, sigma*S0, None)
     easy = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
     eta = sigma * (1e-6 if easy else ETA0)
-    sigma*=S0
-    lagrangian = Lagrangian(problem, rows, weights, w, eta, np.zeros(problem.p), eta)
+    lagrangian = Lagrangian(problem, rows, weights, w, eta, np.zeros(problem.p), eta,rows.level(z))
     point = lagrangian.at(w, z)
     return lagrangian, point

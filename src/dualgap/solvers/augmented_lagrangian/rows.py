@@ -11,7 +11,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
-CURVED_SHARE = 0.25  # first zone of curvature: four mean residuals wide; two put every hinge row on its edge
+CURVED_SHARE = 0.2  # first zone of curvature: five mean residuals wide; two put every hinge row on its edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,9 @@ class SmoothRows:
         mean = float(problem.a @ problem.loss.second_derivative(problem.y, z))
         return problem.a * max(mean, 1e-3)
 
+    def level(self, z):
+        return float(self.problem.a @ self.problem.loss.second_derivative(self.problem.y, z))
+
     def moved(self, z: Vector, factor: float) -> SmoothRows:
         return self
 
@@ -78,6 +81,9 @@ class KinkedRows:
 
     def typical_curvature(self, z: Vector) -> Vector:
         return np.asarray(self.stiffness.sum(axis=1))
+
+    def level(self, z):
+        return 0.
 
     def moved(self, z: Vector, factor: float) -> KinkedRows:
         raw = self.anchor + self.stiffness * (z[:, None] - self.kink)

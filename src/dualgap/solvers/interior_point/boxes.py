@@ -66,8 +66,7 @@ class Boxes:
         self._miss -= z - self._kink
         self._miss[self._above] += self._slack[self._first]
         self._miss[self._below] -= self._slack[self._second]
-        self._curvature = 1.0 / stiff
-        return self._curvature
+        return np.asarray(1.0 / stiff)
 
     def offset(self, aim: Vector) -> Vector:
         """k in Δd = θ(Δz − k), where the pairs' products are to change by `aim`."""
@@ -75,12 +74,10 @@ class Boxes:
         k = self._miss.copy()
         k[self._above] += self._lift[self._first]
         k[self._below] -= self._lift[self._second]
-        self._k = k
         return k
 
-    def move(self, dz: Vector) -> Move:
-        """What goes with Δz, for the last `aim`."""
-        change = self._curvature * (dz - self._k)
+    def move(self, change: Vector) -> Move:
+        """What goes with this Δd, for the last `aim`."""
         price = np.concatenate([-change[self._above], change[self._below]])
         return Move(self._lift - self._ratio * price, price, change)
 

@@ -13,7 +13,7 @@ from dualgap.solvers.active_set import Finish
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point.boxes import Move
 from dualgap.solvers.interior_point.rows import rows
-from dualgap.solvers.interior_point.system import Bordered
+from dualgap.solvers.interior_point.system import system
 from dualgap.solvers.interior_point.weights import Bend, Weights
 
 ITERATIONS = 100
@@ -21,6 +21,7 @@ FIRST = 10.0  # the first gap, in null objectives: a start too close to the boun
 LAST = 1e-16  # the last gap, in null objectives: below it there is only rounding
 LATE = 1e-4  # relative gap from which refinement and exact finishes pay
 BACK = 0.995  # share of the way to the boundary
+TRIG=[.25,0,1,.1]
 PATIENCE = 5  # iterations without a step or without a gap to close
 
 
@@ -32,7 +33,6 @@ class Direction:
     price: Vector
     rows: Move
     weights: Move
-    dz: Vector
     dw: Vector
     ds: float
 
@@ -52,7 +52,7 @@ class Method:
         self._slack, self._price = np.append(first[0], slack), np.append(first[1], price)
         self._rows.bind(self._slack[: self._cut], self._price[: self._cut])
         half.bind(self._slack[self._cut :], self._price[self._cut :])
-        self._system = Bordered(problem.design, half.free)
+        self._system = system(problem.design, half.free)
 
     def run(self) -> Iterator[Iterate]:
         """The first iterate tries θ = 0, which is the answer where the data can be interpolated."""
@@ -77,18 +77,19 @@ class Method:
     def _step(self, total: float, late: bool) -> float:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
         h = self._rows.linearise(self._z)
-        r, diagonal, border = self._weights.linearise(self._w)
-        self._residual = self._problem.design.transpose_matvec(self._rows.gradient) + r
-        self._system.factorise(h, diagonal, border, late)
+        r, diagonal, self._extension = self._weights.linearise(self._w)
+        self._residual, self._late = self._problem.design.transpose_matvec(self._rows.gradient) + r, late
+        self._system.factorise(self._extension.equations(self._problem.design, h, diagonal))
         direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
         primal, dual = self._lengths(direction, BACK)
-        decrease = float(direction.dz @ (h * direction.dz) + direction.dw @ (diagonal * direction.dw))
-        trusted = self._rows.longest(direction.dz, primal, decrease)
+        dz = self._problem.design.matvec(direction.dw)
+        decrease = float(dz @ (h * dz) + direction.dw @ (diagonal * direction.dw))
+        trusted = self._rows.longest(dz, primal, decrease)
         if trusted < primal:
             primal, dual = trusted, min(dual, trusted)
         self._advance(direction, primal, dual)
         size = float(np.abs(self._z).max())
-        return max(primal, dual) * float(np.abs(direction.dz).max()) / size if size > 0 else 1.0
+        return max(primal, dual) * float(np.abs(dz).max()) / size if size > 0 else 1.0
 
     def _mehrotra(self, total: float) -> Direction:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
@@ -102,19 +103,27 @@ class Method:
         bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
         cross = first.slack * first.price
         corrected = self._direction(aim - cross, bend)
-        if self._product(corrected) >= 0.25 * reached:
+        if self._product(corrected) >= TRIG[0] * reached and (TRIG[1]==0 or self._after(corrected)<=TRIG[1]*total):
             return corrected
         # the correction is out of proportion to the step that can be made: scale it with that step
-        cautious = self._direction(aim - reached * cross, bend)
-        return max(corrected, cautious, key=self._product)
+        tries=[corrected]
+        if TRIG[2]&1: tries.append(self._direction(aim - reached * cross, bend))
+        if TRIG[2]&2: tries.append(self._direction(max(max(centring,TRIG[3]) * total, LAST * self._problem.null) / self._count - product, None))
+        return max(tries, key=self._product)
+
+    def _after(self, d):
+        p,q=self._lengths(d,BACK)
+        return float((self._slack + p * d.slack) @ (self._price + q * d.price))
 
     def _direction(self, aim: Vector, bend: Bend | None) -> Direction:
         k = self._rows.offset(aim[: self._cut])
-        constant, right = self._weights.constant(aim[self._cut :], bend)
-        dz, dw, ds = self._system.solve(k, -(self._residual + constant), right)
-        over, under = self._rows.move(dz), self._weights.move(dw, ds)
+        constant, value = self._weights.constant(aim[self._cut :], bend)
+        right = self._extension.right(k, -(self._residual + constant), value)
+        delta, dw, ds = self._extension.split(*self._system.solve(*right, self._late))
+        over = self._rows.move(delta)
+        dw, under = self._weights.move(dw, ds)
         slack, price = np.append(over.slack, under.slack), np.append(over.price, under.price)
-        return Direction(slack, price, over, under, dz, dw, ds)
+        return Direction(slack, price, over, under, dw, ds)
 
     def _product(self, direction: Direction) -> float:
         primal, dual = self._lengths(direction, 1.0)

@@ -36,8 +36,8 @@ class Rows(Protocol):
     def offset(self, aim: Vector) -> Vector:
         """k, where the pairs' products are to change by `aim`."""
 
-    def move(self, dz: Vector) -> Move:
-        """What goes with Δz, for the last `aim`."""
+    def move(self, change: Vector) -> Move:
+        """What goes with this Δg, for the last `aim`."""
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
         """The step, shortened until the linearisation is to be trusted."""
@@ -72,11 +72,14 @@ class TermRows:
         return self._h
 
     def offset(self, aim: Vector) -> Vector:
-        k = self._boxes.offset(aim)
-        return k if self._terms == 1 else self._total(self._curvature * k) / self._h
+        self._k = self._boxes.offset(aim)
+        self._mean = self._k if self._terms == 1 else self._total(self._curvature * self._k) / self._h
+        return self._mean
 
-    def move(self, dz: Vector) -> Move:
-        return self._boxes.move(self._spread(dz))
+    def move(self, change: Vector) -> Move:
+        if self._terms > 1:
+            change = self._curvature * (self._spread(change / self._h + self._mean) - self._k)
+        return self._boxes.move(change)
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:
         return step
@@ -118,7 +121,7 @@ class SmoothRows:
     def offset(self, aim: Vector) -> Vector:
         return np.zeros_like(self._z)
 
-    def move(self, dz: Vector) -> Move:
+    def move(self, change: Vector) -> Move:
         return Move(self._nothing, self._nothing, self._nothing)
 
     def longest(self, dz: Vector, step: float, decrease: float) -> float:

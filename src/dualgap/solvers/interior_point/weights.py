@@ -12,19 +12,7 @@ from dualgap.penalties.forms import Constrained, Penalised, Regulariser
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
-
-
-@dataclass(frozen=True, eq=False)
-class Border:
-    """One more unknown s:  sign·columnᵀΔw + corner·Δs = right.
-
-    Where the sign is +, `corner` is what remains of it once D is eliminated, corner − columnᵀD⁻¹column,
-    which the part can give without cancellation.
-    """
-
-    column: Vector
-    corner: float
-    sign: float
+from dualgap.solvers.interior_point.extension import Extension, NoExtension, PriceRow, SizeColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +24,9 @@ class Bend:
 
 
 class Weights(Protocol):
-    """r(w), linearised as Δr = D Δw + column·Δs + constant, with `count` complementarity pairs.
+    """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
-    `free` marks the coordinates where D is always zero; `linked` as for the rows.
+    There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked` as for the rows.
     """
 
     count: int
@@ -51,14 +39,14 @@ class Weights(Protocol):
     def bind(self, slack: Vector, price: Vector) -> None:
         """The arrays in which the method will move the pairs."""
 
-    def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
-        """(r, D, border) at w."""
+    def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
+        """(r, D, extension) at w."""
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
-        """The constant of Δr and the right side of the border; the products are to change by `aim`."""
+        """The constant of Δr and the right side for s; the products are to change by `aim`."""
 
-    def move(self, dw: Vector, ds: float) -> Move:
-        """What goes with Δw and Δs, for the last `aim`."""
+    def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
+        """Δw itself and what goes with it and Δs, for the last `aim`."""
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:
         """Move what is not a pair."""
@@ -82,20 +70,21 @@ class PenalisedSeparable:
     def bind(self, slack: Vector, price: Vector) -> None:
         self._boxes.bind(slack, price)
 
-    def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
+    def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         self._curvature = self._boxes.linearise(w[self._sharp])
         r, diagonal = self._square * w, self._square.copy()
         r[self._sharp] += self._boxes.d
         diagonal[self._sharp] += self._curvature
-        return r, diagonal, None
+        return r, diagonal, NoExtension()
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
+        self._k = self._boxes.offset(aim)
         constant = np.zeros_like(self._square)
-        constant[self._sharp] = -self._curvature * self._boxes.offset(aim)
+        constant[self._sharp] = -self._curvature * self._k
         return constant, 0.0
 
-    def move(self, dw: Vector, ds: float) -> Move:
-        return self._boxes.move(dw[self._sharp])
+    def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
+        return dw, self._boxes.move(self._curvature * (dw[self._sharp] - self._k))
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:
         self._boxes.d = self._boxes.d + dual * inner
@@ -105,9 +94,9 @@ class SeparableBall:
     """Σ l1|w| + l2 w² ≤ radius, as Σ l1 s + Σ l2 w² + κ = radius with s ≥ |w|, and κ ≥ 0 priced at τ.
 
     The pairs are (s − w, α) and (s + w, β) of the sharp coordinates, then (κ, τ). With
-    A = α/(s − w), B = β/(s + w), S = A + B, T = B − A and f the right side of Δs's own equation
-    S Δs + T Δw + l1 Δτ = f, eliminating Δs leaves D = 4AB/S + 2τ l2 and the border's column
-    2 l2 w − l1 T/S.
+    A = α/(s − w), B = β/(s + w) and f the right side of Δs's own equation
+    (A + B) Δs + (B − A) Δw + l1 Δτ = f, eliminating Δs leaves D = 4AB/(A + B) + 2τ l2 and the row
+    2 l2 w − l1 (B − A)/(A + B) for Δτ.
     """
 
     def __init__(self, l1: Vector, l2: Vector, radius: float) -> None:
@@ -131,20 +120,20 @@ class SeparableBall:
     def bind(self, slack: Vector, price: Vector) -> None:
         self._slack, self._price = slack, price
 
-    def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
+    def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         m, slack, price = len(self._sharp), self._slack, self._price
         kappa, tau = float(slack[-1]), float(price[-1])
         self._ratio = price / slack
         above, below = self._ratio[:m], self._ratio[m:-1]
-        self._sum, self._tilt = above + below, below - above
-        r, diagonal, column = 2.0 * tau * self._l2 * w, 2.0 * tau * self._l2, 2.0 * self._l2 * w
+        self._sum, self._tilt = above + below, (below - above) / (above + below)
+        r, diagonal, row = 2.0 * tau * self._l2 * w, 2.0 * tau * self._l2, 2.0 * self._l2 * w
         r[self._sharp] += price[:m] - price[m:-1]
         diagonal[self._sharp] += 4.0 * above * below / self._sum
-        column[self._sharp] -= self._tilt * self._l1 / self._sum
-        corner = float(self._l1 @ (self._l1 / self._sum)) + kappa / tau
+        row[self._sharp] -= self._tilt * self._l1
+        softness = float(self._l1 @ (self._l1 / self._sum)) + kappa / tau
         self._excess = tau * self._l1 - price[:m] - price[m:-1]
         self._room = self._radius - float(self._l1 @ self._s + self._l2 @ (w * w)) - kappa
-        return r, diagonal, Border(column, corner, -1.0)
+        return r, diagonal, PriceRow(row, softness)
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         m = len(self._sharp)
@@ -152,22 +141,24 @@ class SeparableBall:
         above, below = self._lift[:m], self._lift[m:-1]
         self._f = above + below - self._excess
         constant = np.zeros_like(self._l2)
-        constant[self._sharp] = self._tilt * self._f / self._sum + above - below
+        constant[self._sharp] = self._tilt * self._f + above - below
         right = float(self._l1 @ (self._f / self._sum)) + self._target - self._room
         if bend is not None:
             constant += 2.0 * bend.ds * self._l2 * bend.dw
             right += float(self._l2 @ (bend.dw * bend.dw))
         return constant, right
 
-    def move(self, dw: Vector, ds: float) -> Move:
+    def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
         m, sharp = len(self._sharp), dw[self._sharp]
-        inner = (self._f - self._tilt * sharp - self._l1 * ds) / self._sum
+        common = (self._f - self._l1 * ds) / self._sum
         slack = np.empty(self.count)
-        slack[:m], slack[m:-1] = inner - sharp, inner + sharp
+        # Δs ∓ Δw without their difference, which would lose the digits of a small slack
+        slack[:m] = common - 2.0 * self._ratio[m:-1] / self._sum * sharp
+        slack[m:-1] = common + 2.0 * self._ratio[:m] / self._sum * sharp
         slack[-1] = self._target - ds * self._slack[-1] / self._price[-1]
         price = self._lift - self._ratio * slack
         price[-1] = ds
-        return Move(slack, price, inner)
+        return dw, Move(slack, price, common - self._tilt * sharp)
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:
         self._s = self._s + primal * inner
@@ -199,7 +190,7 @@ class LargestWeight:
     def bind(self, slack: Vector, price: Vector) -> None:
         self._slack, self._price = slack, price
 
-    def linearise(self, w: Vector) -> tuple[Vector, Vector, Border | None]:
+    def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         m = len(self._seen)
         self._ratio = self._price / self._slack
         above, below = self._ratio[:m], self._ratio[m:]
@@ -207,10 +198,10 @@ class LargestWeight:
         r[self._seen] = self._scale * (self._price[:m] - self._price[m:])
         diagonal[self._seen] = self._scale * self._scale * (above + below)
         if self._strength is None:
-            return r, diagonal, None
-        column = np.zeros_like(w)
-        column[self._seen] = self._scale * (below - above)
-        return r, diagonal, Border(column, float((4.0 * above * below / (above + below)).sum()), 1.0)
+            return r, diagonal, NoExtension()
+        share = np.zeros_like(w)
+        share[self._seen] = (below - above) / (above + below) / self._scale
+        return r, diagonal, SizeColumn(share, float((4.0 * above * below / (above + below)).sum()))
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         m = len(self._seen)
@@ -219,10 +210,15 @@ class LargestWeight:
         constant[self._seen] = self._scale * (self._lift[:m] - self._lift[m:])
         return constant, float(self._lift.sum() + self._price.sum()) - (self._strength or 0.0)
 
-    def move(self, dw: Vector, ds: float) -> Move:
-        moved = self._scale * dw[self._seen]
-        slack = np.concatenate([ds - moved, ds + moved])
-        return Move(slack, self._lift - self._ratio * slack, np.empty(0))
+    def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
+        m, moved = len(self._seen), self._scale * dw[self._seen]
+        above, below = self._ratio[:m], self._ratio[m:]
+        total = above + below
+        # Δt ∓ scale·Δw without their difference, which would lose the digits of a small slack
+        slack = np.concatenate([2.0 * below / total * ds - moved, 2.0 * above / total * ds + moved])
+        dw = dw.copy()
+        dw[self._seen] -= (below - above) / total * ds / self._scale
+        return dw, Move(slack, self._lift - self._ratio * slack, np.empty(0))
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:
         """t lives in the slacks."""

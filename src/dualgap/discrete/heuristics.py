@@ -1,0 +1,196 @@
+"""greedy_forward, greedy_backward, hard_thresholding: good sets of columns, fast, with the gap they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.compiled.subset_exchange import exchange, forward
+from dualgap.discrete.base import Finding
+from dualgap.discrete.columns import Columns
+from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
+from dualgap.discrete.registry import search
+from dualgap.discrete.relaxation import Branch, Relaxed
+from dualgap.discrete.selection import lacks_selection
+from dualgap.problem.problem import Problem
+from dualgap.solvers.drive import Limits
+
+TRIES = 5  # columns that are refitted at each step of a greedy search, best guess first
+NOT_PROVEN = "A good set of columns, not proven to be the best; branch_and_bound can prove."
+
+Whole = NDArray[np.int64]
+
+
+class Heuristic:
+    """On the Gram matrix for a squared loss, by refitting for others. The bound is that of all columns."""
+
+    seconds: ClassVar[float | None] = None
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        return lacks_selection(problem)
+
+    def cost(self, problem: Problem) -> float:
+        return float(problem.n * problem.p**2)
+
+    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        if is_quadratic(problem):
+            stated = gram_problem(problem)
+            count = 0
+            for count, support in enumerate(self.on_gram(stated, start), 1):
+                yield Finding(stated.weights(support), nodes=count)
+            yield Finding(None, stated.objective(stated.full_model()), count, ending=NOT_PROVEN)
+            return
+        columns = Columns(problem)
+        for fitted in self.on_columns(columns, start):
+            yield Finding(columns.working.weights(fitted.w), nodes=columns.fits)
+        bound = _all_columns(columns)
+        theta = columns.working.theta(bound.theta)
+        yield Finding(None, columns.objective(bound.bound), columns.fits, theta, NOT_PROVEN)
+
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        """Sets of columns, the last the answer."""
+        raise NotImplementedError
+
+    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+        """Fits, the last the answer."""
+        raise NotImplementedError
+
+
+def _all_columns(columns: Columns) -> Relaxed:
+    branch = Branch(columns.always, columns.counted, columns.limit)
+    return columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
+
+
+@search("greedy_forward", manual=True)
+@dataclass(frozen=True)
+class GreedyForward(Heuristic):
+    """Start with nothing; add the column that helps most while there is room and it is worth its price."""
+
+    name: ClassVar[str] = "greedy_forward"
+
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        yield forward(problem.gram, problem.linear, problem.price, problem.limit)
+
+    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+        support = columns.counted[:0]
+        fitted = columns.fit(support)
+        yield fitted
+        while len(support) < columns.limit:
+            outside = np.setdiff1d(columns.counted, support)
+            pull = np.abs(columns.relaxation.X[:, outside].T @ fitted.theta)
+            likely = np.argsort(-pull / columns.relaxation.norms[outside])[:TRIES]
+            trials = [np.sort(np.append(support, outside[j])) for j in likely]
+            support, best = _best(columns, trials, fitted)
+            if not best.value < fitted.value:
+                return
+            fitted = best
+            yield fitted
+
+
+@search("greedy_backward", manual=True)
+@dataclass(frozen=True)
+class GreedyBackward(Heuristic):
+    """Start with everything; drop the column that is missed least, until the rest may stay.
+
+    Columns that depend on others are left out from the start.
+    """
+
+    name: ClassVar[str] = "greedy_backward"
+
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        order = forward(problem.gram, problem.linear, 0.0, problem.size)
+        gram = problem.gram[np.ix_(order, order)]
+        inverse = np.linalg.inv(gram) if len(order) else gram
+        w = inverse @ problem.linear[order]
+        while len(order):
+            losses = w * w / np.diag(inverse)
+            least = int(np.argmin(losses))
+            if len(order) <= problem.limit and losses[least] >= problem.price:
+                break
+            w = np.delete(w - inverse[:, least] * (w[least] / inverse[least, least]), least)
+            rest = inverse - np.outer(inverse[:, least], inverse[least] / inverse[least, least])
+            inverse = np.delete(np.delete(rest, least, 0), least, 1)
+            order = np.delete(order, least)
+        yield order
+
+    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+        support = columns.counted
+        fitted = columns.fit(support)
+        while len(support):
+            weight = np.abs(fitted.w[support]) * columns.relaxation.norms[support]
+            likely = np.argsort(weight)[:TRIES]
+            shorter, best = _best(columns, [np.delete(support, j) for j in likely], fitted)
+            if len(support) <= columns.limit and not best.value < fitted.value:
+                break
+            support, fitted = shorter, best
+        yield fitted
+
+
+def _best(columns: Columns, trials: list[Index], fitted: Relaxed) -> tuple[Index, Relaxed]:
+    """The set with the lowest value."""
+    fits = [columns.fit(trial, fitted.w) for trial in trials]
+    least = int(np.argmin([f.value for f in fits]))
+    return trials[least], fits[least]
+
+
+@search("hard_thresholding", manual=True)
+@dataclass(frozen=True)
+class HardThresholding(Heuristic):
+    """Gradient steps that keep the largest weights, then exchanges of single columns while they help.
+
+    For other losses than the squared one both run on the second-order model of the last fit. Blumensath and
+    Davies (2009); the exchanges are those of Beck and Eldar (2013).
+    """
+
+    steps: int = 100
+    name: ClassVar[str] = "hard_thresholding"
+
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
+        starts = [forward(gram, linear, price, limit)]
+        starts.append(thresholded(gram, linear, price, limit, self.steps))
+        if start is not None:
+            starts.append(problem.support(start))
+        found = [exchange(gram, linear, price, limit, s) for s in starts]
+        yield min(found, key=lambda f: f[1])[0]
+
+    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+        nothing = columns.fit(columns.counted[:0])
+        yield nothing
+        if not columns.limit:
+            return
+        gram, linear, which, unit = columns.model(nothing)
+        price, limit = columns.chosen.price / unit, min(columns.limit, len(which))
+        kept = thresholded(gram, linear, price, limit, self.steps)
+        starts = [columns.counted[:0], np.sort(which[kept])]
+        if start is not None:
+            starts.append(columns.support(start))
+        for support in starts:
+            fitted = columns.fit(support, nothing.w) if len(support) else nothing
+            yield columns.improved(support, fitted)[1]
+
+
+def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: int) -> Whole:
+    """Gradient steps on −2cᵀu + uᵀGu from zero, all but the largest weights set to zero each time."""
+    u = np.zeros(len(linear))
+    if not len(u) or not limit:
+        return np.zeros(0, np.int64)
+    steepest = float(np.abs(gram).sum(axis=1).max())
+    kept = np.zeros(0, np.int64)
+    for _ in range(steps):
+        u = u + (linear - gram @ u) / steepest
+        largest = np.argsort(-np.abs(u), kind="stable")[:limit]
+        again = np.sort(largest[u[largest] ** 2 > price / steepest])
+        short = np.zeros_like(u)
+        if len(again):
+            short[again] = np.linalg.lstsq(gram[np.ix_(again, again)], linear[again], rcond=1e-12)[0]
+        u = short
+        if np.array_equal(again, kept):
+            break
+        kept = again
+    return kept.astype(np.int64)

@@ -1,0 +1,63 @@
+"""local_planes: a plane with few errors, from convex fits and exact searches along lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.arrangement import wander
+from dualgap.discrete.base import Finding
+from dualgap.discrete.plane_search import PlaneSearch
+from dualgap.discrete.registry import search
+from dualgap.discrete.signs import Signs, surrogates
+
+NOT_PROVEN = "A plane with few errors, not proven to have the fewest; hitting_set and arrangement can prove."
+
+
+def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, Vector]:
+    """The best of the surrogate fits, polished along coordinates, rows and random lines."""
+    if not len(signs.rows):
+        return signs.lost, np.ones(signs.dimension)
+    starts = surrogates(signs)
+    if start is not None:
+        starts.append(signs.working.coordinates(start))
+    rng = np.random.default_rng(0)
+    found = []
+    for u in starts:
+        if np.any(u != 0.0):
+            found.append(wander(signs.rows, signs.plus, signs.minus, u, _lines(signs, rng, 1)))
+    found.sort(key=lambda pair: pair[0])
+    best = found[0]
+    for _, u in found[:2]:
+        cost, u = wander(signs.rows, signs.plus, signs.minus, u, _lines(signs, rng, rounds))
+        if cost < best[0]:
+            best = cost, u
+    u = signs.clear(best[1])
+    return signs.cost(u), u
+
+
+def _lines(signs: Signs, rng: np.random.Generator, rounds: int) -> Matrix:
+    """Axes, random directions and random rows."""
+    q = signs.dimension
+    parts = []
+    for _ in range(rounds):
+        some = rng.choice(len(signs.rows), size=min(len(signs.rows), 4 * q), replace=False)
+        parts += [np.eye(q), rng.standard_normal((4 * q, q)), signs.rows[some]]
+    return np.ascontiguousarray(np.vstack(parts))
+
+
+@search("local_planes", manual=True)
+@dataclass(frozen=True)
+class LocalPlanes(PlaneSearch):
+    """Logistic and squared hinge fits, then the exact best point of line after line. Proves nothing."""
+
+    rounds: int = 20
+    name: ClassVar[str] = "local_planes"
+
+    def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
+        _, u = good_plane(signs, start, self.rounds)
+        yield Finding(u, signs.lost, 1, ending=NOT_PROVEN)

@@ -1,0 +1,158 @@
+"""subset_planes: the zero_one loss with a count of columns, by branching on the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.discrete.arrangement import Arrangement
+from dualgap.discrete.base import Finding
+from dualgap.discrete.hitting_set import HittingSet, packing
+from dualgap.discrete.local_planes import good_plane
+from dualgap.discrete.plane_search import PlaneSearch, counts_errors, scaled
+from dualgap.discrete.registry import search
+from dualgap.discrete.selection import Selection, chooses_columns, selection
+from dualgap.discrete.signs import Signs, signs
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.problem import SMALL, Problem
+from dualgap.solvers.drive import Limits
+
+
+@search("subset_planes")
+@dataclass(frozen=True)
+class SubsetPlanes:
+    """Fewer columns never mean fewer errors: a branch is bounded by the errors of all the columns left in it.
+
+    That bound is a packing of infeasible subsets; what is left when the columns are chosen is solved exactly.
+    """
+
+    seconds: float | None = 60.0
+    name: ClassVar[str] = "subset_planes"
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        lacking: tuple[str, ...] = ()
+        if not counts_errors(problem):
+            lacking = ("the loss does not count errors",)
+        if not chooses_columns(problem):
+            lacking = (*lacking, "the penalty does not count columns")
+        return lacking
+
+    def cost(self, problem: Problem) -> float:
+        return float(2.0 ** min(problem.p, 60))
+
+    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        yield from _Branching(problem, limits).findings(start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Open:
+    inside: Index
+    free: Index
+    bound: float
+
+
+class _Branching:
+    """Depth first, columns of large weight in first."""
+
+    def __init__(self, problem: Problem, limits: Limits) -> None:
+        self.problem, self.limits = problem, limits
+        self.chosen: Selection = selection(problem)
+        spread = problem.design.weighted_square_norms(problem.a)
+        self.counted: Index = np.flatnonzero(self.chosen.counted & (spread > 0.0))
+        self.always: Index = np.flatnonzero(~self.chosen.counted)
+        self.upper, self.floor, self.nodes = np.inf, np.inf, 0
+        self.w = problem.null_weights
+        self.open: list[_Open] = [_Open(self.counted[:0], self.counted, 0.0)]
+
+    @property
+    def limit(self) -> int:
+        return min(self.chosen.limit, len(self.counted))
+
+    @property
+    def goal(self) -> float:
+        return self.upper - 0.25 * self.limits.tolerance * max(abs(self.upper), SMALL)
+
+    def findings(self, start: Vector | None) -> Iterator[Finding]:
+        self._offer(self.problem.null_weights)
+        if start is not None:
+            self._offer(start)
+        while self.open:
+            at = self.open.pop()
+            if at.bound >= self.goal:
+                self.floor = min(self.floor, at.bound)
+                continue
+            self.nodes += 1
+            room = self.limit - len(at.inside)
+            free = at.free if room else at.free[:0]
+            if not len(free) or (self.chosen.price == 0.0 and len(free) <= room):
+                yield from self._leaf(np.concatenate([at.inside, free]), at.bound)
+            else:
+                self._look(at, free)
+            yield self._finding(np.inf)
+
+    def _finding(self, current: float) -> Finding:
+        least = min(current, self.upper, self.floor, min((o.bound for o in self.open), default=np.inf))
+        return Finding(self.w, least, self.nodes)
+
+    def _offer(self, w: Vector) -> None:
+        inside = scaled(self.problem, self.problem.regulariser.feasible(w), self.limits.tolerance)
+        value = self.problem.primal(inside)
+        if value < self.upper:
+            self.upper, self.w = value, inside
+
+    def _part(self, columns: Index) -> tuple[Signs, Index]:
+        """The problem on these columns alone."""
+        live = np.sort(np.concatenate([self.always, columns]))
+        problem = self.problem
+        part = Problem(
+            problem.design.columns(live),
+            problem.y,
+            problem.a,
+            problem.loss,
+            unregularised(len(live)),
+            problem.intercept,
+        )
+        return signs(part), live
+
+    def _look(self, at: _Open, free: Index) -> None:
+        """Bound a branch by all its columns, and split it on the column of largest weight."""
+        part, live = self._part(np.concatenate([at.inside, free]))
+        price = self.chosen.price * len(at.inside)
+        bound = max(at.bound, part.lost + packing(part) + price)
+        if bound >= self.goal:
+            self.floor = min(self.floor, bound)
+            return
+        _, u = good_plane(part, None, 2)
+        w = np.zeros(self.problem.p)
+        w[live] = part.weights(u)
+        self._offer(w)
+        spread = np.sqrt(self.problem.design.weighted_square_norms(self.problem.a))
+        pick = int(np.argmax(np.abs(w[free]) * spread[free]))
+        rest = np.delete(free, pick)
+        self.open.append(_Open(at.inside, rest, bound))
+        self.open.append(_Open(np.append(at.inside, free[pick]), rest, max(bound, price + self.chosen.price)))
+
+    def _leaf(self, inside: Index, bound: float) -> Iterator[Finding]:
+        """These columns and no others: the exact search without a penalty."""
+        part, live = self._part(inside)
+        price = self.chosen.price * len(inside)
+        for finding in _exact(part).planes(part, None):
+            if finding.w is not None:
+                w = np.zeros(self.problem.p)
+                w[live] = part.weights(finding.w)
+                self._offer(w)
+            bound = max(bound, finding.bound + price)
+            if bound >= self.goal:
+                break
+            yield self._finding(bound)
+        self.floor = min(self.floor, bound)
+
+
+def _exact(part: Signs) -> PlaneSearch:
+    arrangement, hitting_set = Arrangement(), HittingSet()
+    problem = part.working.problem
+    return arrangement if arrangement.cost(problem) < hitting_set.cost(problem) else hitting_set

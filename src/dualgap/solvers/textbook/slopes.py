@@ -1,0 +1,108 @@
+"""(Sub)gradients of the whole objective, and the curvature that a step must respect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from dualgap.arrays import Vector
+from dualgap.penalties import Penalised
+from dualgap.penalties.norm import Norm
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """A subgradient of P at w, with what was computed on the way."""
+
+    gradient: Vector
+    prediction: Vector
+    theta: Vector
+
+
+def slope(problem: Problem, w: Vector) -> Slope:
+    """Xᵀ(a L'(y, Xw)) + ∂g(w): the gradient where P is smooth."""
+    z = problem.design.matvec(w)
+    theta = problem.slope(z)
+    gradient = penalty_slope(problem, w) - problem.design.transpose_matvec(theta)
+    return Slope(gradient, z, theta)
+
+
+def penalty_slope(problem: Problem, w: Vector) -> Vector:
+    """A subgradient of the penalty at w, the one nearest to zero on kinks of |w_j|; 0 for a constraint."""
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    if not isinstance(regulariser, Penalised):
+        return np.zeros_like(w)
+    if isinstance(gauge, Separable):
+        return np.asarray(regulariser.strength * (gauge.l1 * np.sign(w) + 2.0 * gauge.l2 * w))
+    assert isinstance(gauge, Norm)
+    return regulariser.strength * _norm_slope(gauge, w)
+
+
+def _norm_slope(gauge: Norm, w: Vector) -> Vector:
+    inside = gauge.scale * w
+    size = gauge.value(w)
+    if size == 0.0:
+        return np.zeros_like(w)
+    if gauge.order == np.inf:
+        top = np.zeros_like(w)
+        j = int(np.argmax(np.abs(inside)))
+        top[j] = np.sign(inside[j])
+        return np.asarray(gauge.scale * top)
+    power = (np.abs(inside) / size) ** (gauge.order - 1.0)
+    return np.asarray(gauge.scale * np.sign(inside) * power)
+
+
+def loss_curvature(problem: Problem) -> float:
+    """The largest curvature of the mean loss: that of L times the largest eigenvalue of XᵀAX."""
+    curvature = problem.loss.curvature
+    if not np.isfinite(curvature):
+        return np.inf
+    return curvature * largest_eigenvalue(problem)
+
+
+def largest_eigenvalue(problem: Problem) -> float:
+    """λ_max(XᵀAX), from the smaller side; by Lanczos where both sides are long."""
+    n, p = problem.design.shape
+    if min(n, p) <= 600:
+        if p <= n:
+            return float(np.linalg.eigvalsh(problem.design.weighted_gram(problem.a))[-1])
+        root = np.sqrt(problem.a)
+        outer = problem.design.weighted_outer(np.ones(p)) * root * root[:, None]
+        return float(np.linalg.eigvalsh(outer)[-1])
+
+    def product(x: Vector) -> Vector:
+        return problem.design.transpose_matvec(problem.a * problem.design.matvec(np.ravel(x)))
+
+    operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(p)
+    top = eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)
+    return float(top[0]) * (1.0 + 1e-9)
+
+
+def curvature_bound(problem: Problem) -> float:
+    """L: the gradient of P is L-Lipschitz; infinite where P is not smooth in that sense."""
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    if Trait.BOUNDED_CURVATURE not in problem.loss.traits:
+        return np.inf
+    if not isinstance(regulariser, Penalised):
+        return loss_curvature(problem)
+    if not isinstance(gauge, Separable) or gauge.l1.any():
+        return np.inf
+    return loss_curvature(problem) + 2.0 * regulariser.strength * float(gauge.l2.max(initial=0.0))
+
+
+def smooth_penalty(problem: Problem) -> bool:
+    """Is g differentiable everywhere (l2 or nothing, added, not a constraint)?"""
+    gauge = problem.regulariser.gauge
+    return (
+        isinstance(problem.regulariser, Penalised)
+        and isinstance(gauge, Separable)
+        and not gauge.l1.any()
+    )

@@ -1,0 +1,179 @@
+"""Step lengths η_k as objects, k = 1, 2, …; each knows whether it meets the Robbins–Monro conditions.
+
+The conditions, Σ η_k = ∞ and Σ η_k² < ∞, are what stochastic approximation needs to converge: steps long
+enough in sum to get anywhere, short enough in square to silence the noise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from dualgap.arrays import positive
+from dualgap.errors import NoSolverError
+from dualgap.problem.problem import Problem
+from dualgap.solvers.textbook.slopes import curvature_bound
+
+Schedule: TypeAlias = Callable[[int], float]
+
+
+class Step(ABC):
+    """A rule for the length of step k."""
+
+    @property
+    @abstractmethod
+    def robbins_monro(self) -> bool | None:
+        """Do the steps meet the conditions? None where that cannot be known."""
+
+    @abstractmethod
+    def schedule(self, problem: Problem) -> Schedule:
+        """η as a function of k for this problem."""
+
+    def words(self) -> str:
+        """The conditions, in a sentence."""
+        if self.robbins_monro is None:
+            return "Whether these steps meet the Robbins-Monro conditions is not known."
+        verb = "meet" if self.robbins_monro else "do not meet"
+        return f"These steps {verb} the Robbins-Monro conditions (sum infinite, sum of squares finite)."
+
+
+@dataclass(frozen=True)
+class Constant(Step):
+    """η_k = η."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        positive("A constant step", self.size)
+
+    @property
+    def robbins_monro(self) -> bool:
+        return False
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return lambda k: self.size
+
+
+@dataclass(frozen=True)
+class InverseCurvature(Step):
+    """η_k = share/L with L the largest curvature of this very problem, computed, not guessed."""
+
+    share: float = 1.0
+
+    @property
+    def robbins_monro(self) -> bool:
+        return False
+
+    def schedule(self, problem: Problem) -> Schedule:
+        bound = curvature_bound(problem)
+        if not np.isfinite(bound):
+            raise NoSolverError(
+                f"The step 1/L needs a bounded curvature, which the {problem.loss} loss does not have; "
+                "use a backtracking or a shrinking step."
+            )
+        size = self.share / bound if bound > 0 else 1.0
+        return lambda k: size
+
+
+@dataclass(frozen=True)
+class Harmonic(Step):
+    """η_k = α/(k + 1)."""
+
+    alpha: float = 1.0
+
+    @property
+    def robbins_monro(self) -> bool:
+        return True
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return lambda k: self.alpha / (k + 1)
+
+
+@dataclass(frozen=True)
+class Ratio(Step):
+    """η_k = α/(β + k)."""
+
+    alpha: float
+    beta: float
+
+    @property
+    def robbins_monro(self) -> bool:
+        return True
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return lambda k: self.alpha / (self.beta + k)
+
+
+@dataclass(frozen=True)
+class InverseRoot(Step):
+    """η_k = α/√k: the rate of the subgradient method. The squares sum to infinity."""
+
+    alpha: float = 1.0
+
+    @property
+    def robbins_monro(self) -> bool:
+        return False
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return lambda k: self.alpha / float(np.sqrt(k))
+
+
+@dataclass(frozen=True)
+class InverseStrength(Step):
+    """η_k = 1/(m k), m the strong convexity: Pegasos' 1/(λ' t), where its λ'/2 ‖w‖² is our λ ‖w‖²."""
+
+    @property
+    def robbins_monro(self) -> bool:
+        return True
+
+    def schedule(self, problem: Problem) -> Schedule:
+        modulus = 2.0 * problem.regulariser.strong_convexity()
+        if modulus <= 0:
+            raise NoSolverError("The step 1/(λt) needs an l2 part in the penalty.")
+        return lambda k: 1.0 / (modulus * k)
+
+
+@dataclass(frozen=True)
+class Given(Step):
+    """η_k = function(k)."""
+
+    function: Callable[[int], float]
+
+    @property
+    def robbins_monro(self) -> None:
+        return None
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return self.function
+
+
+@dataclass(frozen=True)
+class Backtracking(Step):
+    """Start from the last length, doubled; halve until the objective falls as the slope promises.
+
+    For smooth objectives only; the solver does the searching, the schedule gives the first trial.
+    """
+
+    first: float = 1.0
+    shrink: float = 0.5
+    decrease: float = 0.5
+
+    @property
+    def robbins_monro(self) -> bool:
+        return False
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return lambda k: self.first
+
+
+def read_step(given: Step | float | Callable[[int], float]) -> Step:
+    """A step object, a number for a constant one, or a function of k."""
+    if isinstance(given, Step):
+        return given
+    if callable(given):
+        return Given(given)
+    return Constant(float(given))

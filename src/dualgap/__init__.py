@@ -24,13 +24,14 @@ _WHERE = {
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
 }
-_MODULES = ("errors", "losses", "penalties", "solvers")
+_MODULES = ("discrete", "errors", "losses", "penalties", "solvers")
 
 __all__ = [
     "LinearClassifier",
     "LinearRegressor",
     "Solution",
     "certify",
+    "discrete",
     "errors",
     "explain",
     "fit",
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from dualgap import errors, losses, penalties, solvers
+    from dualgap import discrete, errors, losses, penalties, solvers
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.fitting.certify import certify

@@ -10,6 +10,7 @@ from dualgap.compiled.homotopy_course import (
     BANNED,
     BEND,
     CURVED,
+    DUAL_LEAP,
     DUAL_PACE,
     DUAL_RATE,
     DUAL_TRAVELLED,
@@ -23,8 +24,10 @@ from dualgap.compiled.homotopy_course import (
     KINK,
     KINKED,
     LAST,
+    LEAP,
     LEAVE,
     LIMIT,
+    LOSS0,
     LOSS1,
     PACE,
     PIECE,
@@ -52,7 +55,7 @@ from dualgap.compiled.homotopy_course import (
     Integers,
     Log,
 )
-from dualgap.compiled.homotopy_events import Event, next_event, settle, span_of
+from dualgap.compiled.homotopy_events import Event, next_event, settle, span_of, stepped
 from dualgap.compiled.homotopy_inverse import seat
 from dualgap.compiled.homotopy_pivots import (
     catch,
@@ -85,7 +88,7 @@ FLAT = 1e-11  # and those of rows below this
 def begin(course: Course, start: float, end: float) -> None:
     """Take the signs, pieces and kinks as they are, and solve there."""
     level, count, p = course.level, course.count, course.sign.shape[0]
-    level[: LAST + 1] = 0.0
+    level[:LOSS0] = 0.0
     count[:CURVED] = 0
     count[INVERSE] = level[LOSS1] != 0.0
     level[AT] = start
@@ -161,6 +164,8 @@ def _ready(course: Course, log: Log) -> int:
 def _move(course: Course, event: Event) -> None:
     level, step = course.level, event[0]
     span = span_of(course, step)
+    stepped(course, step * level[PACE], LEAP)
+    stepped(course, span, DUAL_LEAP)
     level[TRAVELLED] += step * level[PACE]
     level[DUAL_TRAVELLED] += span * level[DUAL_PACE]
     level[PRICE_TRAVELLED] += span

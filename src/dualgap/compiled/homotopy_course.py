@@ -40,7 +40,8 @@ SIZE, STUCK_ROWS, UPDATES, VERSION, STANDING, STALE, STORED, VALUES, EVALUATED, 
 CURVED, INVERSE = 10, 11
 # Places in Course.level
 AT, WAY, TRAVELLED, DUAL_TRAVELLED, PRICE_TRAVELLED, PACE, DUAL_PACE, TRUE_AT, LAST = range(9)
-LOSS0, LOSS1, PRICE0, PRICE1, NATURAL = range(9, 14)  # NATURAL: the size that s has by its nature
+LEAP, DUAL_LEAP = 9, 10  # the usual length of a step, of the weights and of the dual
+LOSS0, LOSS1, PRICE0, PRICE1, NATURAL = range(11, 16)  # NATURAL: the size that s has by its nature
 # Kinds of event
 NOTHING, ZERO, KINK, LEAVE, ENTER, END = range(6)
 # How an advance, or a step of it, ends
@@ -94,9 +95,9 @@ def new_course(columns: Lines, rows: Lines, pieces: NDArray[np.float64], shape: 
         np.zeros((SLOT_LINES, capacity)),
         np.zeros(capacity, np.int64),
         np.full(n + p, -1, np.int64),
-        np.zeros(8),
+        np.zeros(9),
         np.zeros(12, np.int64),
-        np.zeros(14),
+        np.zeros(16),
     )
     course.count[CURVED] = bool(pieces[CURVATURE].any())
     return course

@@ -20,6 +20,7 @@ from dualgap.compiled.homotopy_course import (
     COLUMN_SIZE,
     CURVED,
     DUAL,
+    DUAL_LEAP,
     DUAL_PACE,
     DUAL_RATE,
     DUAL_TRAVELLED,
@@ -30,6 +31,7 @@ from dualgap.compiled.homotopy_course import (
     INVERSE,
     KINK,
     KINKED,
+    LEAP,
     LEAVE,
     LOSS0,
     LOSS1,
@@ -63,6 +65,8 @@ from dualgap.compiled.mechanism import compiled
 
 STILL = 1e-12  # rates below this share of what they are a sum of are rounding
 
+SEVERAL = 3.0  # usual steps that a first look covers
+
 Event = tuple[float, int, int, int]  # step, kind, key, side
 
 
@@ -94,7 +98,7 @@ def next_event(course: Course, end: float) -> Event:
         if course.count[CURVED]:
             best = _curved_rows(course, best)
         else:
-            best = _straight_rows(course, course.level[PACE], best)
+            best = _soon(course, course.level[PACE], best)
     course.level[DUAL_PACE] = 0.0
     if course.count[STUCK_ROWS] + course.sign.shape[0] > course.count[SIZE]:
         best = _weights_to_enter(course, best)
@@ -185,6 +189,23 @@ def _straight_rows(course: Course, pace: float, best: Event) -> Event:
     return best
 
 
+@compiled
+def _soon(course: Course, pace: float, best: Event) -> Event:
+    """Rows to meet a kink: first within a few usual steps, then, if there is none, as far as `best`."""
+    near = SEVERAL * course.level[LEAP] / pace
+    if near < best[0]:
+        found = _straight_rows(course, pace, (near, NOTHING, -1, 0))
+        if found[1] != NOTHING:
+            return found
+    return _straight_rows(course, pace, best)
+
+
+@compiled
+def stepped(course: Course, length: float, which: int) -> None:
+    """The usual length of a step, kept up to date."""
+    course.level[which] += 0.25 * (length - course.level[which])
+
+
 @compiled(reassociate=True)
 def _two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float]:
     """Column j times two vectors, read once."""
@@ -246,21 +267,32 @@ def _step_of(course: Course, span: float) -> float:
 
 @compiled
 def _weights_to_enter(course: Course, best: Event) -> Event:
+    """Weights whose gradient meets its price: first within a few usual steps, then as far as `best`."""
+    course.level[DUAL_PACE] = _dual_along(course)
+    span, near = span_of(course, best[0]), SEVERAL * course.level[DUAL_LEAP]
+    found = (span, -1, 0)
+    if near < span:
+        found = _entrants(course, near)
+    if found[1] < 0:
+        found = _entrants(course, span)
+    return best if found[1] < 0 else (_step_of(course, found[0]), ENTER, found[1], found[2])
+
+
+@compiled
+def _entrants(course: Course, span: float) -> tuple[float, int, int]:
+    """The first weight to enter while λ (or s) moves by `span`: where, which, and its sign."""
     weight, level, row, s = course.weight, course.level, course.row, course.level[AT]
-    pace = _dual_along(course)
-    level[DUAL_PACE] = pace
     way, floor, slope, at = level[WAY], level[PRICE0], level[PRICE1], s
     if course.count[INVERSE]:
         way, floor, slope, at = -way, 0.0, 1.0, 1.0 / s
-    strength = floor + slope * at
-    span = span_of(course, best[0])
+    strength, pace, first, side = floor + slope * at, level[DUAL_PACE], -1, 0
     for j in range(course.sign.shape[0]):
         price = weight[BENT_PRICE, j]
-        if course.sign[j] != 0 or price == np.inf:
-            continue
         drift = abs(slope) * price + abs(weight[TILT, j])
         reach = weight[COLUMN_SIZE, j] * (level[DUAL_TRAVELLED] + span * pace)
-        if reach + drift * (level[PRICE_TRAVELLED] + span) < weight[EXPIRY, j]:
+        if reach + drift * (level[PRICE_TRAVELLED] + span) < weight[EXPIRY, j] or course.sign[j] != 0:
+            continue
+        if price == np.inf:
             continue
         g, r = _two_dots(course.columns, j, row[DUAL], row[DUAL_RATE])
         g, r = g + s * weight[TILT, j], r + way * weight[TILT, j]
@@ -270,9 +302,8 @@ def _weights_to_enter(course: Course, best: Event) -> Event:
         noise = STILL * (weight[COLUMN_SIZE, j] * pace + drift)
         far, sign = _entering(g, r, strength * price, way * slope * price, noise)
         if far < span:
-            span = far
-            best = (_step_of(course, span), ENTER, j, sign)
-    return best
+            span, first, side = far, j, sign
+    return span, first, side
 
 
 @compiled
@@ -309,7 +340,7 @@ def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
         far = abs(course.pieces[BENT_KINK, own, at + side] - course.pieces[BENT_KINK, own, at])
         if far < best[0] * speed:
             best = (far / speed, KINK, own, side)
-    return _straight_rows(course, pace, best) if pace > 0.0 else best
+    return _soon(course, pace, best) if pace > 0.0 else best
 
 
 @compiled

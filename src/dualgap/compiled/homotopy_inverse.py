@@ -128,24 +128,48 @@ def forget(course: Course, k: int) -> None:
 
 @compiled
 def remove_two(course: Course, k: int, other: int, first: Vector, second: Vector) -> None:
-    """Two slots less; first = G[:, k], second = G[:, other]."""
+    """Two slots less; first = G[:, k], second = G[:, other]. Answers lose what they had there."""
     a, b, c = first[k], first[other], second[other]
     determinant = a * c - b * b
     core = (-c / determinant, b / determinant, -a / determinant)
+    _lean(course, core, k, other, first, second)
     rank_two(course.inverse, course.count[SIZE], first, second, core)
     forget(course, max(k, other))
     forget(course, min(k, other))
 
 
 @compiled
+def _lean(
+    course: Course, core: tuple[float, float, float], k: int, other: int, first: Vector, second: Vector
+) -> None:
+    """answers += [first, second] · core · (answer k, answer other)."""
+    slot = course.slot
+    for c in range(4):
+        x = core[0] * slot[c, k] + core[1] * slot[c, other]
+        y = core[1] * slot[c, k] + core[2] * slot[c, other]
+        for a in range(course.count[SIZE]):
+            slot[c, a] += x * first[a] + y * second[a]
+
+
+@compiled
 def append_two(course: Course, lines: Matrix, corner: tuple[float, float, float], keys: tuple[int, int]) -> None:
-    """Two slots more; lines are u, Gu of the first and of the second, corner the 2 × 2 among themselves."""
-    G, size = course.inverse, course.count[SIZE]
+    """Two slots more; lines are u, Gu of the first and of the second, corner the 2 × 2 among themselves.
+
+    Their right sides must be in place; the answers follow.
+    """
+    G, size, slot = course.inverse, course.count[SIZE], course.slot
     s11 = corner[0] - inner(size, lines[0], lines[1])
     s12 = corner[1] - inner(size, lines[0], lines[3])
     s22 = corner[2] - inner(size, lines[2], lines[3])
     determinant = s11 * s22 - s12 * s12
     core = (s22 / determinant, -s12 / determinant, s11 / determinant)
+    for c in range(4):
+        first = slot[4 + c, size] - inner(size, lines[0], slot[c])
+        second = slot[4 + c, size + 1] - inner(size, lines[2], slot[c])
+        slot[c, size] = core[0] * first + core[1] * second
+        slot[c, size + 1] = core[1] * first + core[2] * second
+        for a in range(size):
+            slot[c, a] -= slot[c, size] * lines[1, a] + slot[c, size + 1] * lines[3, a]
     rank_two(G, size, lines[1], lines[3], core)
     for a in range(size):
         G[size, a] = -(core[0] * lines[1, a] + core[1] * lines[3, a])
@@ -159,15 +183,19 @@ def append_two(course: Course, lines: Matrix, corner: tuple[float, float, float]
 def replace(course: Course, k: int, key: int, lines: Matrix, corner: float) -> float:
     """Slot k gets another column: lines[0] is new − old with entry k zero, corner that of the diagonal.
 
-    Returns the pivot, small where the new system is nearly singular. lines[1] and lines[2] are scratch.
+    lines[1] must be G[:, k] and lines[2] G times lines[0]; the answers must have been moved by G times the
+    change of the right sides. Returns the pivot, small where the new system is nearly singular.
     """
-    G, size = course.inverse, course.count[SIZE]
-    times(G, size, lines[0], lines[2])
-    column(G, size, k, lines[1])
+    G, size, slot = course.inverse, course.count[SIZE], course.slot
     along, rest = lines[1, k], inner(size, lines[0], lines[2]) - corner
     pivot = 1.0 + lines[2, k]
     determinant = along * rest - pivot * pivot
     core = (-rest / determinant, pivot / determinant, -along / determinant)
+    for c in range(4):
+        here, there = slot[c, k], inner(size, lines[0], slot[c])
+        x, y = core[0] * here + core[1] * there, core[1] * here + core[2] * there
+        for a in range(size):
+            slot[c, a] += x * lines[1, a] + y * lines[2, a]
     rank_two(G, size, lines[1], lines[2], core)
     course.place[course.keys[k]] = -1
     course.keys[k] = key

@@ -17,22 +17,27 @@ from dualgap.compiled.homotopy_course import (
     INVERSE_NEW,
     INVERSE_OTHER,
     KINK,
+    LEAP,
+    LOSS0,
+    LOSS1,
     NEW,
     NOTHING,
     OTHER,
     PIECE,
     RATE,
     SIZE,
+    SLOPE,
     STALE,
     STUCK,
     STUCK_ROWS,
     TRAVELLED,
+    TRUE_SLOPE,
     UNBOUNDED,
     ZERO,
     Course,
     Integers,
 )
-from dualgap.compiled.homotopy_events import Event, first_hit
+from dualgap.compiled.homotopy_events import Event, first_hit, stepped
 from dualgap.compiled.homotopy_inverse import append_two, column, remove_two, replace, times
 from dualgap.compiled.homotopy_pivots import (
     changed,
@@ -47,9 +52,10 @@ from dualgap.compiled.homotopy_pivots import (
     turn,
 )
 from dualgap.compiled.homotopy_system import (
-    answer_afresh,
+    hold_vertex,
     pool,
     row_over_slots,
+    set_miss,
     set_right,
     spread,
     weight_over_slots,
@@ -81,7 +87,9 @@ def _slide(course: Course, factor: float, own: int, sign: int, row: int) -> Even
         rate[own] = sign
     hit = first_hit(course, direction, row, sign)
     if hit[1] != NOTHING:
-        course.level[TRAVELLED] += hit[0] * np.sqrt(np.dot(rate, rate))
+        length = hit[0] * np.sqrt(np.dot(rate, rate))
+        course.level[TRAVELLED] += length
+        stepped(course, length, LEAP)
     rate[:] = 0.0
     return hit
 
@@ -100,30 +108,53 @@ def leave_by_slide(course: Course, i: int, side: int, change: Integers) -> int:
     if hit[1] == NOTHING:
         return UNBOUNDED
     p, at = course.sign.shape[0], course.mark[PIECE, i]
-    k, u = course.place[p + i], course.slot[NEW]
+    k = course.place[p + i]
     if hit[1] == KINK and hit[2] == i:
-        stick(course, i, at + side)
-        set_right(course, k)
+        _hop(course, i, k, at + side)
         note(change, 0, p + i, 2 * (at + side) + 1)
     else:
         piece = at if side > 0 else at - 1
         stand(course, i, piece)
         note(change, 0, p + i, 2 * piece)
-        row_over_slots(course, i, u)
-        pool(course, i, u, 1.0)
+        row_over_slots(course, i, course.slot[NEW])
+        pool(course, i, course.slot[NEW], 1.0)
+        _lean_on(course, i, k, -1.0)  # G times the pull of row i, which is its own column, is slot k
         if hit[1] == ZERO:
             _vacate(course, k, hit[2])
             note(change, 1, hit[2], 0)
         else:
             kink = _kink_of(course, hit)
-            row_over_slots(course, hit[2], u)
-            pool(course, hit[2], u, -1.0)
-            stick(course, hit[2], kink)
-            _replace(course, k, p + hit[2])
+            _take_over(course, k, hit[2], kink)
             note(change, 1, p + hit[2], 2 * kink + 1)
     changed(course)
-    answer_afresh(course)
+    hold_vertex(course)
     return GOING
+
+
+@compiled
+def _lean_on(course: Course, i: int, k: int, share: float) -> None:
+    """Answers of slot k += share times the slope of row i."""
+    slot, level = course.slot, course.level
+    bent, true = share * course.row[SLOPE, i], share * course.row[TRUE_SLOPE, i]
+    slot[0, k] += level[LOSS0] * bent
+    slot[1, k] += level[LOSS1] * bent
+    slot[2, k] += level[LOSS0] * true
+    slot[3, k] += level[LOSS1] * true
+
+
+@compiled
+def _hop(course: Course, i: int, k: int, kink: int) -> None:
+    """Row i, in slot k, goes from one kink to the next."""
+    g, slot, size = course.slot[INVERSE_NEW], course.slot, course.count[SIZE]
+    column(course.inverse, size, k, g)
+    stick(course, i, kink)
+    for c in range(4):
+        course.miss[4 + c] = slot[4 + c, k]
+    set_right(course, k)
+    for c in range(4):
+        step = slot[4 + c, k] - course.miss[4 + c]
+        for a in range(size):
+            slot[c, a] += step * g[a]
 
 
 @compiled
@@ -139,6 +170,25 @@ def _vacate(course: Course, k: int, j: int) -> None:
 
 
 @compiled
+def _take_over(course: Course, k: int, i: int, kink: int) -> None:
+    """Row i takes slot k from another row; its own pull goes, and G times it is slot k plus G times the change."""
+    slot, size, level = course.slot, course.count[SIZE], course.level
+    bent, true = course.row[SLOPE, i], course.row[TRUE_SLOPE, i]
+    row_over_slots(course, i, slot[OTHER])
+    pool(course, i, slot[OTHER], -1.0)
+    _lean_on(course, i, k, 1.0)
+    stick(course, i, kink)
+    _compare(course, k, course.sign.shape[0] + i)
+    for a in range(size):
+        g = slot[NEW + 2, a]
+        slot[0, a] += level[LOSS0] * bent * g
+        slot[1, a] += level[LOSS1] * bent * g
+        slot[2, a] += level[LOSS0] * true * g
+        slot[3, a] += level[LOSS1] * true * g
+    _replace(course, k, course.sign.shape[0] + i)
+
+
+@compiled
 def _over_slots(course: Course, key: int, u: Vector) -> float:
     """The column of any key, and its diagonal."""
     p = course.sign.shape[0]
@@ -149,18 +199,32 @@ def _over_slots(course: Course, key: int, u: Vector) -> float:
 
 
 @compiled
-def _replace(course: Course, k: int, key: int) -> None:
-    """The key takes slot k, with its right side."""
-    new, old = course.slot[NEW], course.slot[INVERSE_NEW]
+def _compare(course: Course, k: int, key: int) -> None:
+    """Line NEW = column of the key − column of slot k, then G[:, k] and G times NEW; miss[4] the corner."""
+    new, old, after = course.slot[NEW], course.slot[NEW + 1], course.slot[NEW + 2]
     corner = _over_slots(course, key, new)
     corner -= _over_slots(course, course.keys[k], old)
     for a in range(course.count[SIZE]):
         new[a] -= old[a]
     new[k] = 0.0
-    pivot = replace(course, k, key, course.slot[NEW : NEW + 3], corner)
+    column(course.inverse, course.count[SIZE], k, old)
+    times(course.inverse, course.count[SIZE], new, after)
+    course.miss[8] = corner
+
+
+@compiled
+def _replace(course: Course, k: int, key: int) -> None:
+    """The key takes slot k, as compared, with its right side."""
+    slot, miss = course.slot, course.miss
+    set_miss(course, key)
+    for c in range(4):
+        step = miss[c] - slot[4 + c, k]
+        slot[4 + c, k] = miss[c]
+        for a in range(course.count[SIZE]):
+            slot[c, a] += step * slot[NEW + 1, a]
+    pivot = replace(course, k, key, slot[NEW : NEW + 3], miss[8])
     if not pivot >= DOUBTFUL:
         course.count[STALE] = 1
-    set_right(course, k)
 
 
 @compiled
@@ -177,7 +241,9 @@ def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
     course.weight[EXPIRY, j] = -np.inf
     note(change, 0, j, sign)
     if hit[1] == ZERO:
-        _replace(course, course.place[hit[2]], j)
+        slot = course.place[hit[2]]
+        _compare(course, slot, j)
+        _replace(course, slot, j)
         set_aside(course, hit[2])
         note(change, 1, hit[2], 0)
     else:
@@ -185,25 +251,35 @@ def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
         _enter_with_row(course, j, hit[2], kink)
         note(change, 1, course.sign.shape[0] + hit[2], 2 * kink + 1)
     changed(course)
-    answer_afresh(course)
+    hold_vertex(course)
     return GOING
 
 
 @compiled
 def _enter_with_row(course: Course, j: int, i: int, kink: int) -> None:
     """Weight j and the row it met join together."""
-    slot, size = course.slot, course.count[SIZE]
+    slot, size, level = course.slot, course.count[SIZE], course.level
+    bent, true = course.row[SLOPE, i], course.row[TRUE_SLOPE, i]
     row_over_slots(course, i, slot[OTHER])
     pool(course, i, slot[OTHER], -1.0)
+    times(course.inverse, size, slot[OTHER], slot[INVERSE_OTHER])
+    for a in range(size):
+        g = slot[INVERSE_OTHER, a]
+        slot[0, a] += level[LOSS0] * bent * g
+        slot[1, a] += level[LOSS1] * bent * g
+        slot[2, a] += level[LOSS0] * true * g
+        slot[3, a] += level[LOSS1] * true * g
     stick(course, i, kink)
     diagonal = weight_over_slots(course, j, slot[NEW])
     times(course.inverse, size, slot[NEW], slot[INVERSE_NEW])
-    times(course.inverse, size, slot[OTHER], slot[INVERSE_OTHER])
     corner = (diagonal, course.row[COLUMN, i], 0.0)
-    append_two(course, slot[NEW : NEW + 4], corner, (j, course.sign.shape[0] + i))
+    keys = (j, course.sign.shape[0] + i)
+    for place in range(2):
+        set_miss(course, keys[place])
+        for c in range(4):
+            slot[4 + c, size + place] = course.miss[c]
+    append_two(course, slot[NEW : NEW + 4], corner, keys)
     course.count[STUCK_ROWS] += 1
-    set_right(course, size)
-    set_right(course, size + 1)
 
 
 @compiled

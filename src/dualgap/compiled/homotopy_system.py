@@ -199,13 +199,6 @@ def hold_vertex(course: Course) -> None:
 
 
 @compiled
-def answer_afresh(course: Course) -> None:
-    """All answers from the inverse, where no row is curved."""
-    times_four(course.inverse, course.count[SIZE], course.slot[4:8], course.slot)
-    hold_vertex(course)
-
-
-@compiled
 def refresh(course: Course) -> None:
     """Answers corrected by their residual, predictions afresh; asks for a new inverse if that is not enough."""
     error = 1.0

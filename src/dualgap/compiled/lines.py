@@ -106,4 +106,4 @@ def add_weighted(lines: Lines, k: int, amount: float, h: Vector, x: Vector) -> N
 def draw(state: NDArray[np.int64], below: int) -> int:
     """A pseudo-random integer in [0, below), from a generator whose whole state is one number."""
     state[0] = (state[0] * 1103515245 + 12345) & 0x7FFFFFFF
-    return (state[0] * below) >> 31
+    return int((state[0] * below) >> 31)

@@ -17,10 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-import numba  # type: ignore[import-untyped]
+import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+CONFIGURATION: Any = numba.config
 COMPILED: list[Any] = []  # every compiled loop, for the tests that count what was compiled
 MONTH = 30 * 24 * 3600.0
 
@@ -43,7 +44,7 @@ def compiled(loop: F | None = None, *, reassociate: bool = False) -> F | Callabl
     def compile_later(function: F) -> F:
         relaxed = {"reassoc", "contract"} if reassociate else False
         with _fingerprinted() as cached:
-            decorate = numba.njit(cache=cached, nogil=True, error_model="numpy", fastmath=relaxed)
+            decorate: Any = numba.njit(cache=cached, nogil=True, error_model="numpy", fastmath=relaxed)
             result: F = decorate(function)
         COMPILED.append(result)
         return result
@@ -55,17 +56,17 @@ def compiled(loop: F | None = None, *, reassociate: bool = False) -> F | Callabl
 def _fingerprinted() -> Iterator[bool]:
     """numba's cache folder set to ours while a function is decorated; False if there is nowhere to write."""
     folder = cache_folder()
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = "" if folder is None else str(folder)
+    before = CONFIGURATION.CACHE_DIR
+    CONFIGURATION.CACHE_DIR = "" if folder is None else str(folder)
     try:
         yield folder is not None
     finally:
-        numba.config.CACHE_DIR = before
+        CONFIGURATION.CACHE_DIR = before
 
 
 @cache
 def cache_folder() -> Path | None:
-    """The first place that can be written: what NUMBA_CACHE_DIR names, beside the sources, the user's cache."""
+    """The first that can be written: where NUMBA_CACHE_DIR says, beside the sources, the user's cache."""
     name = fingerprint()
     for parent in _places():
         folder = parent / name
@@ -89,8 +90,8 @@ def fingerprint() -> str:
 
 
 def _places() -> list[Path]:
-    if numba.config.CACHE_DIR:
-        return [Path(numba.config.CACHE_DIR)]
+    if CONFIGURATION.CACHE_DIR:
+        return [Path(CONFIGURATION.CACHE_DIR)]
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     user = Path(home) if home else Path(os.path.expanduser("~")) / ".cache"
     return [Path(__file__).parent / "__pycache__", user / "dualgap"]

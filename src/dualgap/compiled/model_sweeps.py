@@ -22,9 +22,7 @@ def shuffle(order: NDArray[np.int64], active: int, random: NDArray[np.int64]) ->
 @compiled
 def descend_model(
     columns: Lines,
-    h: Vector,
-    gradient: Vector,
-    curvature: Vector,
+    model: tuple[Vector, Vector, Vector],
     penalty: tuple[Vector, Vector, Vector],
     change: Vector,
     stop: tuple[float, int],
@@ -32,11 +30,12 @@ def descend_model(
 ) -> int:
     """Minimise over d  gradientᵀd + ½ (Xd)ᵀ diag(h) (Xd) + ½ dᵀ diag(ridge) d + Σ price |w + d|.
 
-    `penalty` is (w, price, ridge), `curvature` the diagonal of the model; d is left in `change`. Columns
-    stay in random order; those at zero well inside their price are left out until the others have settled
+    `model` is (h, gradient, diagonal), `penalty` (w, price, ridge); d is left in `change`. Columns come
+    in random order; those at zero well inside their price are left out until the others have settled
     (Yuan, Ho and Lin, 2012, algorithm 3). Ends when the violations of a sweep sum to stop[0], or after
     stop[1] sweeps; returns the number of sweeps.
     """
+    h, gradient, curvature = model
     w, price, ridge = penalty
     size, rows = w.shape[0], h.shape[0]
     bend = np.zeros(rows)  # h ∘ Xd

@@ -4,7 +4,7 @@ A new search is a new file with `@search("name")` and a line here.
 """
 
 from dualgap.discrete.arrangement import Arrangement
-from dualgap.discrete.base import Answer, Finding, Search, is_convex
+from dualgap.discrete.base import Answer, Finding, Search
 from dualgap.discrete.branch_and_bound import BranchAndBound
 from dualgap.discrete.heuristics import GreedyBackward, GreedyForward, HardThresholding
 from dualgap.discrete.hitting_set import HittingSet
@@ -32,7 +32,6 @@ __all__ = [
     "Search",
     "SubsetPlanes",
     "choose",
-    "is_convex",
     "pursue",
     "subset_path",
     "verdicts",

@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.compiled.arrangement import cheapest_cell, project, sweep
 from dualgap.discrete.base import Finding
 from dualgap.discrete.hitting_set import packing
 from dualgap.discrete.local_planes import good_plane
@@ -34,6 +33,8 @@ class Arrangement(PlaneSearch):
         return float(comb(problem.n, max(problem.p - 2, 0)) * problem.n) * log2(problem.n + 1)
 
     def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
+        from dualgap.compiled.arrangement import cheapest_cell
+
         best, u = good_plane(signs, start, 3)
         floor = signs.lost + packing(signs)
         yield Finding(u, floor, 1)
@@ -59,6 +60,8 @@ class Arrangement(PlaneSearch):
 
 def _flat(signs: Signs) -> Vector:
     """One or two dimensions."""
+    from dualgap.compiled.arrangement import sweep
+
     if signs.dimension == 1:
         side = float(signs.rows[:, 0] @ (signs.plus - signs.minus)) if len(signs.rows) else 1.0
         return np.array([1.0 if side >= 0.0 else -1.0])
@@ -68,6 +71,8 @@ def _flat(signs: Signs) -> Vector:
 
 def _inside(signs: Signs, entered: Index, angle: float) -> Vector:
     """A point of the cell: from the plane of the last facet outwards, to the cheaper side of each."""
+    from dualgap.compiled.arrangement import project
+
     tables = [signs.rows]
     for pick in entered:
         below = np.zeros((len(signs.rows), tables[-1].shape[1] - 1))

@@ -12,7 +12,6 @@ from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits
 from dualgap.solvers.trace import Trace
-from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +72,3 @@ class Answer:
     def gap(self) -> float:
         """How far the objective can be above the optimum."""
         return max(self.primal - self.bound, 0.0)
-
-
-def is_convex(problem: Problem) -> bool:
-    """Does the duality gap of this problem close?"""
-    return Trait.CONVEX in problem.loss.traits & problem.regulariser.traits

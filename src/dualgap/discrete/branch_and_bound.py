@@ -10,9 +10,12 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.gram import gram_problem, is_quadratic
 from dualgap.discrete.registry import search
-from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.selection import lacks_selection, selection
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.registry import candidates
 
 
 @search("branch_and_bound")
@@ -35,7 +38,9 @@ class BranchAndBound:
         return 1e3 * problem.p**2
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
-        if is_quadratic(problem):
+        if not selection(problem).binding:
+            yield _all_in(problem)
+        elif is_quadratic(problem):
             from dualgap.discrete.gram_search import GramSearch
 
             stated = gram_problem(problem)
@@ -45,3 +50,13 @@ class BranchAndBound:
             from dualgap.discrete.dual_search import DualSearch
 
             yield from DualSearch(problem, start, limits).findings()
+
+
+def _all_in(problem: Problem) -> Finding:
+    """There is room for every column: a convex problem."""
+    regulariser = selection(problem).convex()
+    if regulariser.free.all():
+        regulariser = unregularised(problem.p)
+    working = precondition(problem.with_regulariser(regulariser))
+    found = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-9, 2000)).bounds
+    return Finding(found.w, found.dual, 1, found.theta)

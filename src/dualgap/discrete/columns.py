@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
-from dualgap.compiled.subset_exchange import exchange, forward
 from dualgap.discrete.gram import reduced
 from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows
@@ -97,6 +96,8 @@ class Columns:
 
     def proposal(self, fitted: Relaxed, support: Index) -> Index:
         """The best neighbour of a set on the model of its fit, or the greedy one from nothing."""
+        from dualgap.compiled.subset_exchange import exchange, forward
+
         gram, linear, columns, unit = self.model(fitted)
         if not len(columns):
             return support

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.compiled.subset_exchange import exchange, forward
 from dualgap.discrete.base import Finding
 from dualgap.discrete.columns import Columns
 from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
@@ -74,6 +73,8 @@ class GreedyForward(Heuristic):
     name: ClassVar[str] = "greedy_forward"
 
     def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        from dualgap.compiled.subset_exchange import forward
+
         yield forward(problem.gram, problem.linear, problem.price, problem.limit)
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
@@ -103,6 +104,8 @@ class GreedyBackward(Heuristic):
     name: ClassVar[str] = "greedy_backward"
 
     def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        from dualgap.compiled.subset_exchange import forward
+
         order = forward(problem.gram, problem.linear, 0.0, problem.size)
         gram = problem.gram[np.ix_(order, order)]
         inverse = np.linalg.inv(gram) if len(order) else gram
@@ -151,6 +154,8 @@ class HardThresholding(Heuristic):
     name: ClassVar[str] = "hard_thresholding"
 
     def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+        from dualgap.compiled.subset_exchange import exchange, forward
+
         gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
         starts = [forward(gram, linear, price, limit)]
         starts.append(thresholded(gram, linear, price, limit, self.steps))

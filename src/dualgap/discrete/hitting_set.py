@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from dualgap.arrays import Index, Mask, Vector
-from dualgap.compiled.arrangement import wander
 from dualgap.discrete.base import Finding
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch
@@ -133,6 +132,8 @@ class _Cover:
         return True
 
     def _offer(self, u: Vector) -> None:
+        from dualgap.compiled.arrangement import wander
+
         signs = self.signs
         lines = np.vstack([np.eye(signs.dimension), self.rng.standard_normal((20, signs.dimension))])
         _, moved = wander(signs.rows, signs.plus, signs.minus, u, np.ascontiguousarray(lines))

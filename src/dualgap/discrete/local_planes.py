@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.arrangement import wander
 from dualgap.discrete.base import Finding
 from dualgap.discrete.plane_search import PlaneSearch
 from dualgap.discrete.registry import search
@@ -20,6 +19,8 @@ NOT_PROVEN = "A plane with few errors, not proven to have the fewest; hitting_se
 
 def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, Vector]:
     """The best of the surrogate fits, polished along coordinates, rows and random lines."""
+    from dualgap.compiled.arrangement import wander
+
     if not len(signs.rows):
         return signs.lost, np.ones(signs.dimension)
     starts = surrogates(signs)

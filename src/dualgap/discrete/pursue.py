@@ -11,6 +11,7 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Answer, Finding, Search
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits, Status
+from dualgap.solvers.stopping import Moment
 from dualgap.solvers.trace import Record, Trace
 
 PROVEN = "Proven: no weights do better, up to the tolerance."
@@ -29,6 +30,7 @@ class _Run:
         self.theta: Vector | None = None
         self.ending, self.remark = Status.STALLED.value, ""
         self.trace = Trace()
+        self.rule = None if limits.rule is None else limits.rule.watch()
 
     @property
     def elapsed(self) -> float:
@@ -62,10 +64,15 @@ class _Run:
         if primal < self.primal:
             self.w, self.primal = inside, primal
 
+    def _moment(self, record: Record) -> Moment:
+        return Moment(record, self.w, self.problem.relative(record.gap, record.best))
+
     def _limit(self, record: Record) -> str | None:
         limits = self.limits
         if limits.callback is not None and limits.callback(record):
             return Status.STOPPED.value
+        if self.rule is not None and self.nodes and self.rule(self._moment(record)):
+            return Status.RULE.value
         if limits.iterations is not None and self.nodes >= limits.iterations:
             return Status.ITERATIONS.value
         if self.seconds is not None and self.elapsed >= self.seconds:

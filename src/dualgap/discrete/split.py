@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.subset_bound import Node, Scratch
+
+if TYPE_CHECKING:
+    from dualgap.compiled.subset_bound import Node, Scratch
 
 INSIDE = 0.98  # of the largest multiple that keeps R positive semidefinite
 SINGULAR = 1e-9  # smallest eigenvalue, columns of size one, below which no split is to be had

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dualgap import discrete
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.multinomial.fit import joint_verdicts
 from dualgap.fitting.multinomial.working import joint_problem, joint_working
@@ -56,9 +57,11 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
         joint = joint_working(asked, terms, design, reading.y).problem
         return Explanation(f"{terms.words()}; all classes jointly", joint_verdicts(joint))
     problem = terms.problem(design, reading.targets())
+    if not problem.convex:
+        return Explanation(terms.words(), tuple(discrete.verdicts(problem)))
     return Explanation(terms.words(), tuple(verdicts(reduced(problem).problem)))
 
 
 def list_solvers() -> list[str]:
     """The names that `solver=` takes, beside "auto"."""
-    return sorted(SOLVERS)
+    return sorted({*SOLVERS, *discrete.SEARCHES})

@@ -13,6 +13,7 @@ from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.multinomial.fit import fit_multinomial
 from dualgap.fitting.options import read_start
+from dualgap.fitting.proof import Certificate
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
@@ -92,8 +93,7 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
     relative = 0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf
     converged = relative <= limits.tolerance
     coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
-    theta = np.column_stack([p.certificate.theta for p in parts])
-    names = tuple(reading.classes.tolist())
+    certificate = _certificate(reading, parts, (objective, bound))
     errors = [p.coef_error for p in parts if p.coef_error is not None]
     failed = [p.status for p in parts if not p.converged]
     return Solution(
@@ -102,9 +102,7 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
         objective=objective,
         bound=bound,
         relative_gap=relative,
-        certificate=ClassCertificate(
-            theta, coef, intercept, objective, bound, reading.terms, names, "one_vs_rest"
-        ),
+        certificate=certificate,
         converged=converged,
         status=Status.CERTIFIED.value if converged else failed[0],
         solver=", ".join(dict.fromkeys(p.solver for p in parts)),
@@ -121,6 +119,20 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
         parts=tuple(parts),
         multiclass="one_vs_rest",
     )
+
+
+def _certificate(
+    reading: Reading, parts: list[Solution], values: tuple[float, float]
+) -> Any:
+    """A column of θ per class; the searches themselves where the problems are not convex."""
+    if not isinstance(parts[0].certificate, Certificate):
+        from dualgap.fitting.searched import SearchCertificates
+
+        return SearchCertificates(tuple(p.certificate for p in parts))
+    assert reading.labels is not None
+    theta = np.column_stack([p.certificate.theta for p in parts])
+    coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
+    return ClassCertificate(theta, coef, intercept, *values, reading.terms, reading.labels, "one_vs_rest")
 
 
 def _trace(parts: list[Solution]) -> Trace:

@@ -54,7 +54,7 @@ def read_solver(solver: Any) -> str | Solver:
     """A name or a solver with its options."""
     if isinstance(solver, str):
         return solver
-    if isinstance(solver, type) or not hasattr(solver, "iterates"):
+    if isinstance(solver, type) or not (hasattr(solver, "iterates") or hasattr(solver, "findings")):
         what = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
         raise NoSolverError(f"solver must be a name or a solver such as dg.solvers.Newton(), not {what}.")
     chosen: Solver = solver

@@ -15,12 +15,13 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.zeros import with_zeros
+from dualgap.problem.as_given import unchanged
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
-from dualgap.solvers.registry import candidates
+from dualgap.solvers.registry import as_given, candidates
 
 
 def fit_one(
@@ -30,13 +31,19 @@ def fit_one(
     began = time.perf_counter()
     problem = reading.terms.problem(reading.table.design, targets)
     problem.loss.check_targets(problem.y)
-    working = reduced(problem)
+    if not problem.convex:
+        from dualgap.fitting.searched import fit_searched
+
+        return fit_searched(reading, problem, solver, limits, warm_start)
+    given = as_given(solver)
+    working = unchanged(problem) if given else reduced(problem)
     start = _start(working, warm_start, reading)
     outcome = drive(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
     )
     refuse_unattained(working, outcome.bounds, reading)
-    outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
+    if not given:
+        outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
     return assemble(reading, problem, outcome, time.perf_counter() - began)
 
 

@@ -148,30 +148,26 @@ class Engine:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def run(self, start: float, end: float, limit: int = LONGEST) -> tuple[int, list[Records]]:
+    def run(self, start: float, end: float, records: int = RECORDS) -> tuple[int, list[Records]]:
         """Begin with the signs, pieces and kinks as they are, and follow s from start to end."""
         while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[KINKED].sum() + 3:
             self.course = roomier(self.course)
         homotopy.begin(self.course, start, end)
-        log = self._log()
+        log = new_log(records, records * 32 + 4 * (self.n + self.p))
         homotopy.write(self.course, log, np.full((2, 2), -1))
-        return self.go_on(end, log, limit)
+        return self.go_on(end, log)
 
-    def go_on(self, end: float, log: Log | None = None, limit: int = LONGEST) -> tuple[int, list[Records]]:
+    def go_on(self, end: float, log: Log) -> tuple[int, list[Records]]:
         """Follow s to the end from where it is."""
-        log = self._log() if log is None else log
         found: list[Records] = []
         while True:
-            status = homotopy.advance(self.course, log, end, limit)
+            status = homotopy.advance(self.course, log, end, LONGEST)
             if status == ROOM:
                 self.course = roomier(self.course)
                 continue
             found.append(_drained(self.course, log))
             if status != FULL:
                 return int(status), found
-
-    def _log(self, records: int = RECORDS) -> Log:
-        return new_log(records, max(records * 32, 4 * (self.n + self.p)))
 
     # -- starting ------------------------------------------------------------------------------------
 
@@ -205,7 +201,7 @@ class Engine:
             dual[kinked] = -dual.sum() / np.count_nonzero(kinked)
         gradient = self.gradient(dual)
         self.course.weight[TILT] = np.where(self.free, -gradient, 0.0)
-        status, _ = self.run(1.0, 0.0)
+        status, _ = self.run(1.0, 0.0, 64)
         return status
 
     def dual(self) -> Vector:
@@ -258,7 +254,7 @@ class Engine:
         outside = gradient - np.clip(gradient, -edge, edge)
         inside = gradient + price * self.signs + self.course.weight[RIDGE] * v
         self.course.weight[TILT] = -np.where(active, inside, outside)
-        return self.run(1.0, 0.0)[0]
+        return self.run(1.0, 0.0, 64)[0]
 
     def answer(self) -> tuple[Vector, Vector]:
         """The true weights and multipliers at the present s."""

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dualgap.arrays import Vector
+from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class AsGiven:
-    """Like `Working`, with the identity for every map."""
-
-    asked: Problem
-    objective_unit: float = 1.0
-
-    @property
-    def problem(self) -> Problem:
-        """The asked problem itself."""
-        return self.asked
+class AsGiven(Working):
+    """A working problem that is the asked one, with the identity for every map."""
 
     def weights(self, u: Vector) -> Vector:
-        """u."""
         return u
 
     def coordinates(self, w: Vector) -> Vector:
-        """w."""
         return w
 
     def theta(self, theta: Vector) -> Vector:
-        """θ."""
         return theta
 
     def working_theta(self, theta: Vector) -> Vector:
-        """θ."""
         return theta
+
+
+def unchanged(asked: Problem) -> AsGiven:
+    """The asked problem as its own working problem."""
+    p = asked.p - asked.intercept
+    return AsGiven(asked, asked, np.ones(p, dtype=bool), np.zeros(p), np.ones(p), None, 1.0, 0.0)

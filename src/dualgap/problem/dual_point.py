@@ -24,6 +24,8 @@ def feasible(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:
     """
     lower, upper = problem.dual_bounds
     theta = np.clip(theta, lower, upper)
+    if not theta.any():  # feasible for every problem, without a look at the matrix
+        return theta, np.zeros(problem.p)
     free = problem.free
     count = int(np.count_nonzero(free))
     if problem.intercept and count == 1:

@@ -49,6 +49,11 @@ class Problem:
         """Coordinates without a penalty, the intercept among them."""
         return self.regulariser.free
 
+    @property
+    def convex(self) -> bool:
+        """Does the duality gap close?"""
+        return Trait.CONVEX in self.loss.traits & self.regulariser.traits
+
     @cached_property
     def null_weights(self) -> Vector:
         """w = 0 with the best intercept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
@@ -15,13 +15,18 @@ class Iterate:
     """A primal point, with what the solver happens to know beside it.
 
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
-    slope of the loss at the prediction serves. `step` is the step length, for people who watch.
+    slope of the loss at the prediction serves. `step` is the step length, for people who watch. Without
+    `certify` the objective alone is looked at, which saves a product with Xᵀ. With `answer` the point is
+    the answer whatever its objective. `remark` is what the solver says of its end.
     """
 
     w: Vector
     theta: Vector | None = None
     prediction: Vector | None = None
     step: float | None = None
+    certify: bool = True
+    answer: bool = False
+    remark: str = ""
 
 
 class Divergence(Exception):  # noqa: N818 - an end, not a fault: the driver turns it into a status
@@ -41,3 +46,11 @@ class Solver(Protocol):
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """Better and better points. Ending means: no further progress is to be had from here."""
+
+
+@runtime_checkable
+class Adviser(Protocol):
+    """A solver that knows what to say when its run ends short of the optimum."""
+
+    def advice(self, problem: Problem) -> str:
+        """What would have worked, in a sentence."""

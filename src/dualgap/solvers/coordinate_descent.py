@@ -12,8 +12,8 @@ from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.gram_engine import GramEngine
-from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.prices import lacks_prices
 from dualgap.solvers.registry import solver
 from dualgap.solvers.sweep_engine import SweepEngine
 from dualgap.traits import Trait

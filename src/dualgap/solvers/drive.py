@@ -5,16 +5,20 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dualgap.problem.as_given import AsGiven
 from dualgap.problem.certificate import Bounds, bounds, confirmed
 from dualgap.problem.precondition import Working
-from dualgap.solvers.base import Divergence, Iterate, Solver
+from dualgap.solvers.base import Adviser, Divergence, Iterate, Solver
 from dualgap.solvers.stopping import Moment, Stop
+from dualgap.solvers.thinning import affordable
 from dualgap.solvers.trace import Callback, Record, Trace
+
+
+HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
 
 
 class Status(enum.Enum):
@@ -64,7 +68,7 @@ class Outcome:
 class _Run:
     """State of one drive: the clock, the best points, the trace."""
 
-    def __init__(self, working: Working | AsGiven, limits: Limits) -> None:
+    def __init__(self, working: Working, limits: Limits) -> None:
         self.working, self.limits = working, limits
         self.began = time.perf_counter()
         self.count = 0
@@ -74,13 +78,16 @@ class _Run:
         self.solver = "null"
         self.best: Bounds | None = None
         self.final: Bounds | None = None
+        self.unproven = False  # the last iterate came without a bound
+        self.horizon: int | None = limits.iterations
 
     def see(self, iterate: Iterate) -> Status | None:
         """Take an iterate in; say how the run ends, if it does."""
-        inner = self.working.problem
-        seen = bounds(inner, iterate.w, iterate.theta, iterate.prediction)
-        self.best = seen if self.best is None else self.best.improved(seen)
-        if self._proven(self.best):
+        self.remark = iterate.remark
+        self.unproven = not iterate.certify
+        seen = self._look(iterate)
+        self.best = self._kept(iterate, seen)
+        if iterate.certify and self._proven(self.best):
             return Status.CERTIFIED
         unit = self.working.objective_unit
         record = Record(
@@ -96,13 +103,41 @@ class _Run:
         self.trace.append(record)
         return self._limit(record, seen)
 
+    def _look(self, iterate: Iterate) -> Bounds:
+        """Objective and bound; the objective alone, in the best bound's company, where no proof is due."""
+        inner = self.working.problem
+        if iterate.certify or self.best is None:
+            return bounds(inner, iterate.w, iterate.theta, iterate.prediction)
+        inside = inner.regulariser.feasible(iterate.w)
+        prediction = iterate.prediction if inside is iterate.w else None
+        primal = inner.primal(inside, prediction)
+        return Bounds(inside, self.best.theta, primal if np.isfinite(primal) else np.inf, self.best.dual)
+
+    def _kept(self, iterate: Iterate, seen: Bounds) -> Bounds:
+        if self.best is None:
+            return seen
+        if not iterate.answer:
+            return self.best.improved(seen)
+        proof = seen if seen.dual >= self.best.dual else self.best
+        return Bounds(seen.w, proof.theta, seen.primal, proof.dual)
+
+    def settle(self) -> None:
+        """The proof that the last iterates went without."""
+        inner = self.working.problem
+        if not self.unproven or self.best is None or not affordable(inner):
+            return
+        with np.errstate(all="ignore"):
+            self.best = self.best.improved(bounds(inner, self.best.w))
+        last = self.trace[-1]
+        self.trace[-1] = replace(last, bound=max(last.bound, self.best.dual * self.working.objective_unit))
+
     def _limit(self, record: Record, seen: Bounds) -> Status | None:
         limits = self.limits
         if limits.callback is not None and limits.callback(record):
             return Status.STOPPED
         if self.rule is not None and self.count and self.rule(self._moment(record, seen)):
             return Status.RULE
-        if limits.iterations is not None and self.count >= limits.iterations:
+        if self.horizon is not None and self.count >= self.horizon:
             return Status.ITERATIONS
         if limits.seconds is not None and self.elapsed >= limits.seconds:
             return Status.TIME
@@ -140,7 +175,7 @@ class _Run:
 
 
 def drive(
-    working: Working | AsGiven, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
+    working: Working, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
 ) -> Outcome:
     """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
 
@@ -156,6 +191,7 @@ def drive(
     except Divergence as told:
         status, run.remark = Status.DIVERGED, str(told)
     assert run.best is not None
+    run.settle()
     final = run.final
     if final is None or status is not Status.CERTIFIED:
         final = run.asked(run.best)
@@ -164,12 +200,12 @@ def drive(
     return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace, run.remark)
 
 
-def _try_all(
-    run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None
-) -> Status:
+def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None) -> Status:
     problem = run.working.problem
+    if isinstance(run.working, AsGiven):
+        return _watch_one(run, solvers()[0], start)
     null = Iterate(problem.null_weights, problem.null_dual)
-    nothing = Iterate(problem.null_weights, np.zeros_like(null.theta))  # no loss is below its minimum
+    nothing = Iterate(problem.null_weights, np.zeros_like(problem.null_dual))  # no loss is below its minimum
     for first in (nothing, null, start):
         if first is not None:
             status = run.see(first)
@@ -183,6 +219,22 @@ def _try_all(
         if status is not None:
             return status
     return Status.STALLED
+
+
+def _watch_one(run: _Run, chosen: Solver, start: Iterate | None) -> Status:
+    """An algorithm that is to be watched: from w = 0 or the start given, even where that is optimal."""
+    problem = run.working.problem
+    run.solver = chosen.name
+    origin = start if start is not None else Iterate(np.zeros(problem.p))
+    run.see(replace(origin, theta=np.zeros(problem.n), certify=False))
+    limits = run.limits
+    if limits.iterations is None and limits.seconds is None and limits.rule is None:
+        run.horizon = getattr(chosen, "horizon", HORIZON)
+    status = _run_one(run, chosen.iterates(problem, origin)) or Status.STALLED
+    if status is not Status.CERTIFIED and isinstance(chosen, Adviser) and not run.remark:
+        if not run.trace[-1].objective <= run.trace[0].objective:
+            run.remark = f"{status.value} The last objective is above the first. {chosen.advice(problem)}"
+    return status
 
 
 def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
@@ -202,4 +254,3 @@ def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
             status = run.see(iterate)
         if status is not None:
             return status
-

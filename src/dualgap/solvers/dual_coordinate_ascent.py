@@ -51,7 +51,7 @@ class DualCoordinateAscent:
         inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
         stiff = float(problem.design.weighted_square_norms(problem.a) @ inverse)
         sweeps = 20.0 * (1.0 + stiff) ** 0.75 * (5.0 if np.any(ridge == 0.0) else 1.0)
-        return 4.0 * problem.design.stored * sweeps
+        return float(4.0 * problem.design.stored * sweeps)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start)
@@ -113,8 +113,7 @@ class _Ascent:
             self._store()
         terms = (self.kink, self.lower, self.upper, self.softness)
         row = (self.problem.a.copy(), self.square, self.offset)
-        span, _ = ascend(self.rows, terms, row, self.dual, self.w, (goal, SWEEPS), self.random)
-        return float(span)
+        return float(ascend(self.rows, terms, row, self.dual, self.w, (goal, SWEEPS), self.random))
 
     def iterate(self) -> Iterate:
         """The primal point that the dual one proposes."""
@@ -134,7 +133,7 @@ class _Ascent:
 
 def _split(theta: Vector | None, a: Vector, lower: Matrix, upper: Matrix) -> Matrix:
     """Dual variables of the terms that sum to −θ/a as nearly as their bounds allow."""
-    dual = np.clip(0.0, lower, upper)
+    dual: Matrix = np.clip(np.zeros_like(lower), lower, upper)
     if theta is None:
         return dual
     rest = -theta / a - dual.sum(axis=1)

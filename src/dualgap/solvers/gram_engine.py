@@ -57,7 +57,6 @@ class GramEngine:
         self._search(gram, residual, change)
 
     def _gram(self, working: Index) -> WorkingGram:
-        point = self.point
         if not self.quadratic:
             gram = self._fresh()
             gram.add(working)

@@ -72,12 +72,12 @@ def work(design: Design, ridge: Vector) -> float:
 
 
 def _primal_work(design: Design) -> float:
-    n, p = design.shape
+    p = design.shape[1]
     return float(design.stored) * p + p**3 / 3.0 if p <= LARGEST else np.inf
 
 
 def _dual_work(design: Design, ridge: Vector) -> float:
-    n, p = design.shape
+    n = design.shape[0]
     if n > LARGEST or not ridge.any() or np.count_nonzero(ridge == 0.0) > n:
         return np.inf
     return float(design.stored) * n + n**3 / 3.0

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from dualgap.arrays import Vector
 from dualgap.compiled.lines import Lines, dense_lines, sparse_lines
 from dualgap.design import Compressed, Design, WithOnes
+from dualgap.design.standardised import Standardised
 
 
 def columns(design: Design) -> Lines:
@@ -42,4 +43,7 @@ def compressed(design: Design) -> sp.csc_array | sp.csr_array | None:
         inner = compressed(design.inner)
         ones = np.ones((design.shape[0], 1))
         return None if inner is None else sp.csc_array(sp.hstack([inner, ones], format="csc"))
+    if isinstance(design, Standardised) and not design.centre.any():
+        inner = compressed(design.inner)
+        return None if inner is None else sp.csc_array(inner @ sp.diags_array(1.0 / design.scale))
     return None

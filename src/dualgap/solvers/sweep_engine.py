@@ -49,16 +49,8 @@ class SweepEngine:
         self.first = self.first or total
         change = np.zeros(len(which))
         goal = min(self.accuracy * self.first, 0.5 * total)
-        sweeps = descend_model(
-            columns(design),
-            curvature,
-            gradient,
-            diagonal,
-            (w, price, ridge),
-            change,
-            (goal, SWEEPS),
-            self.random,
-        )
+        model, penalty = (curvature, gradient, diagonal), (w, price, ridge)
+        sweeps = descend_model(columns(design), model, penalty, change, (goal, SWEEPS), self.random)
         if sweeps == 1:
             self.accuracy *= 0.25
         self.floor.learn(point.advance(which, change, design.matvec(change)))

@@ -41,9 +41,7 @@ class MultinomialInteriorPoint:
     def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation."""
         count = 2 * int(np.count_nonzero(~problem.free)) + 1
-        pairs = pairs_of(problem.regulariser, start.w, problem.null / count)
-        assert pairs is not None
-        return _Run(problem, pairs).steps()
+        return _Run(problem, pairs_of(problem.regulariser, start.w, problem.null / count)).steps()
 
 
 @dataclass(frozen=True, eq=False)

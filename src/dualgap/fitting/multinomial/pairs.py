@@ -1,7 +1,8 @@
 """The penalty's half of the interior point: bounds |scale_j w_j| ≤ t_j, their prices, and how both move.
 
 The pairs are (t − scale w, α) and (t + scale w, β), each product to become μ. With A = α/(t − scale w) and
-B = β/(t + scale w), every step eliminates Δt and leaves a diagonal over the weights and at most one unknown more.
+B = β/(t + scale w), every step eliminates Δt and leaves a diagonal over the weights and at most one more
+unknown.
 """
 
 from __future__ import annotations
@@ -167,24 +168,24 @@ class Common:
         self.slack, self.price = self.slack + dslack, self.price + dprice
 
 
-def pairs_of(regulariser: Regulariser, w: Vector, mu: float) -> Pairs | None:
-    """The half that fits this regulariser, if it has kinks."""
-    gauge = regulariser.gauge
-    penalised = isinstance(regulariser, Penalised)
-    if isinstance(gauge, Norm) and gauge.order == np.inf:
-        limits = (regulariser.strength, None) if penalised else (None, regulariser.radius)
-        return Common(gauge, limits, w, mu)
-    if not isinstance(gauge, Separable) or not gauge.l1.any():
-        return None
-    if penalised:
-        strength = regulariser.strength
-        return Separate(Separable(strength * gauge.l1, strength * gauge.l2), None, w, mu)
-    return Separate(gauge, regulariser.radius, w, mu)
-
-
 def has_pairs(regulariser: Regulariser) -> bool:
-    """Is there a half for it?"""
+    """Has it kinks at zero, or at its largest weight?"""
     gauge = regulariser.gauge
     if isinstance(gauge, Norm):
         return gauge.order == np.inf
     return isinstance(gauge, Separable) and bool(gauge.l1.any())
+
+
+def pairs_of(regulariser: Regulariser, w: Vector, mu: float) -> Pairs:
+    """The half of a regulariser that has pairs, near w and with products near μ."""
+    gauge = regulariser.gauge
+    if isinstance(regulariser, Penalised):
+        strength = regulariser.strength
+        if isinstance(gauge, Norm):
+            return Common(gauge, (strength, None), w, mu)
+        assert isinstance(gauge, Separable)
+        return Separate(Separable(strength * gauge.l1, strength * gauge.l2), None, w, mu)
+    if isinstance(gauge, Norm):
+        return Common(gauge, (None, regulariser.radius), w, mu)
+    assert isinstance(gauge, Separable)
+    return Separate(gauge, regulariser.radius, w, mu)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax, xlogy
 
 from dualgap.arrays import Matrix, Vector
@@ -121,14 +122,14 @@ class MultinomialProblem(Problem):
         small = MultinomialProblem(
             columns, self.y, self.a, self.loss, self.regulariser, self.intercept, self.classes
         )
-        rounds = 12 if columns.shape[1] == 1 else 3
+        rounds = 12 if columns.shape[1] <= 4 else 2  # many columns cost a Newton step of the whole each
         for _ in range(rounds):
             theta = self.a[:, None] * (self.hot - pi)
             miss = small.pull(theta)
             sizes = np.concatenate([columns.absolute_transpose_matvec(np.abs(c)) for c in theta.T])
             if np.all(np.abs(miss) <= 1e-13 * sizes):
                 break
-            step = _solve(curvature(columns, self.a, pi), miss)
+            step = _solve(curvature(columns, self.a, pi), miss, self.classes)
             with np.errstate(divide="ignore"):
                 pi = softmax(np.log(pi) + small.predict(_short(step)), axis=1)
         return pi
@@ -157,8 +158,19 @@ def curvature(design: Design, a: Vector, pi: Matrix) -> Matrix:
     return total.reshape(classes * width, classes * width)
 
 
-def _solve(system: Matrix, right: Vector) -> Vector:
-    """The least-norm solution after scaling by the diagonal; the common shift of all classes is null."""
+def _solve(system: Matrix, right: Vector, classes: int) -> Vector:
+    """A solution, after scaling by the diagonal; the common shift of all classes, which is null, is pinned."""
     scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
     scaled = system / scale[:, None] / scale
-    return np.asarray(np.linalg.lstsq(scaled, right / scale, rcond=1e-13)[0] / scale)
+    width = len(scale) // classes
+    blocks = scaled.copy().reshape(classes, width, classes, width)
+    along = scale.reshape(classes, width)
+    for j in range(width):
+        blocks[:, j, :, j] += np.outer(along[:, j], along[:, j]) / float(along[:, j] @ along[:, j])
+    pinned = blocks.reshape(scaled.shape)
+    pinned.flat[:: len(scale) + 1] += 1e-14
+    try:
+        found = cho_solve(cho_factor(pinned), right / scale)
+    except np.linalg.LinAlgError:
+        found = np.linalg.lstsq(scaled, right / scale, rcond=1e-13)[0]
+    return np.asarray(found / scale)

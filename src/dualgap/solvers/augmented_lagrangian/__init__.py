@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.problem.problem import Problem
-from dualgap.solvers.augmented_lagrangian.lagrangian import Point, begin
+from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, Point, begin
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
-LARGEST = 20_000
-ROUNDS = 200
-import dualgap.solvers.augmented_lagrangian.lagrangian as LG
-INNER = 40
-GROWTH = 3.0
-import os
-GATE=float(os.environ.get("GATE","1e9"))
+LARGEST = 20_000  # rows and columns of the dense system
+STEPS = 40  # Newton steps in one round before it is held back
+PATIENCE = 15  # rounds without progress
+PROGRESS = 0.7  # a residual counts as progress below this share of the best
+GROWTH = ((4, 3.0), (10, 3.0**0.5), (18, 3.0**0.25))  # steps a round took at most, stiffness it earns
+
 
 @solver("augmented_lagrangian")
 @dataclass(frozen=True)
@@ -43,40 +42,32 @@ class AugmentedLagrangian:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         lagrangian, point = begin(problem, start)
-        shown = np.inf
-        idle = 0
-        back = 0
-        for _ in range(ROUNDS):
-            steps, stuck, short, done = 0, False, 0, False
-            for _ in range(INNER):
+        shown, best, idle = np.inf, np.inf, 0
+        while idle < PATIENCE:
+            steps, solved = 0, False
+            while steps < STEPS and not solved:
                 ahead = lagrangian.newton(point)
                 if ahead is None:
-                    stuck = True
                     break
-                point = ahead
-                steps += 1
-                short += point.t<LG.SHORT
-                done = lagrangian.solved(point)
-                if done or point.residual < GATE*shown:
+                point, steps = ahead, steps + 1
+                solved = lagrangian.solved(point)
+                if solved or point.residual < 0.5 * shown:
                     shown = point.residual
                     yield _iterate(point)
-                if done or short>LG.TIRED:
-                    break
-            idle = 0 if steps else idle+1
-            if idle>5: return
-            f = growth(steps)
-            pass
-            if not stuck and not done:
+            idle = 0 if point.residual < PROGRESS * best else idle + 1
+            best = min(best, point.residual)
+            if steps == STEPS and not solved:
                 lagrangian = lagrangian.held(point)
                 continue
-            lagrangian, point = lagrangian.moved(point, f)
-            if not steps: yield _iterate(point)
+            lagrangian, point = lagrangian.moved(point, _growth(steps))
+            if not steps:
+                yield _iterate(point)
 
-def growth(steps: int) -> float:
-    if steps <= 4: return GROWTH
-    if steps <= 10: return GROWTH**0.5
-    if steps <= 18: return GROWTH**0.25
-    return 1.0
+
+def _growth(steps: int) -> float:
+    """Rounds that were easy make the next one stiffer."""
+    return next((factor for most, factor in GROWTH if steps <= most), 1.0)
+
 
 def _iterate(point: Point) -> Iterate:
     primal = point.weights.primal

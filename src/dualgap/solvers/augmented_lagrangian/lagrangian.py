@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,15 +17,10 @@ from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, w
 from dualgap.solvers.base import Iterate
 from dualgap.traits import Trait
 
-ETA0=.1
-S0=1.
-LO=1e-3
-HOLD=10.
-TIRED=99
-SHORT=1e-3
-FLOOR=1e-8
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
-NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding, not progress
+NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
+PROXIMAL, FAINT = 0.1, 1e-6  # first eta over sigma; faint where the loss alone holds the weights
+FLOOR = 1e-8  # eta falls no lower than this share of its first value
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +32,13 @@ class Point:
     rows: RowCurve
     weights: WeightCurve
     pull: Vector
-    t:float=1.
 
     @cached_property
     def residual(self) -> float:
-        """An estimate of the duality gap: exact to first order, free of matrix products."""
-        astray = float(np.linalg.norm(self.w - self.weights.primal) * np.linalg.norm(self.pull))
+        """An estimate of the duality gap, to first order and without a product with the matrix."""
+        astray = np.linalg.norm(self.w - self.weights.primal) * np.linalg.norm(self.pull)
         unbalanced = np.linalg.norm(self.pull + self.weights.v) * np.linalg.norm(self.w)
-        return self.rows.excess + astray + float(unbalanced)
+        return self.rows.excess + float(astray + unbalanced)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +50,9 @@ class Lagrangian:
     weights: Weights
     centre: Vector
     eta: float
-    pull: Vector  # of the row multipliers
-    floor: float=0.
-    level:float=0.
+    floor: float  # eta stays above
+    level: float  # mean curvature of the loss at the centre
+    pull: Vector  # Xᵀ of the row multipliers
 
     def gradient(self, point: Point) -> Vector:
         """By the weights."""
@@ -101,22 +95,33 @@ class Lagrangian:
             return None
         rows, weights = found
         pull = _pulled(design, rows.slope, point)
-        return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull, t)
+        return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull)
 
     def moved(self, point: Point, factor: float) -> tuple[Lagrangian, Point]:
-        """The next round, `factor` times as stiff, and its start."""
+        """The next round, `factor` times as stiff, and its start.
+
+        Where the loss flattens on the way (separable classes), stiffness follows it down: what counts is
+        the ratio of both.
+        """
         rows = self.rows.moved(point.z, factor)
         level = rows.level(point.z)
-        fall = np.clip(level/self.level, LO, 1.) if self.level else 1.
-        weights = self.weights.moved(point.weights.v, factor*fall)
-        following = Lagrangian(
-            self.problem, rows, weights, point.w, max(self.eta*fall / factor**2, FLOOR*self.floor*fall), point.pull, self.floor*fall, level
+        flatter = float(np.clip(level / self.level, 1e-3, 1.0)) if self.level > 0 else 1.0
+        following = replace(
+            self,
+            rows=rows,
+            weights=self.weights.moved(point.weights.v, factor * flatter),
+            centre=point.w,
+            eta=flatter * max(self.eta / factor**2, self.floor),
+            floor=flatter * self.floor,
+            level=level,
+            pull=point.pull,
         )
         return following, following.at(point.w, point.z)
 
-    def held(self, point):
-        import dataclasses
-        return dataclasses.replace(self, eta=self.eta*HOLD, floor=max(self.floor,self.eta*10/FLOOR), centre=point.w)
+    def held(self, point: Point) -> Lagrangian:
+        """The same multipliers with ten times the proximal term, from now on: Newton had lost its way."""
+        eta = 10.0 * self.eta
+        return replace(self, centre=point.w, eta=eta, floor=max(self.floor, eta))
 
     def at(self, w: Vector, z: Vector) -> Point:
         """A point, from scratch."""
@@ -141,9 +146,9 @@ def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
     z = problem.design.matvec(w)
     rows = rows_of(problem, z, None)
     sigma = float(problem.design.weighted_square_norms(rows.typical_curvature(z)).mean())
-    weights = weights_of(problem.regulariser, sigma*S0, None)
-    easy = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
-    eta = sigma * (1e-6 if easy else ETA0)
-    lagrangian = Lagrangian(problem, rows, weights, w, eta, np.zeros(problem.p), eta,rows.level(z))
-    point = lagrangian.at(w, z)
-    return lagrangian, point
+    weights = weights_of(problem.regulariser, sigma, None)
+    enough = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
+    eta = sigma * (FAINT if enough else PROXIMAL)
+    nothing = np.zeros(problem.p)
+    lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, rows.level(z), nothing)
+    return lagrangian, lagrangian.at(w, z)

@@ -35,6 +35,9 @@ class Rows(Protocol):
     def typical_curvature(self, z: Vector) -> Vector:
         """Second derivatives that are representative around z."""
 
+    def level(self, z: Vector) -> float:
+        """Their mean where the loss decides it, 0 where the multipliers do."""
+
     def moved(self, z: Vector, factor: float) -> Rows:
         """The next round: multipliers taken over at z, `factor` times as stiff."""
 
@@ -50,12 +53,11 @@ class SmoothRows:
         return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z), 0.0)
 
     def typical_curvature(self, z: Vector) -> Vector:
-        problem = self.problem
-        mean = float(problem.a @ problem.loss.second_derivative(problem.y, z))
-        return problem.a * max(mean, 1e-3)
+        return self.problem.a * max(self.level(z), 1e-3)
 
-    def level(self, z):
-        return float(self.problem.a @ self.problem.loss.second_derivative(self.problem.y, z))
+    def level(self, z: Vector) -> float:
+        problem = self.problem
+        return float(problem.a @ problem.loss.second_derivative(problem.y, z))
 
     def moved(self, z: Vector, factor: float) -> SmoothRows:
         return self
@@ -82,8 +84,8 @@ class KinkedRows:
     def typical_curvature(self, z: Vector) -> Vector:
         return np.asarray(self.stiffness.sum(axis=1))
 
-    def level(self, z):
-        return 0.
+    def level(self, z: Vector) -> float:
+        return 0.0
 
     def moved(self, z: Vector, factor: float) -> KinkedRows:
         raw = self.anchor + self.stiffness * (z[:, None] - self.kink)

@@ -21,8 +21,9 @@ FIRST = 10.0  # the first gap, in null objectives: a start too close to the boun
 LAST = 1e-16  # the last gap, in null objectives: below it there is only rounding
 LATE = 1e-4  # relative gap from which refinement and exact finishes pay
 BACK = 0.995  # share of the way to the boundary
-TRIG=[.25,0,1,.1]
-PATIENCE = 5  # iterations without a step or without a gap to close
+STILL = 1e-6  # relative change of the prediction that is rounding once the last gap is reached
+KEEP=[.1]
+PATIENCE = 5  # iterations without a move
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,9 @@ class Method:
             late = total <= LATE * self._scale()
             moved = self._step(total, late)
             theta = -self._rows.gradient
-            idle = idle + 1 if moved <= 1e-14 or 0.0 < total <= 4.0 * LAST * self._problem.null else 0
-            if idle > PATIENCE:
+            still = STILL if 0.0 < total <= 4.0 * LAST * self._problem.null else 1e-14
+            idle = idle + 1 if moved <= still else 0
+            if idle > PATIENCE or not np.isfinite(moved):
                 return
 
     def _scale(self) -> float:
@@ -76,8 +78,9 @@ class Method:
 
     def _step(self, total: float, late: bool) -> float:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
-        h = self._rows.linearise(self._z)
+        self._h = h = self._rows.linearise(self._z)
         r, diagonal, self._extension = self._weights.linearise(self._w)
+        self._diagonal = diagonal
         self._residual, self._late = self._problem.design.transpose_matvec(self._rows.gradient) + r, late
         self._system.factorise(self._extension.equations(self._problem.design, h, diagonal))
         direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
@@ -95,25 +98,34 @@ class Method:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
         product = self._slack * self._price
         first = self._direction(-product, None)
-        primal, dual = self._lengths(first, 1.0)
-        reached = primal * dual
-        after = float((self._slack + primal * first.slack) @ (self._price + dual * first.price))
-        centring = min(max((after / total) ** 3, 1e-4), 0.8)
-        aim = max(centring * total, LAST * self._problem.null) / self._count - product
+        reached = self._product(first)
+        centring = min(max((self._after(first, 1.0) / total) ** 3, 1e-4), 0.8)
+        goal = max(centring * total, LAST * self._problem.null, min(total, KEEP[0] * self._promise(first)))
+        aim = goal / self._count - product
         bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
         cross = first.slack * first.price
         corrected = self._direction(aim - cross, bend)
-        if self._product(corrected) >= TRIG[0] * reached and (TRIG[1]==0 or self._after(corrected)<=TRIG[1]*total):
+        if self._product(corrected) >= 0.5 * reached and self._after(corrected, BACK) <= total:
             return corrected
-        # the correction is out of proportion to the step that can be made: scale it with that step
-        tries=[corrected]
-        if TRIG[2]&1: tries.append(self._direction(aim - reached * cross, bend))
-        if TRIG[2]&2: tries.append(self._direction(max(max(centring,TRIG[3]) * total, LAST * self._problem.null) / self._count - product, None))
-        return max(tries, key=self._product)
+        # the correction is out of proportion to the step, or the method runs in circles
+        cautious = self._direction(aim - reached * cross, bend)
+        centred = self._direction(np.maximum(aim, 0.1 * total / self._count - product), None)
+        return max(corrected, cautious, centred, key=self._product)
 
-    def _after(self, d):
-        p,q=self._lengths(d,BACK)
-        return float((self._slack + p * d.slack) @ (self._price + q * d.price))
+    def _promise(self, direction: Direction) -> float:
+        """For a loss that is not piecewise quadratic, the decrease that its model promises.
+
+        The gap must not close ahead of it: the systems become singular while the prediction is still far.
+        """
+        if not self._rows.local:
+            return 0.0
+        dz = self._problem.design.matvec(direction.dw)
+        return float(dz @ (self._h * dz) + direction.dw @ (self._diagonal * direction.dw))
+
+    def _after(self, direction: Direction, share: float) -> float:
+        """What the products add up to once the step is made."""
+        primal, dual = self._lengths(direction, share)
+        return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))
 
     def _direction(self, aim: Vector, bend: Bend | None) -> Direction:
         k = self._rows.offset(aim[: self._cut])

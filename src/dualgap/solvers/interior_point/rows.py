@@ -17,11 +17,13 @@ OVERSHOOT = 0.5  # how much of the promised decrease may have turned into ascent
 class Rows(Protocol):
     """The gradient g, linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
-    `linked` asks for one step length for primal and dual, since an equation has both in it.
+    `linked` asks for one step length for primal and dual, since an equation has both in it;
+    `local` says that the linearisation holds only nearby.
     """
 
     count: int
     linked: bool
+    local: bool
     gradient: Vector
 
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
@@ -48,6 +50,8 @@ class Rows(Protocol):
 
 class TermRows:
     """A piecewise quadratic loss: every term of every row is a box."""
+
+    local = False
 
     def __init__(self, problem: Problem) -> None:
         terms = problem.loss.terms(problem.y)
@@ -100,6 +104,7 @@ class SmoothRows:
 
     count = 0
     linked = True
+    local = True
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Divergence
-from dualgap.solvers.textbook.slopes import curvature_bound, loss_curvature
+from dualgap.solvers.textbook.slopes import curvature_bound, loss_curvature, polyak
+from dualgap.traits import Trait
 
 FAR = 1e6  # an objective this many times that of w = 0 has run away
+NEAR = 1e3  # predictions within this many times the targets are not worth a look
 
 
-def watch(problem: Problem, objective: float, step: float) -> None:
-    """Raise Divergence where the objective has run away, with a step that would work."""
-    if np.isfinite(objective) and objective <= FAR * max(problem.null, 1e-300):
-        return
-    raise Divergence(
-        f"The step {step:.3g} is too long: the objective ran away to {objective:.3g} "
-        f"(at w = 0 it is {problem.null:.3g}). {advice(problem)}"
-    )
+class Watch:
+    """Raises Divergence where the objective runs away, with a step that would work."""
+
+    def __init__(self, problem: Problem, advice: str | None = None) -> None:
+        self.problem, self.advice = problem, advice
+        self.ceiling = FAR * max(problem.null, problem.primal(np.zeros(problem.p)), 1e-300)
+        self.reach = NEAR * max(float(np.abs(problem.y).max(initial=0.0)), 1.0)
+
+    def look(self, w: Vector, prediction: Vector, step: float) -> None:
+        """At an iterate: cheap while predictions are of the size of the targets."""
+        size = float(np.abs(prediction).max(initial=0.0))
+        if size <= self.reach:
+            return
+        objective = self.problem.primal(w, prediction)
+        if np.isfinite(objective) and objective <= self.ceiling:
+            return
+        raise Divergence(
+            f"The step {step:.3g} is too long: the objective ran away to {objective:.3g} "
+            f"(at w = 0 it is {self.problem.null:.3g}). {self.advice or advice(self.problem)}"
+        )
 
 
 def advice(problem: Problem) -> str:
@@ -27,6 +42,7 @@ def advice(problem: Problem) -> str:
     if not np.isfinite(bound):
         bound = loss_curvature(problem)
     if np.isfinite(bound) and bound > 0:
-        return f"Steps up to 1/L = {1.0 / bound:.3g} work here; standardised columns allow longer ones."
-    rows = float(np.sqrt(problem.design.row_square_norms().max(initial=0.0)))
-    return f"The longest row has length {rows:.3g}; try steps of about {1.0 / max(rows, 1e-300) ** 2:.3g}."
+        return f"Steps up to 1/L = {1.0 / bound:.3g} work here; columns of equal size allow longer ones."
+    if problem.loss_has(Trait.SMOOTH):
+        return "The curvature of this loss has no bound: use step=dg.steps.Backtracking()."
+    return f"Steps α/√k with α = {polyak(problem):.3g} work here."

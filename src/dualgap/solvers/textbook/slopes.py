@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -12,24 +10,18 @@ from dualgap.penalties import Penalised
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.traits import Trait
+
+DIRECT = 600  # columns, or rows, up to which the eigenvalue comes from the matrix of products
 
 
-@dataclass(frozen=True, eq=False)
-class Slope:
-    """A subgradient of P at w, with what was computed on the way."""
-
-    gradient: Vector
-    prediction: Vector
-    theta: Vector
+def slope(problem: Problem, w: Vector, prediction: Vector) -> Vector:
+    """Xᵀ(a L'(y, Xw)) + ∂g(w), the gradient where P is smooth; `prediction` is Xw."""
+    return penalty_slope(problem, w) + risk_slope(problem, prediction)
 
 
-def slope(problem: Problem, w: Vector) -> Slope:
-    """Xᵀ(a L'(y, Xw)) + ∂g(w): the gradient where P is smooth."""
-    z = problem.design.matvec(w)
-    theta = problem.slope(z)
-    gradient = penalty_slope(problem, w) - problem.design.transpose_matvec(theta)
-    return Slope(gradient, z, theta)
+def risk_slope(problem: Problem, prediction: Vector) -> Vector:
+    """Xᵀ(a L'(y, Xw)): the loss's share of the slope."""
+    return -problem.design.transpose_matvec(problem.slope(prediction))
 
 
 def penalty_slope(problem: Problem, w: Vector) -> Vector:
@@ -42,6 +34,11 @@ def penalty_slope(problem: Problem, w: Vector) -> Vector:
         return np.asarray(regulariser.strength * (gauge.l1 * np.sign(w) + 2.0 * gauge.l2 * w))
     assert isinstance(gauge, Norm)
     return regulariser.strength * _norm_slope(gauge, w)
+
+
+def known_slope(problem: Problem) -> bool:
+    """Is the penalty one that `penalty_slope` knows?"""
+    return isinstance(problem.regulariser.gauge, Separable | Norm)
 
 
 def _norm_slope(gauge: Norm, w: Vector) -> Vector:
@@ -58,6 +55,13 @@ def _norm_slope(gauge: Norm, w: Vector) -> Vector:
     return np.asarray(gauge.scale * np.sign(inside) * power)
 
 
+def polyak(problem: Problem) -> float:
+    """P(0)/‖g(0)‖²: from w = 0 no step that long passes the optimum, since no loss is below zero."""
+    origin, z = np.zeros(problem.p), np.zeros(problem.n)
+    steepness = float(np.square(slope(problem, origin, z)).sum())
+    return problem.primal(origin, z) / steepness if steepness > 0.0 else 1.0
+
+
 def loss_curvature(problem: Problem) -> float:
     """The largest curvature of the mean loss: that of L times the largest eigenvalue of XᵀAX."""
     curvature = problem.loss.curvature
@@ -69,7 +73,7 @@ def loss_curvature(problem: Problem) -> float:
 def largest_eigenvalue(problem: Problem) -> float:
     """λ_max(XᵀAX), from the smaller side; by Lanczos where both sides are long."""
     n, p = problem.design.shape
-    if min(n, p) <= 600:
+    if min(n, p) <= DIRECT:
         if p <= n:
             return float(np.linalg.eigvalsh(problem.design.weighted_gram(problem.a))[-1])
         root = np.sqrt(problem.a)
@@ -81,15 +85,15 @@ def largest_eigenvalue(problem: Problem) -> float:
 
     operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(p)
-    top = eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)
-    return float(top[0]) * (1.0 + 1e-9)
+    top = eigsh(operator, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
+    return float(top[0]) * (1.0 + 1e-5)
 
 
 def curvature_bound(problem: Problem) -> float:
     """L: the gradient of P is L-Lipschitz; infinite where P is not smooth in that sense."""
     regulariser = problem.regulariser
     gauge = regulariser.gauge
-    if Trait.BOUNDED_CURVATURE not in problem.loss.traits:
+    if not np.isfinite(problem.loss.curvature):
         return np.inf
     if not isinstance(regulariser, Penalised):
         return loss_curvature(problem)
@@ -102,7 +106,5 @@ def smooth_penalty(problem: Problem) -> bool:
     """Is g differentiable everywhere (l2 or nothing, added, not a constraint)?"""
     gauge = problem.regulariser.gauge
     return (
-        isinstance(problem.regulariser, Penalised)
-        and isinstance(gauge, Separable)
-        and not gauge.l1.any()
+        isinstance(problem.regulariser, Penalised) and isinstance(gauge, Separable) and not gauge.l1.any()
     )

@@ -16,7 +16,7 @@ import numpy as np
 from dualgap.arrays import positive
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
-from dualgap.solvers.textbook.slopes import curvature_bound
+from dualgap.solvers.textbook.slopes import curvature_bound, polyak
 
 Schedule: TypeAlias = Callable[[int], float]
 
@@ -110,16 +110,20 @@ class Ratio(Step):
 
 @dataclass(frozen=True)
 class InverseRoot(Step):
-    """η_k = α/√k: the rate of the subgradient method. The squares sum to infinity."""
+    """η_k = α/√k: the rate of the subgradient method. The squares sum to infinity.
 
-    alpha: float = 1.0
+    Without α the first step is P(0)/‖g(0)‖², which is right for columns of any size.
+    """
+
+    alpha: float | None = None
 
     @property
     def robbins_monro(self) -> bool:
         return False
 
     def schedule(self, problem: Problem) -> Schedule:
-        return lambda k: self.alpha / float(np.sqrt(k))
+        alpha = polyak(problem) if self.alpha is None else self.alpha
+        return lambda k: alpha / np.sqrt(k)
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,10 @@ class Backtracking(Step):
         return lambda k: self.first
 
 
-def read_step(given: Step | float | Callable[[int], float]) -> Step:
+StepLike: TypeAlias = Step | float | Callable[[int], float]
+
+
+def read_step(given: StepLike) -> Step:
     """A step object, a number for a constant one, or a function of k."""
     if isinstance(given, Step):
         return given

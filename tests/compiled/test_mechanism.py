@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "dualgap"
+
+# Runs each loop of the four solvers once on dense, sparse, frozen and writeable data, and says what was compiled.
+CATALOGUE = """
+import json, sys
+import numpy as np, scipy.sparse as sp
+from dualgap import losses, penalties
+from dualgap.design import Compressed, Dense
+from dualgap.penalties import Penalised
+from dualgap.problem.problem import Problem
+from dualgap.problem.precondition import precondition
+from dualgap.solvers.coordinate_descent import CoordinateDescent
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
+from dualgap.solvers.gram_engine import GramEngine
+
+def fit(design, loss, penalty, solver):
+    p, n = design.shape[1], design.shape[0]
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    y.flags.writeable = False
+    problem = Problem(design, y, np.full(n, 1.0 / n), loss, Penalised(penalty.gauge(np.ones(p), np.ones(p)), 0.01), False)
+    drive(precondition(problem), lambda: [solver], None, Limits(1e-6))
+
+array = np.random.default_rng(0).normal(size=(30, 7))
+frozen = array.copy()
+frozen.flags.writeable = False
+designs = [Dense(array), Dense(np.asfortranarray(array)), Dense(frozen), Compressed(sp.csr_array(array))]
+for design in designs:
+    fit(design, losses.Squared(), penalties.L1(), CoordinateDescent())
+    fit(design, losses.Hinge(), penalties.L2(), DualCoordinateAscent())
+GramEngine.affordable = lambda engine, working: False
+for design in designs:
+    fit(design, losses.Logistic(), penalties.ElasticNet(), CoordinateDescent())
+
+from dualgap.compiled.mechanism import COMPILED, cache_folder
+print(json.dumps({
+    "signatures": {loop.__name__: len(loop.signatures) for loop in COMPILED},
+    "missed": sum(sum(loop.stats.cache_misses.values()) for loop in COMPILED),
+    "folder": str(cache_folder()),
+}))
+"""
+
+
+def _python(script: str, **environment: str) -> str:
+    kept = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=kept, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    folder = str(tmp_path_factory.mktemp("cache"))
+    return [json.loads(_python(CATALOGUE, NUMBA_CACHE_DIR=folder)) for _ in range(2)]
+
+
+def test_the_second_process_compiles_nothing(two_processes: list[dict[str, object]]) -> None:
+    first, second = two_processes
+    assert first["missed"]
+    assert second["missed"] == 0
+
+
+def test_one_signature_per_loop(two_processes: list[dict[str, object]]) -> None:
+    counts = two_processes[1]["signatures"]
+    assert isinstance(counts, dict)
+    assert counts["descend_model"] == 1
+    assert counts["descend"] == 1
+    # float64 with int32 for dense and sparse rows alike, and the short copy of sparse rows
+    assert 1 <= counts["ascend"] <= 2
+
+
+def test_the_package_does_not_import_numba() -> None:
+    script = (
+        "import sys, dualgap, dualgap.solvers.coordinate_descent, dualgap.solvers.dual_coordinate_ascent;"
+        "print('numba' in sys.modules)"
+    )
+    assert _python(script).strip() == "False"
+
+
+EDITED = """
+from dualgap.compiled.inner import inner
+from dualgap.compiled.mechanism import compiled
+
+@compiled
+def outer(x):
+    return inner(x)
+"""
+INNER = """
+from dualgap.compiled.mechanism import compiled
+
+@compiled
+def inner(x):
+    return x + {}
+"""
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The mechanism alone in a package of the same name, so that its sources can be edited."""
+    compiled = tmp_path / "dualgap" / "compiled"
+    compiled.mkdir(parents=True)
+    (tmp_path / "dualgap" / "__init__.py").touch()
+    (compiled / "__init__.py").touch()
+    shutil.copy(PACKAGE / "compiled" / "mechanism.py", compiled)
+    (compiled / "outer.py").write_text(EDITED)
+    (compiled / "inner.py").write_text(INNER.format("1.0"))
+    return compiled
+
+
+CALL = "from dualgap.compiled.outer import outer; print(outer(1.0))"
+
+
+def test_an_edit_in_another_file_is_seen(copied: Path) -> None:
+    path = str(copied.parents[1])
+    assert _python(CALL, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "2.0"
+    (copied / "inner.py").write_text(INNER.format("5.0"))
+    assert _python(CALL, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "6.0"
+
+
+@pytest.mark.parametrize("place", ["cache", "file"])
+def test_where_the_sources_cannot_be_written_beside(copied: Path, place: str, tmp_path: Path) -> None:
+    """A file in place of the folder stands for a read-only one, which root could write."""
+    (copied / "__pycache__").write_text("")
+    home = tmp_path / "home"
+    if place == "cache":
+        home.mkdir()
+    else:
+        home.write_text("")
+    script = CALL + "; from dualgap.compiled.mechanism import cache_folder; print(cache_folder())"
+    printed = _python(
+        script,
+        PYTHONPATH=str(copied.parents[1]),
+        NUMBA_CACHE_DIR="",
+        XDG_CACHE_HOME=str(home),
+        PYTHONDONTWRITEBYTECODE="1",
+    ).split()
+    assert printed[0] == "2.0"
+    assert printed[1].startswith(str(home / "dualgap")) if place == "cache" else printed[1] == "None"
+
+
+def test_loops_run_without_compilation() -> None:
+    script = (
+        "from dualgap.compiled.gram import descend; import numpy as np;"
+        "w = np.zeros(2); descend(np.eye(2), w, np.array([3.0, 0.5]), np.ones(2), 3); print(w.tolist())"
+    )
+    assert _python(script, NUMBA_DISABLE_JIT="1").strip() == "[2.0, 0.0]"

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from solvers.random_problems import Recipe, relative_gap, run
+
+from dualgap import losses, penalties
+from dualgap.losses import Loss
+from dualgap.problem.precondition import precondition
+from dualgap.solvers import dual_coordinate_ascent
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
+
+PIECEWISE: list[Loss] = [
+    losses.Hinge(),
+    losses.Absolute(),
+    losses.Quantile(0.8),
+    losses.EpsilonInsensitive(0.3),
+    losses.SquaredHinge(),
+    losses.Huber(0.5),
+    losses.SquaredEpsilonInsensitive(0.3),
+    losses.Squared(),
+]
+RECIPES = {
+    "tall": Recipe(120, 8),
+    "no intercept": Recipe(120, 8, intercept=False, weighted=True),
+    "wide": Recipe(40, 60, weighted=True),
+    "duplicate": Recipe(60, 30, kind="duplicate"),
+    "free": Recipe(60, 30, free=2, share=0.3),
+    "sparse": Recipe(150, 80, kind="sparse", share=0.02),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("loss", PIECEWISE, ids=str)
+def test_piecewise_losses_with_a_ridge(loss: Loss, name: str) -> None:
+    problem = RECIPES[name].build(loss, penalties.L2())
+    assert relative_gap(problem, run(problem, DualCoordinateAscent(), 1e-7)) <= 1e-7
+
+
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.EpsilonInsensitive(0.3)], ids=str)
+def test_short_numbers_give_way_to_long_ones(loss: Loss) -> None:
+    problem = Recipe(150, 80, kind="sparse", share=0.05, intercept=False).build(loss, penalties.L2())
+    assert relative_gap(problem, run(problem, DualCoordinateAscent(), 1e-12)) <= 1e-12
+
+
+def test_the_dual_never_falls_and_the_weights_belong_to_it() -> None:
+    problem = precondition(Recipe(80, 20, intercept=False).build(losses.Hinge(), penalties.L2())).problem
+    before = -np.inf
+    for iterate, _ in zip(
+        DualCoordinateAscent().iterates(problem, Iterate(problem.null_weights)), range(6), strict=False
+    ):
+        assert iterate.theta is not None
+        value = problem.dual(iterate.theta)
+        assert value >= before - 1e-14
+        before = value
+        pull = problem.design.transpose_matvec(iterate.theta)
+        gauge = problem.regulariser.gauge
+        ridge = 2.0 * problem.regulariser.strength * gauge.l2  # type: ignore[union-attr]
+        np.testing.assert_allclose(ridge * iterate.w, pull, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.EpsilonInsensitive(0.3)], ids=str)
+def test_starts_from_a_given_dual_point(loss: Loss) -> None:
+    problem = precondition(Recipe(80, 20, intercept=False).build(loss, penalties.L2())).problem
+    cold = DualCoordinateAscent().iterates(problem, Iterate(problem.null_weights))
+    last = [iterate for iterate, _ in zip(cold, range(8), strict=False)][-1]
+    assert last.theta is not None
+    warm = next(iter(DualCoordinateAscent().iterates(problem, last)))
+    assert warm.theta is not None
+    assert problem.dual(warm.theta) >= problem.dual(last.theta) - 1e-14
+
+
+def test_split_spreads_over_two_terms() -> None:
+    lower, upper = np.array([[-1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
+    theta = np.array([0.5, -0.25, 0.0])
+    dual = dual_coordinate_ascent._split(theta, np.ones(3), lower, upper)
+    np.testing.assert_allclose(dual.sum(axis=1), -theta)
+    assert np.all((dual >= lower) & (dual <= upper))
+
+
+def test_reasons_for_refusing() -> None:
+    logistic = Recipe().build(losses.Logistic(), penalties.L2())
+    lasso = Recipe().build(losses.Hinge(), penalties.L1())
+    many = Recipe(free=9).build(losses.Hinge(), penalties.L2())
+    assert DualCoordinateAscent().missing(logistic) == ("the loss is not piecewise quadratic",)
+    assert DualCoordinateAscent().missing(lasso) == ("the penalty is not l2",)
+    assert DualCoordinateAscent().missing(many) == ("more than 4 columns are free",)
+    assert not DualCoordinateAscent().missing(Recipe().build(losses.Absolute(), penalties.L2()))

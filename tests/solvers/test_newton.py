@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from solvers.random_problems import Recipe, relative_gap, run
+
+from dualgap import losses, penalties
+from dualgap.losses import Loss
+from dualgap.problem.precondition import precondition
+from dualgap.solvers import normal_equations
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.closed_form import ClosedForm
+from dualgap.solvers.newton import Newton
+
+SMOOTH: list[Loss] = [
+    losses.Squared(),
+    losses.Logistic(),
+    losses.Huber(0.5),
+    losses.SquaredHinge(),
+    losses.SquaredEpsilonInsensitive(0.3),
+    losses.Exponential(),
+]
+RECIPES = {
+    "tall": Recipe(120, 8),
+    "wide": Recipe(40, 60, weighted=True),
+    "slight": Recipe(50, 50, share=1e-6, intercept=False),
+    "duplicate": Recipe(60, 40, kind="duplicate", share=1e-5),
+    "scaled": Recipe(40, 60, kind="scaled", share=1e-5),
+    "free": Recipe(60, 30, free=2),
+    "sparse": Recipe(80, 50, kind="sparse", share=0.01),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("loss", SMOOTH, ids=str)
+def test_smooth_losses_with_a_ridge(loss: Loss, name: str) -> None:
+    problem = RECIPES[name].build(loss, penalties.L2())
+    assert relative_gap(problem, run(problem, Newton())) <= 1e-9
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=str)
+@pytest.mark.parametrize("recipe", [Recipe(150, 6), Recipe(150, 6, intercept=False, weighted=True)], ids=str)
+def test_without_a_penalty(loss: Loss, recipe: Recipe) -> None:
+    problem = recipe.build(loss, penalties.Unpenalised())
+    assert relative_gap(problem, run(problem, Newton())) <= 1e-9
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge(), losses.Exponential()], ids=str)
+def test_conjugate_gradients_where_nothing_can_be_factored(
+    loss: Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(normal_equations, "LARGEST", 10)
+    problem = Recipe(90, 60, kind="sparse", share=0.02).build(loss, penalties.L2())
+    assert relative_gap(problem, run(problem, Newton())) <= 1e-9
+
+
+def test_one_step_is_the_closed_form_where_the_loss_is_quadratic() -> None:
+    problem = precondition(Recipe().build(losses.Squared(), penalties.L2())).problem
+    start = Iterate(problem.null_weights)
+    step = next(iter(Newton().iterates(problem, start)))
+    exact = next(iter(ClosedForm().iterates(problem, start)))
+    np.testing.assert_allclose(step.w, exact.w, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Exponential()], ids=str)
+def test_runs_away_and_ends_where_no_minimum_exists(loss: Loss) -> None:
+    problem = precondition(Recipe(30, 40).build(loss, penalties.Unpenalised())).problem
+    iterates = list(Newton().iterates(problem, Iterate(problem.null_weights)))
+    margins = problem.y * problem.design.matvec(iterates[-1].w)
+    assert margins.min() > 15.0
+    assert len(iterates) < 200
+
+
+def test_predictions_belong_to_the_weights() -> None:
+    problem = precondition(Recipe(50, 20).build(losses.Logistic(), penalties.L2())).problem
+    for iterate in Newton().iterates(problem, Iterate(problem.null_weights)):
+        assert iterate.prediction is not None
+        np.testing.assert_allclose(iterate.prediction, problem.design.matvec(iterate.w), atol=1e-10)
+
+
+def test_reasons_for_refusing() -> None:
+    hinge = Recipe().build(losses.Hinge(), penalties.L2())
+    lasso = Recipe().build(losses.Logistic(), penalties.ElasticNet())
+    assert Newton().missing(hinge) == ("the loss is not smooth",)
+    assert Newton().missing(lasso) == ("the penalty is not quadratic",)
+    assert not Newton().missing(Recipe().build(losses.Exponential(), penalties.Unpenalised()))

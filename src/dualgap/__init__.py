@@ -19,11 +19,14 @@ _WHERE = {
     "fit": "dualgap.fitting.fit",
     "Solution": "dualgap.fitting.solution",
     "certify": "dualgap.fitting.certify",
+    "compare": "dualgap.fitting.comparison",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
+    "stability": "dualgap.selection.stability",
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
 }
+_ELSEWHERE = {"steps": "dualgap.solvers.textbook.steps", "stopping": "dualgap.solvers.stopping"}
 _MODULES = ("discrete", "errors", "losses", "penalties", "solvers")
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "LinearRegressor",
     "Solution",
     "certify",
+    "compare",
     "discrete",
     "errors",
     "explain",
@@ -39,6 +43,9 @@ __all__ = [
     "losses",
     "penalties",
     "solvers",
+    "stability",
+    "steps",
+    "stopping",
 ]
 
 if TYPE_CHECKING:
@@ -46,14 +53,20 @@ if TYPE_CHECKING:
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.fitting.certify import certify
+    from dualgap.fitting.comparison import compare
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution
+    from dualgap.selection.stability import stability
+    from dualgap.solvers import stopping
+    from dualgap.solvers.textbook import steps
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         value = getattr(importlib.import_module(_WHERE[name]), name)
+    elif name in _ELSEWHERE:
+        value = importlib.import_module(_ELSEWHERE[name])
     elif name in _MODULES:
         value = importlib.import_module(f"dualgap.{name}")
     else:

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "dualgap"
 
-# Runs each loop of the four solvers once on dense, sparse, frozen and writeable data, and says what was compiled.
+# Runs the loops of the solvers on dense, sparse, frozen and writeable data, and says what was compiled.
 CATALOGUE = """
 import json, sys
 import numpy as np, scipy.sparse as sp
@@ -29,7 +29,8 @@ def fit(design, loss, penalty, solver):
     p, n = design.shape[1], design.shape[0]
     y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
     y.flags.writeable = False
-    problem = Problem(design, y, np.full(n, 1.0 / n), loss, Penalised(penalty.gauge(np.ones(p), np.ones(p)), 0.01), False)
+    regulariser = Penalised(penalty.gauge(np.ones(p), np.ones(p)), 0.01)
+    problem = Problem(design, y, np.full(n, 1.0 / n), loss, regulariser, False)
     drive(precondition(problem), lambda: [solver], None, Limits(1e-6))
 
 array = np.random.default_rng(0).normal(size=(30, 7))
@@ -39,7 +40,7 @@ designs = [Dense(array), Dense(np.asfortranarray(array)), Dense(frozen), Compres
 for design in designs:
     fit(design, losses.Squared(), penalties.L1(), CoordinateDescent())
     fit(design, losses.Hinge(), penalties.L2(), DualCoordinateAscent())
-GramEngine.affordable = lambda engine, working: False
+GramEngine.affordable = lambda engine, working, spent: False
 for design in designs:
     fit(design, losses.Logistic(), penalties.ElasticNet(), CoordinateDescent())
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import solvers.random_problems as random_problems
-from solvers.random_problems import Recipe, relative_gap, run
 
 from dualgap import losses, penalties
+from dualgap.problem.precondition import precondition
 from dualgap.solvers import normal_equations
 from dualgap.solvers.closed_form import ClosedForm
+from random_problems import Recipe, relative_gap, run
 
 RECIPES = {
     "tall": Recipe(150, 8),
@@ -57,7 +57,7 @@ def test_conjugate_gradients_where_nothing_can_be_factored(
 
 
 def test_both_sides_give_one_answer() -> None:
-    problem = random_problems.precondition(Recipe(45, 30).build(losses.Squared(), penalties.L2())).problem
+    problem = precondition(Recipe(45, 30).build(losses.Squared(), penalties.L2())).problem
     design, ridge = problem.design, np.full(problem.p, 0.3)
     ridge[-1] = 0.0
     point = normal_equations.Point(

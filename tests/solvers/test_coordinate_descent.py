@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from solvers.random_problems import Recipe, relative_gap, run
 
 from dualgap import losses, penalties
 from dualgap.design import Compressed
@@ -17,6 +16,7 @@ from dualgap.solvers.base import Iterate
 from dualgap.solvers.coordinate_descent import CoordinateDescent
 from dualgap.solvers.gram_engine import GramEngine
 from dualgap.solvers.priced_point import PricedPoint
+from random_problems import Recipe, relative_gap, run
 
 SMOOTH: list[Loss] = [
     losses.Squared(),
@@ -51,7 +51,7 @@ def test_smooth_losses_with_an_l1_part(loss: Loss, name: str, penalty: Penalty) 
 @pytest.mark.parametrize("name", ["tall", "wide", "duplicate", "scaled", "free", "sparse"])
 @pytest.mark.parametrize("loss", [losses.Squared(), losses.Logistic(), losses.SquaredHinge()], ids=str)
 def test_sweeps_over_the_columns(loss: Loss, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working: False)
+    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
     problem = RECIPES[name].build(loss, penalties.L1())
     assert relative_gap(problem, run(problem, CoordinateDescent())) <= 1e-9
 
@@ -60,7 +60,7 @@ def test_sweeps_over_the_columns(loss: Loss, name: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("sweeps", [False, True])
 def test_a_price_a_ridge_both_or_neither(loss: Loss, sweeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if sweeps:
-        monkeypatch.setattr(GramEngine, "affordable", lambda engine, working: False)
+        monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
     problem = Recipe(80, 40, weighted=True).build(loss, penalties.ElasticNet(0.5))
     assert isinstance(problem.regulariser, Penalised) and isinstance(problem.regulariser.gauge, Separable)
     l1, l2 = problem.regulariser.gauge.l1.copy(), problem.regulariser.gauge.l2.copy()
@@ -132,7 +132,7 @@ def test_warm_start_at_the_answer_takes_one_round() -> None:
 
 
 def test_runs_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working: False)
+    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
     problem = Recipe(60, 90, kind="sparse").build(losses.Logistic(), penalties.L1())
     first, second = (run(problem, CoordinateDescent()).bounds.w for _ in range(2))
     np.testing.assert_array_equal(first, second)

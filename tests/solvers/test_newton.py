@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solvers.random_problems import Recipe, relative_gap, run
 
 from dualgap import losses, penalties
 from dualgap.losses import Loss
@@ -11,6 +10,7 @@ from dualgap.solvers import normal_equations
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.closed_form import ClosedForm
 from dualgap.solvers.newton import Newton
+from random_problems import Recipe, relative_gap, run
 
 SMOOTH: list[Loss] = [
     losses.Squared(),

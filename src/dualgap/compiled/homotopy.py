@@ -43,6 +43,8 @@ from dualgap.compiled.homotopy_course import (
     STORED,
     STUCK,
     STUCK_ROWS,
+    TILT,
+    TILTED,
     TRAVELLED,
     TRUE_AT,
     UPDATES,
@@ -99,6 +101,8 @@ def begin(course: Course, start: float, end: float) -> None:
     course.weight[VALUE : EXPIRY + 1] = 0.0
     course.weight[EXPIRY] = -np.inf
     course.mark[BANNED] = -1
+    course.snap[:] = -1
+    count[TILTED] = np.any(course.weight[TILT] != 0.0)
     for j in range(p):
         if course.sign[j] != 0:
             seat(course, j)

@@ -32,12 +32,14 @@ BEND, SLOPE, TRUE_SLOPE, Z0, Z1, DUAL, DUAL_RATE, ROW_EXPIRY, ROW_SIZE, COLUMN, 
 PIECE, KINKED, BANNED = range(3)
 # Lines of Course.weight, one number per weight
 VALUE, RATE, EXPIRY, SPARE, BENT_PRICE, PRICE, COLUMN_SIZE, RIDGE, TILT = range(9)
+SEEN = 9  # and 10: the products of its column with a snapshot of the dual
+SNAPSHOTS = 64
 # Lines of Course.slot after the four answers and the four right sides
 NOW, SPEED, NEW, INVERSE_NEW, OTHER, INVERSE_OTHER = range(8, 14)
 SLOT_LINES = 18
 # Places in Course.count
 SIZE, STUCK_ROWS, UPDATES, VERSION, STANDING, STALE, STORED, VALUES, EVALUATED, REFACTORED = range(10)
-CURVED, INVERSE = 10, 11
+CURVED, INVERSE, TILTED = 10, 11, 12
 # Places in Course.level
 AT, WAY, TRAVELLED, DUAL_TRAVELLED, PRICE_TRAVELLED, PACE, DUAL_PACE, TRUE_AT, LAST = range(9)
 LEAP, DUAL_LEAP = 9, 10  # the usual length of a step, of the weights and of the dual
@@ -66,6 +68,9 @@ class Course(NamedTuple):
     miss: Vector  # four right sides of a slot that is about to change, then how far the answers miss them
     count: Integers
     level: Vector
+    snap: Integers  # snapshot of the dual that each weight relies on, −1: none
+    basis: Matrix  # two directions per snapshot; none where the columns are few
+    reach: Matrix  # see homotopy_watch
 
 
 class Log(NamedTuple):
@@ -89,15 +94,18 @@ def new_course(columns: Lines, rows: Lines, pieces: NDArray[np.float64], shape: 
         pieces,
         np.zeros((12, n)),
         np.zeros((3, n), np.int64),
-        np.zeros((9, p)),
+        np.zeros((11, p)),
         np.zeros(p, np.int64),
         np.zeros((capacity, capacity)),
         np.zeros((SLOT_LINES, capacity)),
         np.zeros(capacity, np.int64),
         np.full(n + p, -1, np.int64),
         np.zeros(9),
-        np.zeros(12, np.int64),
+        np.zeros(13, np.int64),
         np.zeros(16),
+        np.full(p, -1, np.int64),
+        np.zeros((2 * SNAPSHOTS if p >= max(n, 4 * SNAPSHOTS) else 0, n)),
+        np.zeros((SNAPSHOTS + 2, 6)),
     )
     course.count[CURVED] = bool(pieces[CURVATURE].any())
     return course

@@ -45,11 +45,13 @@ from dualgap.compiled.homotopy_course import (
     RATE,
     ROW_EXPIRY,
     ROW_SIZE,
+    SEEN,
     SIZE,
     SLOPE,
     SPEED,
     STUCK_ROWS,
     TILT,
+    TILTED,
     TRAVELLED,
     VALUE,
     VERSION,
@@ -60,6 +62,7 @@ from dualgap.compiled.homotopy_course import (
     Course,
 )
 from dualgap.compiled.homotopy_system import spread
+from dualgap.compiled.homotopy_watch import components, new_snapshot, open_step, within
 from dualgap.compiled.lines import Lines, dot
 from dualgap.compiled.mechanism import compiled
 
@@ -148,44 +151,43 @@ def _multipliers_to_bounds(course: Course, best: Event) -> Event:
 
 
 @compiled
-def _meeting(course: Course, i: int, z: float, rate: float, best: Event) -> Event:
-    """Row i on its way to the kink ahead."""
-    at = course.mark[PIECE, i]
-    if rate > 0.0:
-        step = max(course.pieces[BENT_KINK, i, at + 1] - z, 0.0) / rate
-        return (step, KINK, i, 1) if step < best[0] else best
-    step = max(z - course.pieces[BENT_KINK, i, at], 0.0) / -rate
-    return (step, KINK, i, -1) if step < best[0] else best
+def _meeting(below: float, above: float, rate: float, i: int, best: Event) -> Event:
+    """Row i on its way to the kink ahead; `below` and `above` are its distances to the two."""
+    step = max(above, 0.0) / rate if rate > 0.0 else max(below, 0.0) / -rate
+    return (step, KINK, i, 1 if rate > 0.0 else -1) if step < best[0] else best
 
 
 @compiled
 def _curved_rows(course: Course, best: Event) -> Event:
     row, s, way, noise = course.row, course.level[AT], course.level[WAY], STILL * course.level[PACE]
+    kink, piece = course.pieces[BENT_KINK], course.mark[PIECE]
     for i in range(row.shape[1]):
         rate = way * row[Z1, i]
         if abs(rate) > noise * row[ROW_SIZE, i]:
-            best = _meeting(course, i, row[Z0, i] + s * row[Z1, i], rate, best)
+            z = row[Z0, i] + s * row[Z1, i]
+            best = _meeting(z - kink[i, piece[i]], kink[i, piece[i] + 1] - z, rate, i, best)
     return best
 
 
 @compiled
 def _straight_rows(course: Course, pace: float, best: Event) -> Event:
     """Rows off their kinks, while the weights move along line RATE at this pace."""
-    row, mark = course.row, course.mark
-    travelled, version = course.level[TRAVELLED], course.count[VERSION]
-    for i in range(row.shape[1]):
-        size = row[ROW_SIZE, i]
-        if size * (travelled + best[0] * pace) < row[ROW_EXPIRY, i] or mark[KINKED, i]:
+    rows, value, rate = course.rows, course.weight[VALUE], course.weight[RATE]
+    expiry, sizes, kink = course.row[ROW_EXPIRY], course.row[ROW_SIZE], course.pieces[BENT_KINK]
+    kinked, banned, piece = course.mark[KINKED], course.mark[BANNED], course.mark[PIECE]
+    travelled, version, evaluated = course.level[TRAVELLED], course.count[VERSION], 0
+    for i in range(expiry.shape[0]):
+        if sizes[i] * (travelled + best[0] * pace) < expiry[i] or kinked[i]:
             continue
-        if mark[BANNED, i] == version:
+        if banned[i] == version:
             continue
-        z, r = dot(course.rows, i, course.weight[VALUE]), dot(course.rows, i, course.weight[RATE])
-        at = mark[PIECE, i]
-        slack = min(z - course.pieces[BENT_KINK, i, at], course.pieces[BENT_KINK, i, at + 1] - z)
-        row[ROW_EXPIRY, i] = max(slack, 0.0) + size * travelled
-        course.count[EVALUATED] += 1
-        if abs(r) > STILL * size * pace:
-            best = _meeting(course, i, z, r, best)
+        z, r = two_dots(rows, i, value, rate)
+        below, above = z - kink[i, piece[i]], kink[i, piece[i] + 1] - z
+        expiry[i] = max(min(below, above), 0.0) + sizes[i] * travelled
+        evaluated += 1
+        if abs(r) > STILL * sizes[i] * pace:
+            best = _meeting(below, above, r, i, best)
+    course.count[EVALUATED] += evaluated
     return best
 
 
@@ -207,7 +209,7 @@ def stepped(course: Course, length: float, which: int) -> None:
 
 
 @compiled(reassociate=True)
-def _two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float]:
+def two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float]:
     """Column j times two vectors, read once."""
     first, last = columns.starts[j], columns.starts[j + 1]
     one = two = 0.0
@@ -281,26 +283,35 @@ def _weights_to_enter(course: Course, best: Event) -> Event:
 @compiled
 def _entrants(course: Course, span: float) -> tuple[float, int, int]:
     """The first weight to enter while λ (or s) moves by `span`: where, which, and its sign."""
-    weight, level, row, s = course.weight, course.level, course.row, course.level[AT]
-    way, floor, slope, at = level[WAY], level[PRICE0], level[PRICE1], s
+    level, dual, rate, new = course.level, course.row[DUAL], course.row[DUAL_RATE], -1
+    price, expiry, sizes = course.weight[BENT_PRICE], course.weight[EXPIRY], course.weight[COLUMN_SIZE]
+    tilt, seen, snap, columns = course.weight[TILT], course.weight[SEEN : SEEN + 2], course.snap, course.columns
+    way, floor, slope, at = level[WAY], level[PRICE0], level[PRICE1], level[AT]
     if course.count[INVERSE]:
-        way, floor, slope, at = -way, 0.0, 1.0, 1.0 / s
+        way, floor, slope, at = -way, 0.0, 1.0, 1.0 / at
     strength, pace, first, side = floor + slope * at, level[DUAL_PACE], -1, 0
-    for j in range(course.sign.shape[0]):
-        price = weight[BENT_PRICE, j]
-        drift = abs(slope) * price + abs(weight[TILT, j])
-        reach = weight[COLUMN_SIZE, j] * (level[DUAL_TRAVELLED] + span * pace)
-        if reach + drift * (level[PRICE_TRAVELLED] + span) < weight[EXPIRY, j] or course.sign[j] != 0:
+    travelled, paid = level[DUAL_TRAVELLED], level[PRICE_TRAVELLED]
+    watched = course.basis.shape[0] > 0 and not course.count[TILTED]
+    if watched:
+        open_step(course, span)
+    lowest = min(strength, strength + way * slope * span)
+    for j in range(price.shape[0]):
+        drift = abs(slope) * price[j] + abs(tilt[j])
+        if sizes[j] * (travelled + span * pace) + drift * (paid + span) < expiry[j] or course.sign[j] != 0:
             continue
-        if price == np.inf:
+        if (watched and within(course.reach, snap[j], seen[0, j], seen[1, j], sizes[j]) < lowest * price[j]) or (
+            price[j] == np.inf
+        ):
             continue
-        g, r = _two_dots(course.columns, j, row[DUAL], row[DUAL_RATE])
-        g, r = g + s * weight[TILT, j], r + way * weight[TILT, j]
-        course.count[EVALUATED] += 1
-        used = weight[COLUMN_SIZE, j] * level[DUAL_TRAVELLED] + drift * level[PRICE_TRAVELLED]
-        weight[EXPIRY, j] = max(strength * price - abs(g), 0.0) + used
-        noise = STILL * (weight[COLUMN_SIZE, j] * pace + drift)
-        far, sign = _entering(g, r, strength * price, way * slope * price, noise)
+        g, r = two_dots(columns, j, dual, rate)
+        if watched:
+            new = new_snapshot(course) if new < 0 else new
+            snap[j] = new
+            seen[0, j], seen[1, j] = components(course.reach, g, r)
+        g, r = g + level[AT] * tilt[j], r + way * tilt[j]
+        expiry[j] = max(strength * price[j] - abs(g), 0.0) + sizes[j] * travelled + drift * paid
+        noise = STILL * (sizes[j] * pace + drift)
+        far, sign = _entering(g, r, strength * price[j], way * slope * price[j], noise)
         if far < span:
             span, first, side = far, j, sign
     return span, first, side
@@ -346,10 +357,12 @@ def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
 @compiled
 def _flat_rows(course: Course, pace: float, best: Event) -> Event:
     """Rows without curvature that meet a kink on a slide; those with curvature cannot move."""
-    row, s = course.row, course.level[AT]
+    row, s, rate = course.row, course.level[AT], course.weight[RATE]
+    kink, piece = course.pieces[BENT_KINK], course.mark[PIECE]
     for i in range(row.shape[1]):
         if row[BEND, i] == 0.0:
-            r = dot(course.rows, i, course.weight[RATE])
+            r = dot(course.rows, i, rate)
             if abs(r) > STILL * row[ROW_SIZE, i] * pace:
-                best = _meeting(course, i, row[Z0, i] + s * row[Z1, i], r, best)
+                z = row[Z0, i] + s * row[Z1, i]
+                best = _meeting(z - kink[i, piece[i]], kink[i, piece[i] + 1] - z, r, i, best)
     return best

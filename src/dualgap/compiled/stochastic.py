@@ -39,6 +39,34 @@ def slope_at(shape: int, y: float, terms: tuple[Matrix, Matrix, Matrix, float], 
     return total
 
 
+State = tuple[Vector, Vector, Vector, Vector]
+Price = tuple[Vector, float, bool, bool]
+
+
+@compiled
+def shrink(eta: float, price: Price, state: State) -> None:
+    """w ← w − η (l1·sign(w) + ridge·w): the ridge goes into the scale alone, the l1 part column by column."""
+    l1, ridge = price[0], price[1]
+    v, numbers, total, parts = state
+    factor = 1.0 - eta * ridge
+    before = numbers[0]
+    signs = np.sign(before * v) if l1.any() else v
+    if factor != 1.0 and abs(before * factor) < TINY:
+        for j in range(v.shape[0]):
+            total[j] += parts[0] * v[j]
+            v[j] *= before * factor
+        parts[0] = 0.0
+        numbers[0] = 1.0
+    else:
+        numbers[0] = before * factor
+    scale = numbers[0]
+    if l1.any():
+        for j in range(v.shape[0]):
+            change = eta * l1[j] * signs[j] / scale
+            v[j] -= change
+            total[j] += parts[0] * change
+
+
 @compiled
 def stochastic_pass(
     rows: Lines,
@@ -46,75 +74,63 @@ def stochastic_pass(
     order: NDArray[np.int64],
     batch: int,
     lengths: Vector,
-    price: tuple[Vector, float, bool],
-    state: tuple[Vector, Vector, Vector, Vector],
+    price: Price,
+    state: State,
 ) -> None:
     """One step w ← w − η (mean of weight·L'·x over the batch + l1·sign(w) + ridge·w) per batch of `order`.
 
-    `problem` is (shape, y, terms, weights with mean 1); `price` is (l1 per column, ridge, intercept there);
-    `state` is (v, [scale, b, steps averaged], sum of v for the average, [its scale part, its b part]),
-    changed in place. The average over steps is kept as Σ scale_t v_t by the two-vector device of Xu (2011):
-    mean w = (total + part·v)/steps.
+    `problem` is (shape, y, terms, weights with mean 1); `price` is (l1 per column, ridge, is there an
+    intercept, is the average wanted); `state` is (v, [scale, b, steps averaged], sum of v for the average,
+    [its scale part, its b part]), changed in place. Σ scale_t v_t is kept as total + part·v (Xu, 2011), so
+    that averaging costs as much as stepping.
     """
     shape, y, terms, weights = problem
-    l1, ridge, intercept = price
     v, numbers, total, parts = state
     slopes = np.empty(batch)
-    count = order.shape[0] // batch if order.shape[0] % batch == 0 else order.shape[0] // batch + 1
-    priced = l1.any()
-    for t in range(count):
+    for t in range(lengths.shape[0]):
         first = t * batch
         last = min(first + batch, order.shape[0])
-        eta = lengths[t]
-        scale, b = numbers[0], numbers[1]
         for r in range(first, last):
             i = order[r]
-            slopes[r - first] = weights[i] * slope_at(shape, y[i], terms, i, scale * dot(rows, i, v) + b)
-        shrink = 1.0 - eta * ridge
-        if shrink != 1.0:
-            if abs(scale * shrink) < TINY:
-                for j in range(v.shape[0]):
-                    total[j] += parts[0] * v[j]
-                    v[j] *= scale * shrink
-                parts[0] = 0.0
-                scale = 1.0
-            else:
-                scale *= shrink
-        if priced:
-            for j in range(v.shape[0]):
-                change = eta * l1[j] * np.sign(scale * v[j]) / scale
-                v[j] -= change
-                total[j] += parts[0] * change
-        share = eta / (last - first)
+            z = numbers[0] * dot(rows, i, v) + numbers[1]
+            slopes[r - first] = weights[i] * slope_at(shape, y[i], terms, i, z)
+        shrink(lengths[t], price, state)
         for r in range(first, last):
-            step = share * slopes[r - first]
+            step = lengths[t] / (last - first) * slopes[r - first]
             if step != 0.0:
-                add(rows, order[r], -step / scale, v)
+                add(rows, order[r], -step / numbers[0], v)
                 if parts[0] != 0.0:
-                    add(rows, order[r], parts[0] * step / scale, total)
-                if intercept:
-                    b -= step
-        numbers[0], numbers[1] = scale, b
-        numbers[2] += 1.0
-        parts[0] += scale
-        parts[1] += b
+                    add(rows, order[r], parts[0] * step / numbers[0], total)
+                if price[2]:
+                    numbers[1] -= step
+        if price[3]:
+            numbers[2] += 1.0
+            parts[0] += numbers[0]
+            parts[1] += numbers[1]
 
 
 @compiled
 def perceptron_pass(
-    rows: Lines, y: Vector, step: float, intercept: bool, w: Vector, numbers: Vector, total: Vector
+    rows: Lines,
+    y: Vector,
+    step: float,
+    intercept: bool,
+    state: tuple[Vector, Vector, Vector],
+    averaging: bool,
 ) -> int:
     """One cycle of w ← w + step·y·x on every row with y(w·x + b) ≤ 0; returns the mistakes.
 
-    `numbers` is (b, steps seen, sum of steps·b changes); `total` weighs each change by the steps before it,
-    so that the average of all w seen is w − total/steps.
+    `state` is (w, [b, rows seen, its b part], total), changed in place; `total` weighs each change by the
+    rows seen before it, so that the average of all w is w − total/seen.
     """
+    w, numbers, total = state
     mistakes = 0
     for i in range(y.shape[0]):
         if y[i] * (dot(rows, i, w) + numbers[0]) <= 0.0:
             mistakes += 1
             add(rows, i, step * y[i], w)
-            add(rows, i, numbers[1] * step * y[i], total)
+            if averaging:
+                add(rows, i, numbers[1] * step * y[i], total)
             if intercept:
                 numbers[0] += step * y[i]
                 numbers[2] += numbers[1] * step * y[i]

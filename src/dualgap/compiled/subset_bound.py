@@ -190,7 +190,8 @@ def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: 
         bound, linear, quadratic = _evaluate(node, scratch)
         if bound > best:
             best = bound
-            scratch.gain[: node.size] = scratch.trial[: node.size]
+            for j in range(node.size):
+                scratch.gain[j] = scratch.trial[j]
         if best >= goal:
             break
         value, ahead = _relaxed(node, scratch)

@@ -21,9 +21,10 @@ def _eliminate(gram: Matrix, pick: int, reduced: Matrix, left: Vector, pulled: V
     pivot = left[pick]
     row = reduced[count]
     if pivot <= DEPENDENT:
-        row[:] = 0.0
+        row.fill(0.0)
         return 0.0
-    row[:] = gram[pick]
+    for j in range(row.shape[0]):
+        row[j] = gram[pick, j]
     for k in range(count):
         share = reduced[k, pick]
         for j in range(row.shape[0]):
@@ -104,7 +105,8 @@ def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whol
     """Best single move after best single move, from `start`; the columns and their value."""
     support = np.empty(limit + 1, np.int64)
     size = start.shape[0]
-    support[:size] = start
+    for at in range(size):
+        support[at] = start[at]
     reduced = np.empty((limit + 1, gram.shape[0]))
     _, _, value = _reduce(gram, linear, start, -1, reduced)
     value += price * size

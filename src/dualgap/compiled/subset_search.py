@@ -254,7 +254,7 @@ def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
 @compiled
 def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
     """Turn the level into its two branches; False if screening left none."""
-    tree.keep[: tree.size[level]] = True
+    tree.keep.fill(True)
     forced = -1
     if tree.lacking[level] == 0:
         forced = _screen(tree, scratch, level, bound)

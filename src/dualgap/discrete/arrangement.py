@@ -12,11 +12,10 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.hitting_set import packing
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch
 from dualgap.discrete.registry import search
-from dualgap.discrete.signs import Signs
+from dualgap.discrete.signs import Signs, packing
 from dualgap.problem.problem import Problem
 
 PAUSE = 0.05
@@ -30,32 +29,40 @@ class Arrangement(PlaneSearch):
     name: ClassVar[str] = "arrangement"
 
     def cost(self, problem: Problem) -> float:
-        return float(comb(problem.n, max(problem.p - 2, 0)) * problem.n) * log2(problem.n + 1)
+        return sweep_work(problem.n, problem.p)
 
     def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
-        from dualgap.compiled.arrangement import cheapest_cell
-
-        best, u = good_plane(signs, start, 3)
+        best = good_plane(signs, start, 3)
         floor = signs.lost + packing(signs)
-        yield Finding(u, floor, 1)
-        if signs.dimension < 3 or not len(signs.rows):
-            u = _flat(signs)
-            cost = signs.cost(u)
-            yield Finding(u, min(cost, best), 2)
-            return
-        count, step, at = len(signs.rows), 1, 0
-        while at < count:
-            began = time.perf_counter()
-            last = min(at + step, count)
-            found, entered, angle = cheapest_cell(
-                signs.rows, signs.plus, signs.minus, at, last, best - signs.lost - 1e-12
-            )
-            if entered[0] >= 0:
-                best = signs.lost + found
-                u = signs.clear(_inside(signs, entered, angle))
-            at = last
-            yield Finding(u, best if at == count else floor, at)
-            step = step * 2 if time.perf_counter() - began < PAUSE else max(step // 2, 1)
+        yield Finding(best[1], floor, 1)
+        yield from cells(signs, best, floor)
+
+
+def sweep_work(rows: int, dimension: int) -> float:
+    """Operations of the whole search, about."""
+    return float(comb(rows, max(dimension - 2, 0)) * rows) * log2(rows + 1)
+
+
+def cells(signs: Signs, best: tuple[float, Vector], floor: float) -> Iterator[Finding]:
+    """All cells, a few rows at a time; what is better than `best`, and the bound once all are done."""
+    from dualgap.compiled.arrangement import cheapest_cell
+
+    upper, u = best
+    if signs.dimension < 3 or not len(signs.rows):
+        flat = _flat(signs)
+        yield Finding(flat, min(signs.cost(flat), upper), 2)
+        return
+    count, step, at = len(signs.rows), 1, 0
+    while at < count:
+        began = time.perf_counter()
+        last = min(at + step, count)
+        below = upper - signs.lost - 1e-12
+        found, entered, angle = cheapest_cell(signs.rows, signs.plus, signs.minus, at, last, below)
+        if entered[0] >= 0:
+            upper, u = signs.lost + found, signs.clear(_inside(signs, entered, angle))
+        at = last
+        yield Finding(u, upper if at == count else floor, at)
+        step = step * 2 if time.perf_counter() - began < PAUSE else max(step // 2, 1)
 
 
 def _flat(signs: Signs) -> Vector:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.discrete.selection import Selection, selection
@@ -64,7 +65,12 @@ class GramProblem:
         """The scaled value with every column in and none paid for: no set does better."""
         if not self.size:
             return 1.0
-        return max(1.0 - float(self.linear @ np.linalg.lstsq(self.gram, self.linear, rcond=1e-12)[0]), 0.0)
+        if self.size >= self.working.problem.n and not self.ridge.any():
+            return 0.0
+        _, w, failed = lapack.dposv(self.gram, self.linear)
+        if failed:
+            w = np.linalg.lstsq(self.gram, self.linear, rcond=1e-12)[0]
+        return max(1.0 - float(self.linear @ w), 0.0)
 
     def support(self, w: Vector) -> NDArray[np.int64]:
         """The columns that some asked weights use, the largest first, as many as may be."""

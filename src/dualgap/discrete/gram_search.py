@@ -22,7 +22,7 @@ PLAIN = 2_000  # nodes before the split is worth optimising; it costs 5 to 20 ms
 EVERY = 10  # nodes of a level between two improvements of its split
 ROOT_ROUNDS = 8
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
-ENUMERABLE = 50_000_000  # sets that may be looked at one by one where there is no bound
+ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
 
 NO_BOUND = (
     "There is no useful bound: without an l2 part so many dependent columns can fit everything. This is the "

@@ -7,6 +7,7 @@ so far is a bound; if what it leaves is feasible it is the answer, and if not, t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from dualgap.arrays import Index, Mask, Vector
+from dualgap.discrete.arrangement import cells, sweep_work
 from dualgap.discrete.base import Finding
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch
@@ -24,21 +26,9 @@ from dualgap.discrete.signs import Signs, separator
 from dualgap.problem.problem import Problem
 
 PLENTY = 2e8  # work at which this is expected to beat the arrangement
+SWEEP_SECONDS = 2e-8  # a unit of the arrangement's work (measured)
+LONGEST = 120.0  # seconds of it that are worth beginning
 ROUNDS = 60  # of separation between two integer programs
-
-
-def packing(signs: Signs) -> float:
-    """Disjoint infeasible subsets, the cheapest row of each: a bound that costs little."""
-    rows, weights = signs.signed()
-    left = np.arange(len(rows))
-    total = 0.0
-    while len(left):
-        u, stuck = separator(rows[left])
-        if u is not None or not len(stuck):
-            break
-        total += float(weights[left[stuck]].min())
-        left = np.delete(left, stuck)
-    return total
 
 
 def _grain(weights: Vector) -> float:
@@ -51,7 +41,10 @@ def _grain(weights: Vector) -> float:
 @search("hitting_set")
 @dataclass(frozen=True)
 class HittingSet(PlaneSearch):
-    """Exact for the zero_one loss in any dimension while the errors are few; a bound at any time."""
+    """Exact for the zero_one loss in any dimension while the errors are few; a bound at any time.
+
+    Where the arrangement would have been done by now it goes over to that.
+    """
 
     name: ClassVar[str] = "hitting_set"
 
@@ -61,8 +54,17 @@ class HittingSet(PlaneSearch):
     def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
         best, u = good_plane(signs, start, 10)
         yield Finding(u, signs.lost, 1)
-        if len(signs.rows):
-            yield from _Cover(signs, best, u).findings()
+        if not len(signs.rows):
+            return
+        cover = _Cover(signs, best, u)
+        patience = SWEEP_SECONDS * sweep_work(len(signs.rows), signs.dimension)
+        patience = patience if patience < LONGEST else np.inf
+        began = time.perf_counter()
+        for finding in cover.findings():
+            yield finding
+            if time.perf_counter() - began > patience:
+                yield from cells(signs, (cover.best, cover.u), cover.bound)
+                return
 
 
 class _Cover:

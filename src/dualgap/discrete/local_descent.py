@@ -10,10 +10,9 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.hitting_set import packing
 from dualgap.discrete.registry import search
 from dualgap.discrete.reweighted import concave, tangent_at
-from dualgap.discrete.signs import signs, surrogates
+from dualgap.discrete.signs import packing, signs, surrogates
 from dualgap.penalties import Constrained, Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import precondition

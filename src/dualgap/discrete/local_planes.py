@@ -14,6 +14,7 @@ from dualgap.discrete.plane_search import PlaneSearch
 from dualgap.discrete.registry import search
 from dualgap.discrete.signs import Signs, surrogates
 
+KICK = 0.3  # length of a random step away from the best plane, whose normal has length one
 NOT_PROVEN = "A plane with few errors, not proven to have the fewest; hitting_set and arrangement can prove."
 
 
@@ -27,16 +28,18 @@ def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, 
     if start is not None:
         starts.append(signs.working.coordinates(start))
     rng = np.random.default_rng(0)
+    sides = signs.rows, signs.plus, signs.minus
     found = []
     for u in starts:
         if np.any(u != 0.0):
-            found.append(wander(signs.rows, signs.plus, signs.minus, u, _lines(signs, rng, 1)))
+            found.append(wander(*sides, u, _lines(signs, rng, 1)))
     found.sort(key=lambda pair: pair[0])
     best = found[0]
     for _, u in found[:2]:
-        cost, u = wander(signs.rows, signs.plus, signs.minus, u, _lines(signs, rng, rounds))
-        if cost < best[0]:
-            best = cost, u
+        best = min(best, wander(*sides, u, _lines(signs, rng, rounds)), key=lambda pair: pair[0])
+    for _ in range(rounds):
+        kicked = best[1] + KICK * rng.standard_normal(signs.dimension) / np.sqrt(signs.dimension)
+        best = min(best, wander(*sides, kicked, _lines(signs, rng, 2)), key=lambda pair: pair[0])
     u = signs.clear(best[1])
     return signs.cost(u), u
 

@@ -25,6 +25,8 @@ def first_split(gram: Matrix, ridge: Vector, rows: int) -> tuple[int, Vector]:
     plain = ridge * (1.0 - 1e-6)
     if size == 0 or (ridge.min() > 1e-6 and (size > LARGE or rows <= size)):
         return 0, plain
+    if size > LARGE and rows <= size:
+        return size - rows + 1, np.ones(size)
     lacking, split = spectral_split(gram)
     if ridge.min() > 1e-6 and (lacking or plain.sum() > split.sum()):
         return 0, plain

@@ -11,12 +11,12 @@ import numpy as np
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.arrangement import Arrangement
 from dualgap.discrete.base import Finding
-from dualgap.discrete.hitting_set import HittingSet, packing
+from dualgap.discrete.hitting_set import HittingSet
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch, counts_errors, scaled
 from dualgap.discrete.registry import search
 from dualgap.discrete.selection import Selection, chooses_columns, selection
-from dualgap.discrete.signs import Signs, signs
+from dualgap.discrete.signs import Signs, packing, signs
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.drive import Limits

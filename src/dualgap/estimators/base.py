@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dualgap.errors import DataError
+from dualgap.errors import DataError, NoSolverError
+from dualgap.estimators.stream import Stream, learn, stochastic
 from dualgap.fitting.fit import fit
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.names import loss_named, penalty_named
@@ -17,6 +18,16 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.solvers.base import Solver
 from dualgap.traits import Trait
+
+
+def learns_by_rows(model: LinearModel) -> bool:
+    """Whether the solver can go on from call to call."""
+    try:
+        stochastic(model.solver)
+    except NoSolverError as error:
+        raise AttributeError(str(error)) from error
+    return True
+
 
 DEFAULT_C = 1.0  # with the squared loss and the l2 penalty this is scikit-learn's Ridge()
 
@@ -50,6 +61,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
     def _solve(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Solution:
         """The solution of the problem that the keywords state, kept as `solution_`."""
         self._refuse_loss()
+        self.__dict__.pop("_stream", None)  # what partial_fit learnt is for partial_fit to go on with
         X = self._table(X, reset=True)
         self.solution_ = fit(
             X,
@@ -71,6 +83,29 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         )
         self.n_iter_ = max(self.solution_.n_iter, 1)  # w = 0 is always looked at
         return self.solution_
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Solution:
+        """The solution after some more rows, kept as `solution_`; the schedule goes on from call to call."""
+        self._refuse_loss()
+        first = getattr(self, "_stream", None) is None
+        X = self._table(X, reset=first and not hasattr(self, "solution_"))
+        if first:
+            self._stream = Stream(stochastic(self.solver), classes, self._starts(classes))
+        self.solution_ = learn(self, self._stream, X, y, shaped(sample_weight))
+        self.n_iter_ = self._stream.steps
+        return self.solution_
+
+    def _starts(self, classes: Any) -> tuple[Any, ...]:
+        """Where to go on from: the weights of a fit, if there was one, else zero; a row per run."""
+        count = 1 if classes is None or len(classes) == 2 else len(classes)
+        width = self.n_features_in_ + bool(self.fit_intercept)
+        last: Solution | None = getattr(self, "solution_", None)
+        if last is None:
+            return tuple(np.zeros((count, width)))
+        coef = np.atleast_2d(last.coef)
+        if not self.fit_intercept:
+            return tuple(coef)
+        return tuple(np.column_stack([coef, np.atleast_1d(last.intercept)]))
 
     def _refuse_loss(self) -> None:
         """Numbers and classes have losses of their own."""

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import LinearModel, one_column, shaped
+from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
 from dualgap.fitting.inputs import read_labels, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.probability import log_probabilities
@@ -54,6 +54,15 @@ def _weighted_by_class(class_weight: Any, y: Any, sample_weight: Any) -> NDArray
     else:
         factors = compute_class_weight(class_weight, classes=classes, y=y)
     return np.asarray(weights * factors[which])
+
+
+def _fixed_weights(class_weight: Any, classes: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
+    """Row weights times class weights that do not depend on rows not seen yet."""
+    if isinstance(class_weight, str):
+        raise DataError("partial_fit cannot balance classes whose rows are still to come: give a dict.")
+    weights = read_weights(shaped(sample_weight), len(y))
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    return np.asarray(weights * factors[np.searchsorted(classes, y).clip(0, len(classes) - 1)])
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
@@ -215,6 +224,55 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 stacklevel=2,
             )
         return self
+
+    @available_if(learns_by_rows)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in the order given; for the stochastic solvers, with lam or no penalty.
+
+        More than two classes are learnt one against the rest.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns.
+        y : array-like of shape (n_samples,)
+            The classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever come; needed in the first call, where not all rows are there to show.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, beside 1 for a row without one.
+
+        Returns
+        -------
+        self : LinearClassifier
+            The model, a step further for every row.
+        """
+        y = one_column(y)
+        known = self._known_classes(classes)
+        if self.class_weight is not None:
+            sample_weight = _fixed_weights(self.class_weight, known, y, sample_weight)
+        solution = self._learn(X, y, sample_weight, known)
+        self.classes_ = known
+        self.coef_ = np.atleast_2d(solution.coef)
+        self.intercept_ = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))
+        return self
+
+    def _known_classes(self, classes: Any) -> NDArray[Any]:
+        """Those of the first call, or of the fit before it."""
+        before: NDArray[Any] | None = getattr(self, "classes_", None)
+        if before is None and classes is None:
+            raise DataError(
+                "classes must be passed on the first call to partial_fit: all that will ever come."
+            )
+        if classes is None:
+            assert before is not None
+            return before
+        found = read_labels(classes, len(classes))[0]
+        if len(found) < 2:
+            raise DataError("classes must hold at least two different labels.")
+        if before is not None and not np.array_equal(before, found):
+            raise DataError(f"classes are {found.tolist()}; the calls before had {before.tolist()}.")
+        return found
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Xw + b, which is positive for the second of two classes and largest for the best of more.

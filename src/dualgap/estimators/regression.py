@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import LinearModel, one_column
+from dualgap.estimators.base import LinearModel, learns_by_rows, one_column
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -154,6 +155,29 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
             The fitted model.
         """
         solution = self._solve(X, one_column(y), sample_weight)
+        self.coef_ = solution.coef
+        self.intercept_ = float(solution.intercept)
+        return self
+
+    @available_if(learns_by_rows)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in the order given; for the stochastic solvers, with lam or no penalty.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns.
+        y : array-like of shape (n_samples,)
+            The numbers to predict.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, beside 1 for a row without one.
+
+        Returns
+        -------
+        self : LinearRegressor
+            The model, a step further for every row.
+        """
+        solution = self._learn(X, one_column(y), sample_weight)
         self.coef_ = solution.coef
         self.intercept_ = float(solution.intercept)
         return self

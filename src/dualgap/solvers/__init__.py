@@ -4,5 +4,36 @@ from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
 from dualgap.solvers.closed_form import ClosedForm
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.newton import Newton
+from dualgap.solvers.textbook import (
+    GradientDescent,
+    Momentum,
+    Nesterov,
+    Pegasos,
+    Perceptron,
+    ProjectedGradient,
+    ProximalGradient,
+    QuadraticProgram,
+    StochasticGradient,
+    StochasticSubgradient,
+    Subgradient,
+    Votes,
+)
 
-__all__ = ["AugmentedLagrangian", "ClosedForm", "InteriorPoint", "Newton"]
+__all__ = [
+    "AugmentedLagrangian",
+    "ClosedForm",
+    "GradientDescent",
+    "InteriorPoint",
+    "Momentum",
+    "Nesterov",
+    "Newton",
+    "Pegasos",
+    "Perceptron",
+    "ProjectedGradient",
+    "ProximalGradient",
+    "QuadraticProgram",
+    "StochasticGradient",
+    "StochasticSubgradient",
+    "Subgradient",
+    "Votes",
+]

@@ -52,5 +52,5 @@ class Solver(Protocol):
 class Adviser(Protocol):
     """A solver that knows what to say when its run ends short of the optimum."""
 
-    def advice(self, problem: Problem) -> str:
-        """What would have worked, in a sentence."""
+    def advice(self, problem: Problem, *, rising: bool) -> str:
+        """What would have worked, in a sentence; `rising`: the last objective is above the first."""

@@ -48,7 +48,7 @@ class CoordinateDescent:
         n, p = problem.design.shape
         support = min(n, p) / 4.0
         rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
-        passes = 2.0 * problem.design.stored * (15.0 + 10.0 * rounds)
+        passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
         return passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
@@ -57,9 +57,9 @@ class CoordinateDescent:
         residual = point.residual()
         point.factor, before = _first_factor(point, residual)
         progress = _Progress(point)
-        for _ in range(LIMIT):
+        for spent in range(LIMIT):
             working = _working_set(point, residual, before)
-            engine = gram if gram.affordable(working) else sweeps
+            engine = gram if gram.affordable(working, spent) else sweeps
             engine.improve(working, residual)
             before = point.factor
             if before == 1.0:

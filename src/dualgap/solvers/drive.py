@@ -17,7 +17,6 @@ from dualgap.solvers.stopping import Moment, Stop
 from dualgap.solvers.thinning import affordable
 from dualgap.solvers.trace import Callback, Record, Trace
 
-
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
 
 
@@ -31,9 +30,7 @@ class Status(enum.Enum):
     STOPPED = "The callback asked to stop; the certificate says how far the answer can be."
     RULE = "The stopping rule was met; the certificate says how far the answer can be."
     DIVERGED = "The iterates diverged; the certificate says how far the best of them can be."
-    STALLED = (
-        "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
-    )
+    STALLED = "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
 
 
 @dataclass(frozen=True)
@@ -232,8 +229,8 @@ def _watch_one(run: _Run, chosen: Solver, start: Iterate | None) -> Status:
         run.horizon = getattr(chosen, "horizon", HORIZON)
     status = _run_one(run, chosen.iterates(problem, origin)) or Status.STALLED
     if status is not Status.CERTIFIED and isinstance(chosen, Adviser) and not run.remark:
-        if not run.trace[-1].objective <= run.trace[0].objective:
-            run.remark = f"{status.value} The last objective is above the first. {chosen.advice(problem)}"
+        rising = not run.trace[-1].objective <= run.trace[0].objective
+        run.remark = f"{status.value} {chosen.advice(problem, rising=rising)}".rstrip()
     return status
 
 

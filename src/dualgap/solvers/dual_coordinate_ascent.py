@@ -16,6 +16,7 @@ from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
 MOST_FREE = 4
+ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on blocks
 SWEEPS = 200  # between two iterates, at most
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
@@ -51,7 +52,7 @@ class DualCoordinateAscent:
         inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
         stiff = float(problem.design.weighted_square_norms(problem.a) @ inverse)
         sweeps = 20.0 * (1.0 + stiff) ** 0.75 * (5.0 if np.any(ridge == 0.0) else 1.0)
-        return float(4.0 * problem.design.stored * sweeps)
+        return float(ROW_BY_ROW * 4.0 * problem.design.stored * sweeps)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start)

@@ -14,7 +14,8 @@ from dualgap.traits import Trait
 LARGEST = 3000  # working columns
 MOST_UNPRICED = 500
 WORK = 3e8  # operations for a matrix that is used once
-SPARSE = 8.0  # an operation on sparse columns takes as long as this many on dense ones
+MANY = 20  # rounds
+SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
 
 
 class GramEngine:
@@ -26,8 +27,8 @@ class GramEngine:
         self.floor = CurvatureFloor(point.problem)
         self.kept: WorkingGram | None = None
 
-    def affordable(self, working: Index) -> bool:
-        """Is the matrix on these columns worth its cost?"""
+    def affordable(self, working: Index, spent: int) -> bool:
+        """Is the matrix on these columns worth its cost? More so when sweeps have taken many rounds."""
         if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
             return False
         if self.quadratic:
@@ -35,7 +36,7 @@ class GramEngine:
         n, p = self.point.problem.design.shape
         stored = self.point.problem.design.stored
         slower = 1.0 if stored > DENSE * n * p else SPARSE
-        return slower * stored / p * len(working) ** 2 <= WORK
+        return slower * stored / p * len(working) ** 2 <= WORK * max(1, spent - MANY)
 
     def improve(self, working: Index, residual: Vector) -> None:
         """One step: the minimiser of the model, and a search along the line to it."""

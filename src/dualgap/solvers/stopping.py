@@ -1,6 +1,6 @@
 """When to stop, as objects that combine with | and &.
 
-    dg.stopping.Seconds(2) | (dg.stopping.ObjectiveChange(1e-8) & dg.stopping.Iterations(100))
+dg.stopping.Seconds(2) | (dg.stopping.ObjectiveChange(1e-8) & dg.stopping.Iterations(100))
 """
 
 from __future__ import annotations

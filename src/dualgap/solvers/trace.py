@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+
+from dualgap.arrays import Vector
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Record:
 
 
 Callback = Callable[[Record], bool | None]
+Against = Literal["iteration", "seconds"]
 
 
 class Trace(list[Record]):
@@ -37,3 +42,27 @@ class Trace(list[Record]):
         import pandas as pd
 
         return pd.DataFrame([{**asdict(record), "gap": record.gap} for record in self])
+
+    def column(self, name: str) -> Vector:
+        """One quantity over all records: "objective", "best", "gap", "seconds", …"""
+        return np.array([getattr(record, name) for record in self], dtype=np.float64)
+
+    def plot(self, *, against: Against = "iteration", axes: Any = None) -> Any:
+        """Objective, best objective and proven bound, linear; the gap, logarithmic. Returns the axes."""
+        import matplotlib.pyplot as plt
+
+        if axes is None:
+            axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
+        x = self.column(against)
+        left, right = axes
+        left.plot(x, self.column("objective"), color="0.7", lw=1, label="objective")
+        left.plot(x, self.column("best"), color="C0", label="best so far")
+        left.plot(x, self.column("bound"), color="C1", label="proven bound")
+        left.legend(frameon=False)
+        gap = self.column("gap")
+        right.semilogy(x, np.where(gap > 0, gap, np.nan), color="C2")
+        right.set_ylabel("duality gap")
+        for one in axes:
+            one.set_xlabel(against)
+            one.spines[["top", "right"]].set_visible(False)
+        return axes

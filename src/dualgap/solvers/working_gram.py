@@ -57,7 +57,7 @@ class WorkingGram:
     def _reserve(self, total: int) -> None:
         if total <= len(self.gram):
             return
-        capacity = max(total, 2 * len(self.gram), 256)
+        capacity = max(total, 3 * len(self.gram) // 2, 256)
         gram, size = np.empty((capacity, capacity)), len(self.columns)
         gram[:size, :size] = self.gram[:size, :size]
         self.gram = gram

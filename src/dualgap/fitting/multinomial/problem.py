@@ -159,7 +159,7 @@ def curvature(design: Design, a: Vector, pi: Matrix) -> Matrix:
 
 
 def _solve(system: Matrix, right: Vector, classes: int) -> Vector:
-    """A solution, after scaling by the diagonal; the common shift of all classes, which is null, is pinned."""
+    """A solution, after scaling by the diagonal; the common shift of all classes, a null one, is pinned."""
     scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
     scaled = system / scale[:, None] / scale
     width = len(scale) // classes

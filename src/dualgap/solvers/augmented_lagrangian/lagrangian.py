@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.design import Design
+from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
 from dualgap.solvers.augmented_lagrangian.search import search
@@ -103,13 +104,13 @@ class Lagrangian:
         Where the loss flattens on the way (separable classes), stiffness follows it down: what counts is
         the ratio of both.
         """
-        rows = self.rows.moved(point.z, factor)
+        rows = self.rows.moved(point.z).stiffened(factor)
         level = rows.level(point.z)
         flatter = float(np.clip(level / self.level, 1e-3, 1.0)) if self.level > 0 else 1.0
         following = replace(
             self,
             rows=rows,
-            weights=self.weights.moved(point.weights.v, factor * flatter),
+            weights=self.weights.moved(point.weights.v).stiffened(factor * flatter),
             centre=point.w,
             eta=flatter * max(self.eta / factor**2, self.floor),
             floor=flatter * self.floor,
@@ -122,6 +123,11 @@ class Lagrangian:
         """The same multipliers with ten times the proximal term, from now on: Newton had lost its way."""
         eta = 10.0 * self.eta
         return replace(self, centre=point.w, eta=eta, floor=max(self.floor, eta))
+
+    def stiffened(self, factor: float) -> Lagrangian:
+        """The same multipliers and centre, `factor` times as stiff."""
+        rows, weights = self.rows.stiffened(factor), self.weights.stiffened(factor)
+        return replace(self, rows=rows, weights=weights, eta=self.eta / factor)
 
     def at(self, w: Vector, z: Vector) -> Point:
         """A point, from scratch."""
@@ -141,14 +147,27 @@ def _pulled(design: Design, slope: Vector, before: Point) -> Vector:
 
 
 def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
-    """The first round, its stiffness taken from the curvature of the loss at the start."""
-    w = start.w.copy()
-    z = problem.design.matvec(w)
-    rows = rows_of(problem, z, None)
-    sigma = float(problem.design.weighted_square_norms(rows.typical_curvature(z)).mean())
-    weights = weights_of(problem.regulariser, sigma, None)
+    """The first round, its stiffness taken from the curvature of the loss at the start.
+
+    A start that comes with a dual point of its own gives the first multipliers, and ten times the
+    stiffness: on neighbouring strengths that took the fewest steps.
+    """
+    w, design = start.w.copy(), problem.design
+    z = design.matvec(w)
+    theta = None if np.array_equal(w, problem.null_weights) else start.theta
+    pull = np.zeros(problem.p) if theta is None else -design.transpose_matvec(theta)
+    rows = rows_of(problem, z, theta)
+    sigma = float(design.weighted_square_norms(rows.typical_curvature(z)).mean())
+    weights = weights_of(problem.regulariser, sigma, _inside(problem.regulariser, -pull))
     enough = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
     eta = sigma * (FAINT if enough else PROXIMAL)
-    nothing = np.zeros(problem.p)
-    lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, rows.level(z), nothing)
+    lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, rows.level(z), pull)
+    if theta is not None:
+        lagrangian = lagrangian.stiffened(10.0)
     return lagrangian, lagrangian.at(w, z)
+
+
+def _inside(regulariser: Regulariser, v: Vector) -> Vector:
+    """v as a multiplier: nothing on free coordinates, and within the domain of the conjugate."""
+    seen = np.where(regulariser.free, 0.0, v)
+    return seen * regulariser.dual_scale(seen)

@@ -38,8 +38,11 @@ class Rows(Protocol):
     def level(self, z: Vector) -> float:
         """Their mean where the loss decides it, 0 where the multipliers do."""
 
-    def moved(self, z: Vector, factor: float) -> Rows:
-        """The next round: multipliers taken over at z, `factor` times as stiff."""
+    def moved(self, z: Vector) -> Rows:
+        """The multipliers taken over at z."""
+
+    def stiffened(self, factor: float) -> Rows:
+        """`factor` times as stiff."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,10 @@ class SmoothRows:
         problem = self.problem
         return float(problem.a @ problem.loss.second_derivative(problem.y, z))
 
-    def moved(self, z: Vector, factor: float) -> SmoothRows:
+    def moved(self, z: Vector) -> SmoothRows:
+        return self
+
+    def stiffened(self, factor: float) -> SmoothRows:
         return self
 
 
@@ -87,10 +93,12 @@ class KinkedRows:
     def level(self, z: Vector) -> float:
         return 0.0
 
-    def moved(self, z: Vector, factor: float) -> KinkedRows:
+    def moved(self, z: Vector) -> KinkedRows:
         raw = self.anchor + self.stiffness * (z[:, None] - self.kink)
-        anchor = np.clip(raw, self.lower, self.upper)
-        return replace(self, anchor=anchor, stiffness=self.stiffness * factor)
+        return replace(self, anchor=np.clip(raw, self.lower, self.upper))
+
+    def stiffened(self, factor: float) -> KinkedRows:
+        return replace(self, stiffness=self.stiffness * factor)
 
 
 def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> Rows:

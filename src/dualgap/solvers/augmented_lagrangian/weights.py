@@ -37,8 +37,11 @@ class Weights(Protocol):
     def at(self, w: Vector) -> WeightCurve:
         """The derivatives at w."""
 
-    def moved(self, v: Vector, factor: float) -> Weights:
-        """The next round: multipliers taken over, `factor` times as stiff."""
+    def moved(self, v: Vector) -> Weights:
+        """The multipliers taken over."""
+
+    def stiffened(self, factor: float) -> Weights:
+        """`factor` times as stiff."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +54,11 @@ class QuadraticWeights:
     def at(self, w: Vector) -> WeightCurve:
         return WeightCurve(self.stiffness * w, self.stiffness, None, 1.0, w)
 
-    def moved(self, v: Vector, factor: float) -> QuadraticWeights:
+    def moved(self, v: Vector) -> QuadraticWeights:
         return replace(self, anchor=v)
+
+    def stiffened(self, factor: float) -> QuadraticWeights:
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +76,16 @@ class SplitWeights:
         primal = (s - half.v) / self.sigma
         return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, half.sign, primal)
 
-    def moved(self, v: Vector, factor: float) -> SplitWeights:
-        return replace(self, anchor=v, sigma=self.sigma * factor)
+    def moved(self, v: Vector) -> SplitWeights:
+        return replace(self, anchor=v)
+
+    def stiffened(self, factor: float) -> SplitWeights:
+        return replace(self, sigma=self.sigma * factor)
 
 
-def weights_of(regulariser: Regulariser, sigma: float, v: Vector | None) -> Weights:
-    """The penalty, split only where it has a kink or an edge; its multipliers start from v, or from 0."""
-    gauge, p = regulariser.gauge, len(regulariser.free)
-    anchor = np.zeros(p) if v is None else v
+def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> Weights:
+    """The penalty, split only where it has a kink or an edge."""
+    gauge = regulariser.gauge
     quadratic = Trait.QUADRATIC in regulariser.traits
     if quadratic and isinstance(regulariser, Penalised) and isinstance(gauge, Separable):
         return QuadraticWeights(2.0 * regulariser.strength * gauge.l2, anchor)

@@ -22,7 +22,8 @@ LAST = 1e-16  # the last gap, in null objectives: below it there is only roundin
 LATE = 1e-4  # relative gap from which refinement and exact finishes pay
 BACK = 0.995  # share of the way to the boundary
 STILL = 1e-6  # relative change of the prediction that is rounding once the last gap is reached
-KEEP=[.1]
+GON=[0,.1,.1,.01]
+KEEP = 0.1
 PATIENCE = 5  # iterations without a move
 
 
@@ -80,14 +81,12 @@ class Method:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
         self._h = h = self._rows.linearise(self._z)
         r, diagonal, self._extension = self._weights.linearise(self._w)
-        self._diagonal = diagonal
         self._residual, self._late = self._problem.design.transpose_matvec(self._rows.gradient) + r, late
         self._system.factorise(self._extension.equations(self._problem.design, h, diagonal))
         direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
         primal, dual = self._lengths(direction, BACK)
         dz = self._problem.design.matvec(direction.dw)
-        decrease = float(dz @ (h * dz) + direction.dw @ (diagonal * direction.dw))
-        trusted = self._rows.longest(dz, primal, decrease)
+        trusted = self._rows.longest(dz, primal)
         if trusted < primal:
             primal, dual = trusted, min(dual, trusted)
         self._advance(direction, primal, dual)
@@ -100,17 +99,31 @@ class Method:
         first = self._direction(-product, None)
         reached = self._product(first)
         centring = min(max((self._after(first, 1.0) / total) ** 3, 1e-4), 0.8)
-        goal = max(centring * total, LAST * self._problem.null, min(total, KEEP[0] * self._promise(first)))
+        goal = max(centring * total, LAST * self._problem.null, min(total, KEEP * self._promise(first)))
         aim = goal / self._count - product
         bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
         cross = first.slack * first.price
         corrected = self._direction(aim - cross, bend)
         if self._product(corrected) >= 0.5 * reached and self._after(corrected, BACK) <= total:
-            return corrected
+            return self._gondzio(corrected, aim - cross, bend, goal / self._count)
         # the correction is out of proportion to the step, or the method runs in circles
         cautious = self._direction(aim - reached * cross, bend)
         centred = self._direction(np.maximum(aim, 0.1 * total / self._count - product), None)
         return max(corrected, cautious, centred, key=self._product)
+
+    def _gondzio(self, best, aim, bend, mu):
+        for _ in range(GON[0]):
+            primal, dual = self._lengths(best, 1.0)
+            if min(primal,dual) > 0.9: break
+            p, q = min(1.0, primal + GON[1]), min(1.0, dual + GON[1])
+            trial = (self._slack + p * best.slack) * (self._price + q * best.price)
+            fix = np.clip(trial, GON[2] * mu, mu/GON[2]) - trial
+            fix = np.maximum(fix, -mu/GON[2])
+            other = self._direction(aim + fix, bend)
+            pp, qq = self._lengths(other, 1.0)
+            if pp*qq <= primal*dual*(1+GON[3]): break
+            best, aim = other, aim + fix
+        return best
 
     def _promise(self, direction: Direction) -> float:
         """For a loss that is not piecewise quadratic, the decrease that its model promises.
@@ -120,7 +133,7 @@ class Method:
         if not self._rows.local:
             return 0.0
         dz = self._problem.design.matvec(direction.dw)
-        return float(dz @ (self._h * dz) + direction.dw @ (self._diagonal * direction.dw))
+        return float(dz @ (self._h * dz))
 
     def _after(self, direction: Direction, share: float) -> float:
         """What the products add up to once the step is made."""

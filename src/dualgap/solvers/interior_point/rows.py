@@ -11,7 +11,7 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.interior_point.boxes import Boxes, Move
 from dualgap.traits import Trait
 
-OVERSHOOT = 0.5  # how much of the promised decrease may have turned into ascent at the end of a step
+OVERSHOOT = 0.5  # share of the promised decrease that may have turned into ascent at the end of a step
 
 
 class Rows(Protocol):
@@ -41,7 +41,7 @@ class Rows(Protocol):
     def move(self, change: Vector) -> Move:
         """What goes with this Δg, for the last `aim`."""
 
-    def longest(self, dz: Vector, step: float, decrease: float) -> float:
+    def longest(self, dz: Vector, step: float) -> float:
         """The step, shortened until the linearisation is to be trusted."""
 
     def advance(self, inner: Vector, step: float, z: Vector) -> None:
@@ -85,7 +85,7 @@ class TermRows:
             change = self._curvature * (self._spread(change / self._h + self._mean) - self._k)
         return self._boxes.move(change)
 
-    def longest(self, dz: Vector, step: float, decrease: float) -> float:
+    def longest(self, dz: Vector, step: float) -> float:
         return step
 
     def advance(self, inner: Vector, step: float, z: Vector) -> None:
@@ -129,16 +129,12 @@ class SmoothRows:
     def move(self, change: Vector) -> Move:
         return Move(self._nothing, self._nothing, self._nothing)
 
-    def longest(self, dz: Vector, step: float, decrease: float) -> float:
-        """Halve while the slope along the step has turned up by more than a share of the decrease.
-
-        The objective's slope along the step starts at −decrease and would end at (step − 1)·decrease
-        were the loss quadratic; `gained` is how much of it the loss itself contributes.
-        """
-        expected = float(dz @ (self._h * dz))
+    def longest(self, dz: Vector, step: float) -> float:
+        """Halve while the slope along the step rises much more than the curvature at its start promised."""
+        promised = float(dz @ (self._h * dz))
         for _ in range(60):
-            gained = float(dz @ (-self._problem.slope(self._z + step * dz) - self.gradient))
-            if gained - step * expected <= (OVERSHOOT + 1.0 - step) * decrease:
+            risen = float(dz @ (-self._problem.slope(self._z + step * dz) - self.gradient))
+            if risen <= (1.0 + OVERSHOOT) * promised:
                 break
             step *= 0.5
         return step

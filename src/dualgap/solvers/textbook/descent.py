@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,175 +11,181 @@ from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import solver
-from dualgap.solvers.textbook.divergence import watch
-from dualgap.solvers.textbook.slopes import slope, smooth_penalty
+from dualgap.solvers.textbook.divergence import Watch, advice
+from dualgap.solvers.textbook.slopes import known_slope, slope, smooth_penalty
 from dualgap.solvers.textbook.steps import (
     Backtracking,
     InverseCurvature,
     InverseRoot,
     Step,
+    StepLike,
     read_step,
 )
+from dualgap.solvers.thinning import due
 from dualgap.traits import Trait
 
-StepLike = Step | float | Callable[[int], float]
+LONGEST = 1e100  # a trial step is not doubled beyond this
 
 
-def _needs_smooth(problem: Problem) -> tuple[str, ...]:
-    missing = []
-    if not problem.loss_has(Trait.SMOOTH):
-        missing.append("the loss is not smooth (subgradient takes kinks)")
-    if problem.regulariser.constrained:
-        missing.append("it has a constraint (projected_gradient takes one)")
-    elif not smooth_penalty(problem):
-        missing.append("the penalty is not smooth (proximal_gradient takes it)")
-    return tuple(missing)
+def _smooth(problem: Problem) -> bool:
+    return np.isfinite(problem.loss.curvature) and smooth_penalty(problem)
 
 
-def _needs_penalised(problem: Problem) -> tuple[str, ...]:
-    constrained = problem.regulariser.constrained
-    return ("it has a constraint (projected_gradient takes one)",) if constrained else ()
+@dataclass(frozen=True)
+class _Descent:
+    """What the four share: any loss with any added penalty, one product with X and one with Xᵀ a step.
 
+    Without `step` it is 1/L where the objective is smooth with bounded curvature, α/√k elsewhere.
+    """
 
-def _passes(problem: Problem) -> float:
-    return 1000 * 4.0 * problem.design.stored
+    step: StepLike | None = None
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        if problem.regulariser.constrained:
+            return ("it has a constraint (projected_gradient takes one)",)
+        return () if known_slope(problem) else ("the penalty has no known slope",)
+
+    def cost(self, problem: Problem) -> float:
+        return 1000 * 4.0 * problem.design.stored
+
+    def advice(self, problem: Problem, *, rising: bool) -> str:
+        """Why it ended where it did, and a step that works."""
+        return advice(problem, rising)
+
+    def rule(self, problem: Problem) -> Step:
+        """The step that was given, or the one that fits."""
+        if self.step is not None:
+            return read_step(self.step)
+        return InverseCurvature() if _smooth(problem) else InverseRoot()
 
 
 @solver("gradient_descent", manual=True, given=True)
 @dataclass(frozen=True)
-class GradientDescent:
-    """w ← w − η_k ∇P(w) (Algorithm 22): one pass with X and one with Xᵀ a step.
+class GradientDescent(_Descent):
+    """w ← w − η_k ∇P(w) (Algorithm 22).
 
-    With η = 1/L the objective is at most L‖w*‖²/(2k) above the optimum after k steps.
+    With η = 1/L, the default, the objective is at most L‖w*‖²/(2k) above the optimum after k steps. Where the
+    curvature has no bound the default is to backtrack, which costs one more product a step.
     """
 
-    step: StepLike = field(default_factory=InverseCurvature)
-
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        return _needs_smooth(problem)
+        missing = []
+        if not problem.loss_has(Trait.SMOOTH):
+            missing.append("the loss is not smooth (subgradient takes kinks)")
+        if problem.regulariser.constrained:
+            missing.append("it has a constraint (projected_gradient takes one)")
+        elif not smooth_penalty(problem):
+            missing.append("the penalty is not smooth (proximal_gradient takes it)")
+        return tuple(missing)
 
-    def cost(self, problem: Problem) -> float:
-        return _passes(problem)
+    def rule(self, problem: Problem) -> Step:
+        if self.step is not None:
+            return read_step(self.step)
+        return InverseCurvature() if _smooth(problem) else Backtracking()
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        rule = read_step(self.step)
+        rule, watch = self.rule(problem), Watch(problem)
         length = rule.schedule(problem)
-        w, k = _origin(problem, start), 0
-        size = length(1)
+        w, k, size = start.w.copy(), 0, length(1)
+        z = problem.design.matvec(w)
         while True:
             k += 1
-            at = slope(problem, w)
+            gradient = slope(problem, w, z)
             if isinstance(rule, Backtracking):
-                size = _backtrack(problem, w, at.gradient, rule, 2.0 * size if k > 1 else size)
+                size = _backtrack(problem, (w, z), gradient, rule, min(2.0 * size, LONGEST))
             else:
-                size = length(k)
-            w = w - size * at.gradient
+                size = float(length(k))
+            w = w - size * gradient
             z = problem.design.matvec(w)
-            watch(problem, problem.primal(w, z), size)
-            yield Iterate(w, prediction=z, step=size)
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
 
 
-def _origin(problem: Problem, start: Iterate) -> Vector:
-    """0, as the algorithms have it, unless a start was given that is better than w = 0."""
-    begins_at_null = np.array_equal(start.w, problem.null_weights)
-    return np.zeros(problem.p) if begins_at_null else start.w.copy()
-
-
-def _backtrack(problem: Problem, w: Vector, gradient: Vector, rule: Backtracking, size: float) -> float:
-    """Halve until P(w − ηg) ≤ P(w) − decrease·η‖g‖²."""
-    here, steepness = problem.primal(w), float(gradient @ gradient)
-    for _ in range(200):
-        if problem.primal(w - size * gradient) <= here - rule.decrease * size * steepness + 1e-15 * abs(here):
-            return size
+def _backtrack(
+    problem: Problem, at: tuple[Vector, Vector], gradient: Vector, rule: Backtracking, size: float
+) -> float:
+    """Shorten until P(w − ηg) ≤ P(w) − decrease·η‖g‖²."""
+    w, z = at
+    along = problem.design.matvec(gradient)
+    here, steepness = problem.primal(w, z), float(gradient @ gradient)
+    for _ in range(1000):
+        there = problem.primal(w - size * gradient, z - size * along)
+        if there <= here - rule.decrease * size * steepness + 1e-15 * abs(here):
+            break
         size *= rule.shrink
     return size
 
 
 @solver("subgradient", manual=True, given=True)
 @dataclass(frozen=True)
-class Subgradient:
+class Subgradient(_Descent):
     """w ← w − η_k g, g ∈ ∂P(w) (Algorithm 23 for the hinge): any loss, any added penalty.
 
     The objective need not fall at every step, so the best iterate is kept: by the driver, for every solver.
     At a kink the subgradient nearest to zero is taken.
     """
 
-    step: StepLike = field(default_factory=InverseRoot)
-
-    def missing(self, problem: Problem) -> tuple[str, ...]:
-        return _needs_penalised(problem)
-
-    def cost(self, problem: Problem) -> float:
-        return 10 * _passes(problem)
+    def rule(self, problem: Problem) -> Step:
+        return InverseRoot() if self.step is None else read_step(self.step)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length = read_step(self.step).schedule(problem)
-        w, k = _origin(problem, start), 0
+        length, watch = self.rule(problem).schedule(problem), Watch(problem)
+        w, k = start.w.copy(), 0
+        z = problem.design.matvec(w)
         while True:
             k += 1
-            size = length(k)
-            w = w - size * slope(problem, w).gradient
+            size = float(length(k))
+            w = w - size * slope(problem, w, z)
             z = problem.design.matvec(w)
-            watch(problem, problem.primal(w, z), size)
-            yield Iterate(w, prediction=z, step=size)
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
 
 
 @solver("momentum", manual=True, given=True)
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(_Descent):
     """d ← γ d + η_k g(w);  w ← w − d."""
 
-    step: StepLike = field(default_factory=InverseCurvature)
     gamma: float = 0.9
 
-    def missing(self, problem: Problem) -> tuple[str, ...]:
-        return _needs_penalised(problem)
-
-    def cost(self, problem: Problem) -> float:
-        return _passes(problem)
-
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length = read_step(self.step).schedule(problem)
-        w, k = _origin(problem, start), 0
+        length, watch = self.rule(problem).schedule(problem), Watch(problem)
+        w, k = start.w.copy(), 0
+        z = problem.design.matvec(w)
         move = np.zeros_like(w)
         while True:
             k += 1
-            size = length(k)
-            move = self.gamma * move + size * slope(problem, w).gradient
+            size = float(length(k))
+            move = self.gamma * move + size * slope(problem, w, z)
             w = w - move
             z = problem.design.matvec(w)
-            watch(problem, problem.primal(w, z), size)
-            yield Iterate(w, prediction=z, step=size)
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
 
 
 @solver("nesterov", manual=True, given=True)
 @dataclass(frozen=True)
-class Nesterov:
+class Nesterov(_Descent):
     """d ← γ_k d + η_k g(w − γ_k d);  w ← w − d: the slope is taken where momentum leads.
 
     `gamma=None` takes Nesterov's own γ_k = (k − 1)/(k + 2), with which the objective falls as 1/k².
+    Predictions are linear, X(w − γd) = Xw − γXd, so looking ahead costs no product.
     """
 
-    step: StepLike = field(default_factory=InverseCurvature)
     gamma: float | None = None
 
-    def missing(self, problem: Problem) -> tuple[str, ...]:
-        return _needs_penalised(problem)
-
-    def cost(self, problem: Problem) -> float:
-        return _passes(problem)
-
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length = read_step(self.step).schedule(problem)
-        w, k = _origin(problem, start), 0
-        move = np.zeros_like(w)
+        length, watch = self.rule(problem).schedule(problem), Watch(problem)
+        w, k = start.w.copy(), 0
+        z = problem.design.matvec(w)
+        move, moved = np.zeros_like(w), np.zeros_like(z)
         while True:
             k += 1
-            size = length(k)
+            size = float(length(k))
             gamma = (k - 1.0) / (k + 2.0) if self.gamma is None else self.gamma
-            move = gamma * move + size * slope(problem, w - gamma * move).gradient
+            move = gamma * move + size * slope(problem, w - gamma * move, z - gamma * moved)
             w = w - move
-            z = problem.design.matvec(w)
-            watch(problem, problem.primal(w, z), size)
-            yield Iterate(w, prediction=z, step=size)
-
+            before, z = z, problem.design.matvec(w)
+            moved = before - z
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))

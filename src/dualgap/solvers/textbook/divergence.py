@@ -11,14 +11,15 @@ from dualgap.solvers.textbook.slopes import curvature_bound, loss_curvature, pol
 from dualgap.traits import Trait
 
 FAR = 1e6  # an objective this many times that of w = 0 has run away
+UNEVEN = 30.0  # columns that differ more in size are worth a word
 NEAR = 1e3  # predictions within this many times the targets are not worth a look
 
 
 class Watch:
     """Raises Divergence where the objective runs away, with a step that would work."""
 
-    def __init__(self, problem: Problem, advice: str | None = None) -> None:
-        self.problem, self.advice = problem, advice
+    def __init__(self, problem: Problem, remedy: str | None = None) -> None:
+        self.problem, self.remedy = problem, remedy
         self.ceiling = FAR * max(problem.null, problem.primal(np.zeros(problem.p)), 1e-300)
         self.reach = NEAR * max(float(np.abs(problem.y).max(initial=0.0)), 1.0)
 
@@ -32,11 +33,26 @@ class Watch:
             return
         raise Divergence(
             f"The step {step:.3g} is too long: the objective ran away to {objective:.3g} "
-            f"(at w = 0 it is {self.problem.null:.3g}). {self.advice or advice(self.problem)}"
+            f"(at w = 0 it is {self.problem.null:.3g}). {self.remedy or good_step(self.problem)}"
         )
 
 
-def advice(problem: Problem) -> str:
+def advice(problem: Problem, rising: bool, remedy: str | None = None) -> str:
+    """Why a run ended far from the optimum; nothing where there is nothing to say."""
+    if rising:
+        return f"The last objective is above the first: the step is too long. {remedy or good_step(problem)}"
+    size = np.sqrt(problem.design.weighted_square_norms(problem.a))
+    size = size[size > 0]
+    spread = float(size.max(initial=1.0) / size.min(initial=np.inf)) if len(size) else 1.0
+    if spread < UNEVEN:
+        return ""
+    return (
+        f"The columns{', the ones among them,' if problem.intercept else ''} differ in size by a factor of "
+        f"{spread:.2g}, which slows every gradient method: scale them."
+    )
+
+
+def good_step(problem: Problem) -> str:
     """A step that works for this problem."""
     bound = curvature_bound(problem)
     if not np.isfinite(bound):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,25 +11,26 @@ from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import solver
-from dualgap.solvers.textbook.divergence import watch
-from dualgap.solvers.textbook.slopes import loss_curvature
-from dualgap.solvers.textbook.steps import Backtracking, InverseCurvature, InverseRoot, Step, read_step
+from dualgap.solvers.textbook.divergence import Watch, advice
+from dualgap.solvers.textbook.slopes import loss_curvature, risk_slope
+from dualgap.solvers.textbook.steps import (
+    Backtracking,
+    Falling,
+    InverseCurvature,
+    InverseRoot,
+    Schedule,
+    Step,
+    StepLike,
+    read_step,
+)
+from dualgap.solvers.thinning import due
 from dualgap.traits import Trait
 
-StepLike = Step | float | Callable[[int], float]
 
-
-def _risk_slope(problem: Problem, w: Vector) -> tuple[float, Vector]:
-    z = problem.design.matvec(w)
-    return problem.risk(z), -problem.design.transpose_matvec(problem.slope(z))
-
-
-def _length(step: StepLike, problem: Problem) -> Callable[[int], float]:
+def _length(rule: Step, problem: Problem) -> Schedule:
     """The schedule; 1/L counts the loss alone here, since the penalty is treated exactly."""
-    rule = read_step(step)
-    if isinstance(rule, InverseCurvature):
-        size = rule.share / max(loss_curvature(problem), 1e-300)
-        return lambda k: size
+    if isinstance(rule, InverseCurvature) and np.isfinite(problem.loss.curvature):
+        return Falling(rule.share / max(loss_curvature(problem), 1e-300), power=0.0)
     return rule.schedule(problem)
 
 
@@ -38,54 +39,68 @@ def _length(step: StepLike, problem: Problem) -> Callable[[int], float]:
 class ProximalGradient:
     """w ← prox_{ηg}(w − η Xᵀ(a L')): ISTA, and with `accelerated` FISTA (Beck and Teboulle, 2009).
 
-    Smooth loss, any penalty or constraint. O(1/k), accelerated O(1/k²).
+    Smooth loss, any penalty or constraint. O(1/k), accelerated O(1/k²). The step is 1/L of the loss, or
+    found by backtracking where its curvature has no bound. A product with X and one with Xᵀ a step: what
+    lies ahead, w + β(w − w'), has the prediction z + β(z − z').
     """
 
-    step: StepLike = field(default_factory=InverseCurvature)
+    step: StepLike | None = None
     accelerated: bool = True
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        missing = []
-        if not problem.loss_has(Trait.SMOOTH):
-            missing.append("the loss is not smooth")
-        elif not problem.loss_has(Trait.BOUNDED_CURVATURE) and isinstance(
-            read_step(self.step), InverseCurvature
-        ):
-            missing.append("the curvature of the loss has no bound: give step=Backtracking()")
-        return tuple(missing)
+        return () if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth",)
 
     def cost(self, problem: Problem) -> float:
         return 1000 * 4.0 * problem.design.stored
 
+    def advice(self, problem: Problem, *, rising: bool) -> str:
+        """Why it ended where it did, and a step that works."""
+        return advice(problem, rising)
+
+    def rule(self, problem: Problem) -> Step:
+        """The step that was given, or the one that fits."""
+        if self.step is not None:
+            return read_step(self.step)
+        return InverseCurvature() if np.isfinite(problem.loss.curvature) else Backtracking()
+
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        rule = read_step(self.step)
-        length = _length(self.step, problem)
-        w = np.zeros(problem.p) if np.array_equal(start.w, problem.null_weights) else start.w.copy()
-        ahead, weight, size, k = w, 1.0, length(1), 0
+        rule, watch = self.rule(problem), Watch(problem)
+        length = _length(rule, problem)
+        w, weight, size, k = problem.regulariser.feasible(start.w).copy(), 1.0, length(1), 0
+        z = problem.design.matvec(w)
+        ahead, foreseen = w, z
         while True:
             k += 1
-            value, gradient = _risk_slope(problem, ahead)
-            size = size if isinstance(rule, Backtracking) else length(k)
-            new = problem.regulariser.prox(ahead - size * gradient, size)
+            gradient = risk_slope(problem, foreseen)
             if isinstance(rule, Backtracking):
-                while _overshoots(problem, ahead, value, gradient, new, size):
-                    size *= rule.shrink
-                    new = problem.regulariser.prox(ahead - size * gradient, size)
-            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight * weight)) if self.accelerated else 1.0
-            ahead = new + (weight - 1.0) / grown * (new - w)
-            w, weight = new, grown
+                size = _backtrack(problem, (ahead, foreseen), gradient, rule, size)
+            else:
+                size = float(length(k))
+            last, before = w, z
+            w = problem.regulariser.prox(ahead - size * gradient, size)
             z = problem.design.matvec(w)
-            watch(problem, problem.risk(z), size)
-            yield Iterate(w, prediction=z, step=size)
+            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight * weight)) if self.accelerated else 1.0
+            push = (weight - 1.0) / grown
+            ahead, foreseen = w + push * (w - last), z + push * (z - before)
+            weight = grown
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
 
 
-def _overshoots(  # noqa: PLR0913 - the quadratic model and the trial, no more
-    problem: Problem, at: Vector, value: float, gradient: Vector, new: Vector, size: float
-) -> bool:
-    """Is the loss at the trial above its quadratic model with curvature 1/size?"""
-    move = new - at
-    model = value + float(gradient @ move) + float(move @ move) / (2.0 * size)
-    return problem.risk(problem.design.matvec(new)) > model + 1e-14 * abs(model) and size > 1e-300
+def _backtrack(
+    problem: Problem, at: tuple[Vector, Vector], gradient: Vector, rule: Backtracking, size: float
+) -> float:
+    """Shorten until the loss at the new point is below its quadratic model with curvature 1/η."""
+    w, z = at
+    here = problem.risk(z)
+    for _ in range(1000):
+        new = problem.regulariser.prox(w - size * gradient, size)
+        move = new - w
+        model = here + float(gradient @ move) + float(move @ move) / (2.0 * size)
+        if problem.risk(problem.design.matvec(new)) <= model + 1e-14 * abs(model):
+            break
+        size *= rule.shrink
+    return size
 
 
 @solver("projected_gradient", manual=True, given=True)
@@ -93,7 +108,7 @@ def _overshoots(  # noqa: PLR0913 - the quadratic model and the trial, no more
 class ProjectedGradient:
     """w ← nearest point of {h ≤ c} to w − η_k g, g ∈ ∂(mean loss): exact projections onto every ball.
 
-    Smooth losses take 1/L, others a shrinking step (the projected subgradient method).
+    Losses with bounded curvature take 1/L, others a shrinking step (the projected subgradient method).
     """
 
     step: StepLike | None = None
@@ -104,15 +119,20 @@ class ProjectedGradient:
     def cost(self, problem: Problem) -> float:
         return 1000 * 4.0 * problem.design.stored
 
+    def advice(self, problem: Problem, *, rising: bool) -> str:
+        """Why it ended where it did, and a step that works."""
+        return advice(problem, rising)
+
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        bounded = problem.loss_has(Trait.BOUNDED_CURVATURE)
+        bounded = np.isfinite(problem.loss.curvature)
         step = self.step if self.step is not None else InverseCurvature() if bounded else InverseRoot()
-        length = _length(step, problem)
-        w, k = np.zeros(problem.p), 0
+        length, watch = _length(read_step(step), problem), Watch(problem)
+        w, k = problem.regulariser.feasible(start.w).copy(), 0
+        z = problem.design.matvec(w)
         while True:
             k += 1
-            size = length(k)
-            w = problem.regulariser.prox(w - size * _risk_slope(problem, w)[1], 1.0)
+            size = float(length(k))
+            w = problem.regulariser.prox(w - size * risk_slope(problem, z), 1.0)
             z = problem.design.matvec(w)
-            watch(problem, problem.risk(z), size)
-            yield Iterate(w, prediction=z, step=size)
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))

@@ -105,6 +105,4 @@ def curvature_bound(problem: Problem) -> float:
 def smooth_penalty(problem: Problem) -> bool:
     """Is g differentiable everywhere (l2 or nothing, added, not a constraint)?"""
     gauge = problem.regulariser.gauge
-    return (
-        isinstance(problem.regulariser, Penalised) and isinstance(gauge, Separable) and not gauge.l1.any()
-    )
+    return isinstance(problem.regulariser, Penalised) and isinstance(gauge, Separable) and not gauge.l1.any()

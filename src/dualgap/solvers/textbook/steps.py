@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,21 @@ from dualgap.arrays import positive
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.slopes import curvature_bound, polyak
+from dualgap.traits import Trait
 
 Schedule: TypeAlias = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Falling:
+    """α/(β + k)^power for a k or an array of them; an object, so that a model that holds one can be stored."""
+
+    alpha: float
+    beta: float = 0.0
+    power: float = 1.0
+
+    def __call__(self, k: Any) -> Any:
+        return self.alpha / (self.beta + k) ** self.power
 
 
 class Step(ABC):
@@ -55,7 +68,7 @@ class Constant(Step):
         return False
 
     def schedule(self, problem: Problem) -> Schedule:
-        return lambda k: self.size
+        return Falling(self.size, power=0.0)
 
 
 @dataclass(frozen=True)
@@ -75,8 +88,7 @@ class InverseCurvature(Step):
                 f"The step 1/L needs a bounded curvature, which the {problem.loss} loss does not have; "
                 "use a backtracking or a shrinking step."
             )
-        size = self.share / bound if bound > 0 else 1.0
-        return lambda k: size
+        return Falling(self.share / bound if bound > 0 else 1.0, power=0.0)
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,7 @@ class Harmonic(Step):
         return True
 
     def schedule(self, problem: Problem) -> Schedule:
-        return lambda k: self.alpha / (k + 1)
+        return Falling(self.alpha, beta=1.0)
 
 
 @dataclass(frozen=True)
@@ -105,7 +117,7 @@ class Ratio(Step):
         return True
 
     def schedule(self, problem: Problem) -> Schedule:
-        return lambda k: self.alpha / (self.beta + k)
+        return Falling(self.alpha, self.beta)
 
 
 @dataclass(frozen=True)
@@ -122,8 +134,7 @@ class InverseRoot(Step):
         return False
 
     def schedule(self, problem: Problem) -> Schedule:
-        alpha = polyak(problem) if self.alpha is None else self.alpha
-        return lambda k: alpha / np.sqrt(k)
+        return Falling(polyak(problem) if self.alpha is None else self.alpha, power=0.5)
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,7 @@ class InverseStrength(Step):
         modulus = 2.0 * problem.regulariser.strong_convexity()
         if modulus <= 0:
             raise NoSolverError("The step 1/(λt) needs an l2 part in the penalty.")
-        return lambda k: 1.0 / (modulus * k)
+        return Falling(1.0 / modulus)
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,34 @@ class Backtracking(Step):
         return False
 
     def schedule(self, problem: Problem) -> Schedule:
-        return lambda k: self.first
+        return Falling(self.first, power=0.0)
+
+
+@dataclass(frozen=True)
+class Automatic(Step):
+    """η_k = η₀ n/(n + k): η₀ from the longest row, so that one step moves no prediction too far."""
+
+    @property
+    def robbins_monro(self) -> bool:
+        return True
+
+    def schedule(self, problem: Problem) -> Schedule:
+        return Falling(first_length(problem) * problem.n, beta=problem.n)
+
+
+def first_length(problem: Problem) -> float:
+    """1/(L''·‖x‖² + ridge) for the longest row; of a kink, what moves z by the scale of the loss."""
+    longest = float(problem.design.row_square_norms().max(initial=0.0)) or 1.0
+    heaviest = float(problem.a.max()) * problem.n
+    ridge = 2.0 * problem.regulariser.strong_convexity()
+    bend = float(problem.a @ np.abs(problem.loss.derivative(problem.y, np.zeros(problem.n))))
+    curvature = problem.loss.curvature
+    if not np.isfinite(curvature) and problem.loss_has(Trait.SMOOTH):
+        curvature = max(bend, 1e-12)
+    if not np.isfinite(curvature):
+        reach = problem.risk(np.zeros(problem.n)) / bend if bend > 0 else 1.0
+        curvature = 1.0 / (reach or 1.0)
+    return 1.0 / (curvature * longest * heaviest + ridge)
 
 
 StepLike: TypeAlias = Step | float | Callable[[int], float]

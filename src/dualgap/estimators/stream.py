@@ -1,0 +1,143 @@
+"""Learning row by row: the state that `partial_fit` keeps between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError, NoSolverError
+from dualgap.fitting.inputs import Table, read_factors, read_numbers, read_table, read_weights
+from dualgap.fitting.names import loss_named, penalty_named
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.solution import Solution
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Solver
+from dualgap.solvers.registry import named
+from dualgap.solvers.textbook.passes import Rows, Runner
+from dualgap.solvers.textbook.steps import Schedule
+from dualgap.solvers.textbook.stochastic import Stochastic
+from dualgap.solvers.trace import Trace
+
+STATUS = (
+    "Learnt from {steps} steps over rows that are gone: the objective is that of the last rows, and nothing "
+    "is proven."
+)
+
+
+def stochastic(solver: str | Solver) -> Stochastic:
+    """The solver, if it learns row by row."""
+    chosen = named(solver) if isinstance(solver, str) and solver != "auto" else solver
+    if isinstance(chosen, Stochastic):
+        return chosen
+    raise NoSolverError(
+        'partial_fit needs a solver that learns row by row: "stochastic_gradient", "stochastic_subgradient" '
+        f'or "pegasos", not {chosen!r}.'
+    )
+
+
+@dataclass
+class Stream:
+    """A run per class (one for two classes or numbers), each with its own schedule, going on from call to call."""
+
+    rule: Stochastic
+    classes: NDArray[Any] | None
+    starts: tuple[Vector, ...]
+    runners: tuple[Runner, ...] = ()
+    lengths: tuple[Schedule, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Taken so far."""
+        return self.runners[0].steps if self.runners else 0
+
+    def learn(self, problems: Sequence[Problem], weights: Vector) -> None:
+        """One step per batch of rows, in the order given; the first rows settle a step that asks the data."""
+        for problem in problems:
+            missing = self.rule.missing(problem)
+            if missing:
+                raise NoSolverError(f"The solver {self.rule.name!r} cannot do this: {'; '.join(missing)}.")
+        if not self.runners:
+            has, averaged = problems[0].intercept, self.rule.averaged
+            self.lengths = tuple(self.rule.schedule(problem) for problem in problems)
+            self.runners = tuple(Runner(start, intercept=has, averaged=averaged) for start in self.starts)
+        for problem, runner, length in zip(problems, self.runners, self.lengths, strict=True):
+            runner.run(Rows.of(problem, weights), np.arange(problem.n), self.rule.batch, length)
+
+
+def objective_of(model: Any, table: Table, sample_weight: Any) -> Objective:
+    """The objective that the keywords of an estimator state, for rows that come bit by bit."""
+    penalty = penalty_named(model.penalty)
+    if model.C is not None or model.budget is not None or (penalty.takes_strength and model.lam is None):
+        raise DataError(
+            "partial_fit does not know how many rows are to come: give lam, the strength beside the mean loss, "
+            "not C or budget."
+        )
+    if model.standardize:
+        raise DataError("partial_fit cannot standardize: it has not seen all rows; scale the columns first.")
+    n, p = table.design.shape
+    weights, factors = read_weights(sample_weight, n), read_factors(model.penalty_factors, table)
+    loss = loss_named(model.loss)
+    return Objective(loss, penalty, model.lam, None, model.fit_intercept, weights, factors, np.ones(p))
+
+
+def learn(model: Any, stream: Stream, X: Any, y: Any, sample_weight: Any) -> Solution:
+    """Take the rows in, and the weights out."""
+    table = read_table(X)
+    terms = objective_of(model, table, sample_weight)
+    problems = [
+        terms.problem(table.design, one) for one in _targets(y, table.design.shape[0], stream.classes)
+    ]
+    stream.learn(problems, terms.sample_weight[terms.used])
+    return _solution(stream, terms, table, problems)
+
+
+def _targets(y: Any, n: int, classes: NDArray[Any] | None) -> list[Vector]:
+    """Numbers; ±1; or ±1 for each class against the rest."""
+    if classes is None:
+        return [read_numbers(y, n)]
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise DataError(f"y has shape {labels.shape}, X has {n} rows.")
+    unknown = labels[~np.isin(labels, classes)]
+    if len(unknown):
+        raise DataError(f"y has the label {unknown[0]!r}, which is not among the classes {classes.tolist()}.")
+    positive = classes[1:] if len(classes) == 2 else classes
+    return [np.where(labels == one, 1.0, -1.0) for one in positive]
+
+
+def _solution(stream: Stream, terms: Objective, table: Table, problems: list[Problem]) -> Solution:
+    weights = [runner.weights() for runner in stream.runners]
+    objective = sum(problem.primal(w) for problem, w in zip(problems, weights, strict=True))
+    stacked = np.array(weights)
+    coef, intercept = stacked, np.zeros(len(stacked))
+    if terms.fit_intercept:
+        coef, intercept = stacked[:, :-1], stacked[:, -1]
+    single = len(weights) == 1
+    n, p = table.design.shape
+    return Solution(
+        coef=coef[0] if single else coef,
+        intercept=float(intercept[0]) if single else intercept,
+        objective=objective,
+        bound=-np.inf,
+        relative_gap=np.inf,
+        certificate=None,
+        converged=False,
+        status=STATUS.format(steps=stream.steps),
+        solver=stream.rule.name,
+        n_iter=stream.steps,
+        seconds=0.0,
+        trace=Trace(),
+        coef_error=None,
+        coef_error_reason="the rows are gone",
+        proven_zero=np.zeros(coef[0].shape if single else coef.shape, dtype=bool),
+        terms=replace(terms),
+        names=table.names,
+        classes=stream.classes,
+        facts={"n": n, "p": p, "null": np.nan, "spread": np.ones(p)},
+        multiclass=None if single else "one_vs_rest",
+    )

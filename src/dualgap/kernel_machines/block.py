@@ -1,0 +1,92 @@
+"""Block decomposition: the worst variables at a time, solved among themselves on cached rows.
+
+Half of each working set is kept, the other half are the worst from above and from below; second-order pair
+steps inside (compiled/kernel_pairs.py), then one product with the rows of the set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.compiled.kernel_pairs import pair_steps, single_steps
+from dualgap.kernel_machines.box import Box
+from dualgap.kernels.gram import RowCache
+
+INSIDE = 0.1  # share of the outer violation to which a block is solved
+STEPS = 10  # inner steps for each variable of the block, at most
+
+
+@dataclass(eq=False)
+class Blocks:
+    """State of the method: the variables and f = Kβ in the precision of the cache."""
+
+    box: Box
+    cache: RowCache
+    tied: bool  # Σβ is kept
+    parts: Vector
+    f: Vector
+    violation: float = np.inf
+    _set: Index = field(default_factory=lambda: np.empty(0, np.intp))
+
+    @property
+    def size(self) -> int:
+        """Variables in a working set."""
+        wanted = 128 if self.box.n < 10_000 else 512
+        return max(2, min(wanted, len(self.box.kink), self.cache.capacity))
+
+    def run(self, until: float) -> Iterator[None]:
+        """Work until the violation is below `until`; a pause after each block."""
+        while self._choose() >= until:
+            if not self._solve(until):
+                return
+            yield
+
+    def _choose(self) -> float:
+        """The next working set, and the violation now."""
+        box = self.box
+        slope = box.slope(self.parts, self.f)
+        gain = np.where(self.parts < box.high, slope, -np.inf)
+        loss = np.where(self.parts > box.low, slope, np.inf)
+        top, bottom = float(gain.max()), float(loss.min())
+        self.violation = top - bottom if self.tied else max(top, -bottom)
+        kept = self._set[-(self.size // 2) :]
+        gain[kept], loss[kept] = -np.inf, np.inf
+        half = max(1, (self.size - len(kept)) // 2)
+        up = _largest(gain, half)
+        up = up[gain[up] > (bottom if self.tied else 0.0)]
+        loss[up] = np.inf
+        down = _largest(-loss, half)
+        down = down[loss[down] < (top if self.tied else 0.0)]
+        self._set = np.concatenate([kept, up, down])
+        return self.violation
+
+    def _solve(self, until: float) -> bool:
+        """Solve the block and carry the change over; False if nothing moved."""
+        box, chosen = self.box, self._set
+        rows, where = np.unique(box.row[chosen], return_inverse=True)
+        places = self.cache.take(rows)
+        Q = self.cache.store[places[:, None], rows[None, :]].astype(np.float64)[np.ix_(where, where)]
+        before = self.parts[chosen]
+        after = before.copy()
+        slope = box.slope(self.parts, self.f)[chosen]
+        solve = pair_steps if self.tied else single_steps
+        target = max(0.5 * until, INSIDE * self.violation)
+        limits = (box.low[chosen], box.high[chosen], box.ridge[chosen])
+        solve(np.ascontiguousarray(Q), limits, after, slope, target, STEPS * len(chosen))
+        change = np.bincount(where, after - before, len(rows))
+        moved = np.flatnonzero(change)
+        self.parts[chosen] = after
+        if not np.any(after != before):
+            return False
+        self.f -= -change[moved].astype(self.cache.store.dtype) @ self.cache.store[places[moved]]
+        return True
+
+
+def _largest(values: Vector, count: int) -> Index:
+    if count >= len(values):
+        return np.arange(len(values))
+    return np.argpartition(-values, count)[:count]

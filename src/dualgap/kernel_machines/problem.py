@@ -1,0 +1,132 @@
+"""minimise over β, b of   Σ a L(y, Kβ + b) + λ βᵀKβ;   dual   −Σ a L*(y, −θ/a) − θᵀKθ/(4λ),  Σθ = 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dualgap.arrays import Vector
+from dualgap.kernels import Gram
+from dualgap.losses import Loss
+from dualgap.problem.certificate import Bounds
+from dualgap.problem.dual_point import balance
+from dualgap.problem.problem import SMALL
+from dualgap.traits import Trait
+
+LEVEL = 1e-13  # a slope this small beside the weights is zero
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """The problem for one vector of targets. At the optimum β = θ/(2λ)."""
+
+    gram: Gram
+    y: Vector
+    a: Vector
+    loss: Loss
+    lam: float
+    intercept: bool
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @cached_property
+    def dual_bounds(self) -> tuple[Vector, Vector]:
+        """θ must lie between these."""
+        lower, upper = self.loss.domain(self.y)
+        return -self.a * upper, -self.a * lower
+
+    @cached_property
+    def null(self) -> float:
+        """The objective at β = 0 and the best intercept."""
+        constant = self.loss.best_constant(self.y, self.a) if self.intercept else 0.0
+        return self.risk(np.full(self.n, constant))
+
+    def risk(self, prediction: Vector) -> float:
+        """Σ a L(y, prediction)."""
+        with np.errstate(all="ignore"):
+            return float(self.a @ self.loss.value(self.y, prediction))
+
+    def feasible(self, theta: Vector) -> Vector:
+        """θ inside the loss's domain, with Σθ = 0 where there is an intercept."""
+        lower, upper = self.dual_bounds
+        theta = np.clip(theta, lower, upper)
+        return balance(theta, lower, upper) if self.intercept else theta
+
+    def dual(self, theta: Vector, quadratic: float) -> float:
+        """The dual objective at a feasible θ; `quadratic` is θᵀKθ."""
+        conjugate = float(self.a @ self.loss.conjugate(self.y, -theta / self.a))
+        return -conjugate - quadratic / (4.0 * self.lam)
+
+    def primal(self, beta: Vector, f: Vector, b: float) -> float:
+        """The objective at β, with f = Kβ."""
+        value = self.risk(f + b) + self.lam * max(float(beta @ f), 0.0)
+        return value if np.isfinite(value) else np.inf
+
+    def bounds(self, beta: Vector, f: Vector | None = None, b: float | None = None) -> Bounds:
+        """Both values at β, which is first made feasible for the dual; w holds β and the best intercept."""
+        theta = self.feasible(2.0 * self.lam * beta)
+        near = theta / (2.0 * self.lam)
+        moved = near - beta
+        if f is None:
+            f = self.gram.product(near)
+        elif np.abs(moved).max() > 1e-15 * np.abs(near).max(initial=0.0):
+            f = f + self.gram.product(moved)
+        choices = [self.best_intercept(f)] + ([b] if b is not None and self.intercept else [])
+        values = [self.primal(near, f, choice) for choice in choices]
+        best = int(np.argmin(values))
+        if len(choices) > 1 and values[1] <= values[0] + 1e-14 * abs(values[0]):
+            best = 1  # the solver's own, where both are as good
+        dual = self.dual(theta, 4.0 * self.lam**2 * max(float(near @ f), 0.0))
+        return Bounds(np.append(near, choices[best]), theta, values[best], dual if dual == dual else -np.inf)
+
+    def relative(self, gap: float, objective: float) -> float:
+        """gap / max(|objective|, 1e-4 |null objective|)."""
+        scale = max(abs(objective), SMALL * abs(self.null))
+        return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
+
+    def best_intercept(self, f: Vector) -> float:
+        """The b that minimises Σ a L(y, f + b)."""
+        if not self.intercept:
+            return 0.0
+        if Trait.PIECEWISE_LINEAR in self.loss.traits:
+            return self._middle_of_flat(f)
+        return self._root(f)
+
+    def _middle_of_flat(self, f: Vector) -> float:
+        """Breakpoints in order until the slope turns; the middle, where it is zero on an interval."""
+        terms = self.loss.terms(self.y)
+        points = (terms.kink - f[:, None]).ravel()
+        rise = (self.a[:, None] * (terms.upper - terms.lower)).ravel()
+        order = np.argsort(points, kind="stable")
+        slope = float((self.a[:, None] * terms.lower).sum()) + np.cumsum(rise[order])
+        small = LEVEL * float(rise.sum()) * np.sqrt(len(rise))
+        k = min(int(np.argmax(slope > -small)), len(order) - 1)
+        if slope[k] > small or k + 1 == len(order):
+            return float(points[order[k]])
+        return 0.5 * float(points[order[k]] + points[order[k + 1]])
+
+    def _root(self, f: Vector) -> float:
+        def slope(b: float) -> float:
+            with np.errstate(all="ignore"):
+                return float(self.a @ self.loss.derivative(self.y, f + b))
+
+        middle = self.loss.best_constant(self.y, self.a) if Trait.CLASSIFICATION in self.loss.traits else (
+            float(np.median(self.y - f))
+        )
+        width = 1.0 + float(np.ptp(f)) + abs(middle)
+        low, high = middle - width, middle + width
+        for _ in range(60):
+            if slope(low) <= 0.0 <= slope(high):
+                break
+            low, high = 2 * low - high, 2 * high - low
+        if slope(low) >= 0.0:
+            return low
+        if slope(high) <= 0.0:
+            return high
+        return float(brentq(slope, low, high, xtol=1e-15 * width, rtol=1e-15))

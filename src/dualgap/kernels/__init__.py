@@ -1,0 +1,27 @@
+"""Mercer kernels and their Gram matrices."""
+
+from __future__ import annotations
+
+from dualgap.kernels.base import Kernel
+from dualgap.kernels.gram import Gram
+from dualgap.kernels.mercer import (
+    CATALOGUE,
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    LinearKernel,
+    Polynomial,
+    SigmoidKernel,
+)
+
+__all__ = [
+    "CATALOGUE",
+    "FunctionKernel",
+    "Gaussian",
+    "Gram",
+    "Kernel",
+    "Laplacian",
+    "LinearKernel",
+    "Polynomial",
+    "SigmoidKernel",
+]

@@ -1,0 +1,160 @@
+"""The Gram matrix of a table, by rows, under a bound on the bytes that it may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.kernels.base import Kernel
+
+CHUNK = 256  # rows computed together
+SMALL = 1500  # below this many rows the matrix is computed whole
+CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses too much
+
+
+class RowCache:
+    """Rows of K in one precision; the least recently used ones make room."""
+
+    def __init__(self, n: int, compute: Callable[[Index], Matrix], dtype: type, capacity: int) -> None:
+        self.n, self.compute = n, compute
+        self.capacity = max(2, min(n, capacity))
+        self.store: NDArray[Any] = np.empty((self.capacity, n), dtype)
+        self.slot = np.full(n, -1)
+        self._owner = np.full(self.capacity, -1)
+        self._last = np.zeros(self.capacity, np.int64)
+        self.used, self._clock = 0, 0
+
+    @classmethod
+    def whole(cls, K: Matrix) -> RowCache:
+        """All rows, there from the start."""
+        n = len(K)
+        cache = cls(n, lambda rows: K[rows], np.float64, 2)
+        cache.capacity = cache.used = n
+        cache.store, cache.slot = K, np.arange(n)
+        cache._owner, cache._last = np.arange(n), np.zeros(n, np.int64)
+        return cache
+
+    def take(self, rows: Index) -> Index:
+        """Where in `store` these rows lie (at most `capacity` of them, all different)."""
+        self._clock += 1
+        missing = rows[self.slot[rows] < 0]
+        here = self.slot[rows]
+        self._last[here[here >= 0]] = self._clock
+        for first in range(0, len(missing), CHUNK):
+            part = missing[first : first + CHUNK]
+            self._put(part, self.compute(part))
+        return self.slot[rows]
+
+    def _put(self, rows: Index, values: Matrix) -> None:
+        places = np.arange(self.used, min(self.used + len(rows), self.capacity))
+        self.used += len(places)
+        short = len(rows) - len(places)
+        if short:
+            free = np.flatnonzero(self._last < self._clock)
+            oldest = free[np.argsort(self._last[free], kind="stable")[:short]]
+            self.slot[self._owner[oldest]] = -1
+            places = np.concatenate([places, oldest])
+        self.store[places], self._owner[places] = values, rows
+        self.slot[rows], self._last[places] = places, self._clock
+
+    def product(self, rows: Index, coef: Vector) -> Vector:
+        """coef · K[rows, :]; rows not held are computed, and kept while there is room."""
+        total = np.zeros(self.n)
+        held = self.slot[rows] >= 0
+        places, weights = self.slot[rows[held]], coef[held]
+        if 3 * len(places) > self.used:
+            full = np.zeros(self.used, self.store.dtype)
+            full[places] = weights
+            total += full @ self.store[: self.used]
+        else:
+            total += weights.astype(self.store.dtype) @ self.store[places]
+        for part, share in _chunks(rows[~held], coef[~held]):
+            values = self.compute(part)
+            total += share.astype(values.dtype) @ values
+            if self.used + len(part) <= self.capacity:
+                self._put(part, values)
+        return total
+
+
+def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
+    return [(rows[s : s + CHUNK], coef[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)]
+
+
+class Gram:
+    """K of n rows: a kernel with its table, or a matrix computed beforehand."""
+
+    def __init__(self, kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8) -> None:
+        self.kernel, self.table = kernel, np.ascontiguousarray(table, dtype=np.float64)
+        self.n, self.cache_bytes = len(table), cache_bytes
+
+    @property
+    def small(self) -> bool:
+        """Is the whole matrix held?"""
+        return self.kernel is None or self.n <= SMALL
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        """k(x, x) for every row."""
+        if self.kernel is None:
+            return np.diagonal(self.table).copy()
+        return np.asarray(self.kernel.diagonal(self.table), dtype=np.float64)
+
+    @cached_property
+    def _compute(self) -> Callable[[Matrix], Matrix]:
+        assert self.kernel is not None
+        return self.kernel.against(self.table)
+
+    def rows(self, rows: Index) -> Matrix:
+        """K[rows, :], computed afresh."""
+        return self.table[rows] if self.kernel is None else self._compute(self.table[rows])
+
+    def block(self, rows: Index, columns: Index) -> Matrix:
+        """K[rows, columns]."""
+        if self.small:
+            return self.whole[np.ix_(rows, columns)]
+        assert self.kernel is not None
+        return self.kernel(self.table[rows], self.table[columns])
+
+    @cached_property
+    def whole(self) -> Matrix:
+        """K."""
+        if self.kernel is None:
+            return self.table
+        K = np.empty((self.n, self.n))
+        for first in range(0, self.n, CHUNK):
+            K[first : first + CHUNK] = self._compute(self.table[first : first + CHUNK])
+        return K
+
+    @cached_property
+    def exact(self) -> RowCache:
+        """Rows in double precision."""
+        if self.small or "whole" in self.__dict__:
+            return RowCache.whole(self.whole)
+        return RowCache(self.n, self.rows, np.float64, int(0.5 * self.cache_bytes / (8 * self.n)))
+
+    @cached_property
+    def quick(self) -> RowCache:
+        """Rows in single precision, where that suffices to find the way."""
+        if self.small or not self._single_suffices:
+            return self.exact
+        assert self.kernel is not None
+        table = self.table.astype(np.float32)
+        compute = self.kernel.against(table)
+        capacity = int(0.5 * self.cache_bytes / (4 * self.n))
+        return RowCache(self.n, lambda rows: compute(table[rows]), np.float32, capacity)
+
+    @property
+    def _single_suffices(self) -> bool:
+        sample = np.linspace(0, self.n - 1, min(self.n, 64)).astype(np.intp)
+        spread = float(self.diagonal.mean() - self.rows(sample).mean())
+        return float(np.abs(self.diagonal).max()) <= CANCELLATION * spread
+
+    def product(self, coef: Vector) -> Vector:
+        """K coef, in double precision."""
+        support = np.flatnonzero(coef)
+        return self.exact.product(support, coef[support])

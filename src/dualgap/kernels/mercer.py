@@ -1,0 +1,156 @@
+"""The kernels: linear, poly, rbf, laplacian, sigmoid, any function, and a matrix computed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.errors import DataError
+from dualgap.kernels.base import Kernel, square_norms
+
+
+@dataclass(frozen=True)
+class LinearKernel(Kernel):
+    """k = x·x'."""
+
+    name = "linear"
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        turned = np.ascontiguousarray(right.T)
+        return lambda left: np.asarray(left @ turned)
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return square_norms(rows)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k = (coef0 + γ x·x')^degree."""
+
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    name = "poly"
+
+    def __post_init__(self) -> None:
+        if self.degree != int(self.degree) or self.degree < 1:
+            raise DataError(f"degree must be a whole number of at least 1, not {self.degree!r}.")
+        if self.coef0 < 0:
+            raise DataError(
+                f"coef0={self.coef0:g}: below 0 the polynomial kernel is not positive semi-definite."
+            )
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        turned = np.ascontiguousarray(self.gamma * right.T)
+        return lambda left: self._power(left @ turned)
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return self._power(self.gamma * square_norms(rows))
+
+    def _power(self, dots: Matrix) -> Matrix:
+        base = dots + dots.dtype.type(self.coef0)
+        return np.asarray(base ** int(self.degree))
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """k = exp(−γ ‖x − x'‖²)."""
+
+    gamma: float = 1.0
+    name = "rbf"
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        # moved to the mean, which changes no distance but the rounding; one product gives the exponent
+        kind = right.dtype.type
+        centre = right.mean(axis=0)
+        moved = right - centre
+        ones = np.ones((len(right), 1), right.dtype)
+        norms = square_norms(moved)[:, None]
+        turned = np.ascontiguousarray(
+            np.hstack([kind(2 * self.gamma) * moved, kind(-self.gamma) * norms, kind(-self.gamma) * ones]).T
+        )
+
+        def rows(left: Matrix) -> Matrix:
+            near = left - centre
+            exponent = np.hstack([near, np.ones((len(left), 1), right.dtype), square_norms(near)[:, None]])
+            result = exponent.astype(right.dtype, copy=False) @ turned
+            np.minimum(result, kind(0), out=result)
+            return np.exp(result, out=result)
+
+        return rows
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return np.ones(len(rows))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k = exp(−γ ‖x − x'‖₁)."""
+
+    gamma: float = 1.0
+    name = "laplacian"
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        def rows(left: Matrix) -> Matrix:
+            result = cdist(left, right, "cityblock").astype(right.dtype, copy=False)
+            result *= right.dtype.type(-self.gamma)
+            return np.exp(result, out=result)
+
+        return rows
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return np.ones(len(rows))
+
+
+@dataclass(frozen=True)
+class SigmoidKernel(Kernel):
+    """k = tanh(γ x·x' + coef0): positive semi-definite on some data only, which is checked."""
+
+    gamma: float = 1.0
+    coef0: float = 1.0
+    name = "sigmoid"
+    definite = False
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        turned = np.ascontiguousarray(self.gamma * right.T)
+        shift = right.dtype.type(self.coef0)
+        return lambda left: np.tanh(left @ turned + shift)
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return np.asarray(np.tanh(self.gamma * square_norms(rows) + self.coef0))
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Kernel):
+    """k given by a function of two tables that returns the matrix of all pairs."""
+
+    function: Callable[[Matrix, Matrix], Any]
+    name = "callable"
+    definite = False
+
+    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+        def rows(left: Matrix) -> Matrix:
+            found = np.asarray(self.function(left, right), dtype=np.float64)
+            if found.shape != (len(left), len(right)):
+                raise DataError(
+                    f"The kernel function gave shape {found.shape} for {len(left)} and {len(right)} rows; "
+                    f"it must give ({len(left)}, {len(right)})."
+                )
+            if not np.all(np.isfinite(found)):
+                raise DataError("The kernel function gave NaN or infinity.")
+            return found.astype(right.dtype, copy=False)
+
+        return rows
+
+    def diagonal(self, rows: Matrix) -> Vector:
+        return np.array([self(rows[i : i + 1], rows[i : i + 1])[0, 0] for i in range(len(rows))])
+
+
+CATALOGUE: dict[str, type[Kernel]] = {
+    kind.name: kind for kind in (LinearKernel, Polynomial, Gaussian, Laplacian, SigmoidKernel)
+}

@@ -1,0 +1,1 @@
+"""Choosing between fits: how stable a choice of columns is."""

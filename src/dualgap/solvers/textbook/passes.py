@@ -1,0 +1,120 @@
+"""The state of a stochastic run: what one pass leaves for the next, and `partial_fit` between calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.compiled.lines import Lines, sparse_lines
+from dualgap.design import Compressed, Design, WithOnes
+from dualgap.losses import Loss
+from dualgap.penalties import Penalised
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.solvers.storage import rows
+from dualgap.solvers.textbook.steps import Schedule
+from dualgap.traits import Trait
+
+Order = Literal["shuffled", "uniform", "given"]
+
+
+def slope_shape(loss: Loss) -> int | None:
+    """Which compiled slope serves this loss; 0 is a sum of terms."""
+    return 0 if Trait.PIECEWISE_QUADRATIC in loss.traits else loss.slope_shape
+
+
+def rows_of(design: Design) -> Lines:
+    """The rows without the ones, as compiled loops read them."""
+    inner = design.inner if isinstance(design, WithOnes) else design
+    return sparse_lines(inner.by_rows) if isinstance(inner, Compressed) else rows(inner)
+
+
+def draw(random: np.random.Generator, n: int, order: Order) -> NDArray[np.int64]:
+    """n row numbers: as they come, every row once in random order, or n independent draws."""
+    if order == "given":
+        return np.arange(n)
+    return random.permutation(n) if order == "shuffled" else random.integers(0, n, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A problem as the compiled loop reads it: made once, read in every pass."""
+
+    lines: Lines
+    targets: tuple[Any, ...]  # shape of the slope, y, terms, weights with mean one
+    l1: Vector
+    ridge: float
+    intercept: bool
+
+    @classmethod
+    def of(cls, problem: Problem, weights: Vector | None = None) -> Rows:
+        """`weights` of the rows, n·a unless others are given."""
+        regulariser = problem.regulariser
+        gauge = regulariser.gauge
+        assert isinstance(gauge, Separable) and isinstance(regulariser, Penalised)
+        width = problem.p - problem.intercept
+        weights = problem.a * problem.n if weights is None else weights
+        targets = (slope_shape(problem.loss), np.array(problem.y), _terms(problem), np.array(weights))
+        return cls(
+            rows_of(problem.design),
+            targets,
+            regulariser.strength * gauge.l1[:width],
+            2.0 * regulariser.strength * float(gauge.l2[:width].max(initial=0.0)),
+            problem.intercept,
+        )
+
+
+def _terms(problem: Problem) -> tuple[Any, Any, Any, float]:
+    if Trait.PIECEWISE_QUADRATIC not in problem.loss.traits:
+        nothing = np.zeros((1, 1))
+        return nothing, nothing, nothing, 0.0
+    terms = problem.loss.terms(problem.y)
+    kink, lower, upper = (np.array(part, order="C") for part in (terms.kink, terms.lower, terms.upper))
+    return kink, lower, upper, float(terms.softness)
+
+
+class Runner:
+    """w as scale·v, its running average and the number of steps taken; the schedule goes on with these."""
+
+    def __init__(self, start: Vector, *, intercept: bool, averaged: bool) -> None:
+        self.intercept, self.averaged = intercept, averaged
+        self.v = np.array(start[:-1] if intercept else start, dtype=np.float64)
+        self.numbers = np.array([1.0, float(start[-1]) if intercept else 0.0, 0.0])
+        self.total = np.zeros_like(self.v)
+        self.parts = np.zeros(2)
+        self.steps = 0
+
+    def run(self, data: Rows, order: NDArray[np.int64], batch: int, length: Schedule) -> float:
+        """Take the rows in this order, `batch` at a time; returns the last step length."""
+        from dualgap.compiled.stochastic import stochastic_pass
+
+        count = -(-len(order) // batch)
+        lengths = lengths_of(length, self.steps + 1, count)
+        price = (data.l1, data.ridge, self.intercept, self.averaged)
+        state = (self.v, self.numbers, self.total, self.parts)
+        stochastic_pass(data.lines, data.targets, order, batch, lengths, price, state)
+        self.steps += count
+        return float(lengths[-1])
+
+    def weights(self) -> Vector:
+        """The last w, or the average over all steps, the intercept behind."""
+        if self.averaged and self.numbers[2] > 0:
+            w = (self.total + self.parts[0] * self.v) / self.numbers[2]
+            b = self.parts[1] / self.numbers[2]
+        else:
+            w, b = self.numbers[0] * self.v, self.numbers[1]
+        return np.append(w, b) if self.intercept else w
+
+
+def lengths_of(length: Schedule, first: int, count: int) -> Vector:
+    """η_first … η_{first+count−1}; rules written with arithmetic take the whole array at once."""
+    k = np.arange(first, first + count)
+    try:
+        values = np.asarray(length(k), dtype=np.float64)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        values = np.array([length(int(i)) for i in k], dtype=np.float64)
+    return np.array(np.broadcast_to(values, (count,)))

@@ -1,0 +1,191 @@
+"""The perceptron: w ← w + α y x on every mistake, until there is none, or a proof that there always is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.losses import Hinge
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.problem import Problem
+from dualgap.problem.repeated import reduced
+from dualgap.solvers.base import Iterate
+from dualgap.solvers.registry import candidates, solver
+from dualgap.solvers.textbook.passes import rows_of
+from dualgap.solvers.thinning import affordable
+from dualgap.traits import Trait
+
+DOUBT = 50  # passes with mistakes before separability is looked into
+TOLERANCE = 1e-7
+ROUNDING = 1e-12
+
+
+@solver("perceptron", manual=True, given=True)
+@dataclass(frozen=True)
+class Perceptron:
+    """w ← w + α y x on every row with y(w·x + b) ≤ 0, row after row (Rosenblatt, 1958); an iterate is a pass.
+
+    On separable data it stops after at most (R/γ)² mistakes, R the length of the longest row and γ the
+    margin of any separating plane, both with the constant column. Else it would go on for ever: after
+    `doubt` passes the question is put to a linear program, and the run ends with its dual point, θ ≠ 0 with
+    y θ ≥ 0 and Xᵀθ = 0, which no separating plane could allow. That θ is the certificate of the solution.
+
+    `averaged` answers with the mean of the weights after every row. See `Votes` for the voted form.
+    """
+
+    step: float = 1.0
+    averaged: bool = False
+    doubt: int = DOUBT
+    horizon: ClassVar[int] = 10_000
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        missing = []
+        labels = problem.loss_has(Trait.CLASSIFICATION)
+        if not labels or problem.loss.value(np.ones(1), np.zeros(1))[0] != 0.0:
+            missing.append("the loss is not the perceptron's")
+        if not problem.free.all():
+            missing.append('there is a penalty (give penalty="none")')
+        return tuple(missing)
+
+    def cost(self, problem: Problem) -> float:
+        return 100 * 4.0 * problem.design.stored
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        from dualgap.compiled.stochastic import perceptron_pass
+
+        lines, y, has = rows_of(problem.design), np.array(problem.y), problem.intercept
+        w = np.array(start.w[:-1] if has else start.w)
+        state = (w, np.array([float(start.w[-1]) if has else 0.0, 0.0, 0.0]), np.zeros_like(w))
+        mistakes, k, known = 0, 0, None
+        while True:
+            k += 1
+            fresh = perceptron_pass(lines, y, self.step, has, state, self.averaged)
+            mistakes += fresh
+            if fresh == 0:
+                plane = _weights(state, has, averaged=False)
+                yield self._separated(problem, (plane, self._answer(state, has)), mistakes, known)
+                return
+            if k == self.doubt and affordable(problem):
+                known = _opinion(problem)
+                if known.theta is not None:
+                    yield Iterate(
+                        self._answer(state, has),
+                        known.theta,
+                        step=self.step,
+                        answer=True,
+                        remark=_refutation(problem, known.theta, mistakes),
+                    )
+                    return
+            yield Iterate(self._answer(state, has), step=self.step, certify=False, answer=True)
+
+    def _answer(self, state: tuple[Vector, Vector, Vector], intercept: bool) -> Vector:
+        return _weights(state, intercept, averaged=self.averaged)
+
+    def _separated(
+        self, problem: Problem, found: tuple[Vector, Vector], mistakes: int, known: _Opinion | None
+    ) -> Iterate:
+        """The last iterate, with the bound on the mistakes beside those made."""
+        plane, answer = found
+        if margin(problem, answer) <= 0.0:
+            answer = plane
+        planes = [plane, answer] if known is None or known.plane is None else [plane, answer, known.plane]
+        best = max(margin(problem, one) for one in planes)
+        radius = float(np.sqrt(problem.design.row_square_norms().max()))
+        remark = (
+            f"The classes are separated, after {mistakes} mistakes; with R = {radius:.4g} and a plane of "
+            f"margin γ = {best:.4g} there can be at most (R/γ)² = {(radius / best) ** 2:.4g}."
+        )
+        zero = np.zeros(problem.n)
+        return Iterate(answer, zero, step=self.step, answer=True, remark=remark)
+
+
+@dataclass(frozen=True, eq=False)
+class _Opinion:
+    """What the hinge's linear program says: a plane that separates, or the θ that no plane allows."""
+
+    plane: Vector | None
+    theta: Vector | None
+
+
+def _weights(state: tuple[Vector, Vector, Vector], intercept: bool, *, averaged: bool) -> Vector:
+    w, (b, seen, part), total = state
+    if averaged and seen > 0:
+        w, b = w - total / seen, b - part / seen
+    return np.append(w, b) if intercept else np.array(w)
+
+
+def margin(problem: Problem, w: Vector) -> float:
+    """min y (x·w)/‖w‖, the constant column among the others."""
+    length = float(np.linalg.norm(w))
+    return float((problem.y * problem.predict(w)).min()) / length if length > 0 else 0.0
+
+
+def _opinion(problem: Problem) -> _Opinion:
+    """Solve min Σ a (1 − y x·w)₊: zero if and only if the classes can be separated."""
+    from dualgap.solvers.drive import Limits, drive
+
+    hinge = replace(problem, loss=Hinge(), regulariser=unregularised(problem.p))
+    working = reduced(hinge)
+    outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(TOLERANCE))
+    best = outcome.bounds
+    if margin(problem, best.w) > 0.0:
+        return _Opinion(best.w, None)
+    if best.dual > ROUNDING and proves(problem, best.theta):
+        return _Opinion(None, best.theta)
+    return _Opinion(None, None)
+
+
+def proves(problem: Problem, theta: Vector) -> bool:
+    """Is θ ≠ 0, y θ ≥ 0 and Xᵀθ = 0 to rounding? Then Σ θ (x·w) = 0 for all w: no plane separates."""
+    signed = problem.y * theta
+    v = problem.design.transpose_matvec(theta)
+    return bool(signed.max() > 0.0 and signed.min() >= 0.0) and problem.balanced(theta, v)
+
+
+def _refutation(problem: Problem, theta: Vector, mistakes: int) -> str:
+    used = int(np.count_nonzero(theta))
+    return (
+        f"No plane separates these classes: after {mistakes} mistakes the perceptron would go on for ever. "
+        f"Proof: certificate.theta is zero but for {used} rows, has the signs of the labels there, and "
+        f"combines the rows of X{' and the ones' if problem.intercept else ''} to zero."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The voted perceptron (Freund and Schapire, 1999): every w that occurred, with the rows it survived.
+
+    A vote of planes is not a plane, so this is a model of its own, not a solver.
+    """
+
+    planes: Vector  # one row per plane, the intercept last
+    lives: Vector
+
+    @classmethod
+    def cast(cls, X: Vector, y: Vector, *, passes: int = 10, step: float = 1.0) -> Votes:
+        """Run the perceptron over rows X with labels ±1 or {0, 1}; the second counts as −1 and +1."""
+        rows = np.column_stack([X, np.ones(len(X))])
+        signs = np.where(np.asarray(y) > 0, 1.0, -1.0)
+        w, life = np.zeros(rows.shape[1]), 0
+        planes, lives = [], []
+        for i in np.tile(np.arange(len(rows)), passes):
+            if signs[i] * (rows[i] @ w) > 0.0:
+                life += 1
+                continue
+            planes.append(w)
+            lives.append(life)
+            w, life = w + step * signs[i] * rows[i], 1
+        return cls(np.array([*planes, w]), np.array([*lives, life], dtype=np.float64))
+
+    def decision_function(self, X: Vector) -> Vector:
+        """Votes for +1 minus votes for −1, as a share of all."""
+        sides = np.sign(X @ self.planes[:, :-1].T + self.planes[:, -1])
+        return np.asarray(sides @ self.lives / self.lives.sum())
+
+    def predict(self, X: Vector) -> Vector:
+        """±1 by majority."""
+        return np.where(self.decision_function(X) > 0.0, 1.0, -1.0)

@@ -1,0 +1,116 @@
+"""Each compiled loop against the same thing in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.compiled import dual_sweeps, gram, lines, model_sweeps
+
+
+def _soft(point: float, threshold: float) -> float:
+    return float(np.sign(point) * max(abs(point) - threshold, 0.0))
+
+
+def _state() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([7], dtype=np.int64)
+
+
+def _storages(array: Matrix) -> dict[str, lines.Lines]:
+    """The rows of an array, three times."""
+    return {
+        "dense": lines.dense_lines(array),
+        "sparse": lines.sparse_lines(sp.csr_array(array)),
+        "compact": lines.sparse_lines(sp.csr_array(array), compact=True),
+    }
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse", "compact"])
+def test_lines(storage: str) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.integers(-3, 4, (6, 9)).astype(float)
+    stored = _storages(array)[storage]
+    x, h = rng.normal(size=9), rng.uniform(size=9)
+    for k in range(6):
+        assert lines.dot(stored, k, x) == pytest.approx(array[k] @ x)
+        plain, weighted = x.copy(), x.copy()
+        lines.add(stored, k, 0.5, plain)
+        lines.add_weighted(stored, k, 0.5, h, weighted)
+        np.testing.assert_allclose(plain, x + 0.5 * array[k])
+        np.testing.assert_allclose(weighted, x + 0.5 * h * array[k])
+    np.testing.assert_allclose(lines.square_norms(stored), (array**2).sum(axis=1))
+
+
+def test_draws_cover_their_range() -> None:
+    state = _state()
+    counts = np.bincount([lines.draw(state, 5) for _ in range(5000)], minlength=5)
+    assert counts.shape == (5,)
+    assert counts.min() > 800
+
+
+def test_descend_is_coordinate_descent() -> None:
+    rng = np.random.default_rng(1)
+    array = rng.normal(size=(20, 6))
+    matrix, c, price = array.T @ array, array.T @ rng.normal(size=20), rng.uniform(0.5, 3.0, 6)
+    w, residual, expected = np.zeros(6), c.copy(), np.zeros(6)
+    gram.descend(matrix, w, residual, price, 4)
+    for _ in range(4):
+        for j in range(6):
+            rest = c[j] - matrix[j] @ expected + matrix[j, j] * expected[j]
+            expected[j] = _soft(rest, price[j]) / matrix[j, j]
+    np.testing.assert_allclose(w, expected)
+    np.testing.assert_allclose(residual, c - matrix @ w)
+
+
+def test_gather_and_subtract() -> None:
+    rng = np.random.default_rng(2)
+    matrix = rng.normal(size=(7, 7))
+    which, amount = np.array([1, 4, 6]), np.array([0.5, 0.0, -2.0])
+    out, residual = np.empty((3, 3)), np.ones(5)
+    gram.gather(matrix, which, out)
+    gram.subtract_rows(matrix, which, amount, residual)
+    np.testing.assert_array_equal(out, matrix[np.ix_(which, which)])
+    np.testing.assert_allclose(residual, 1.0 - amount @ matrix[which, :5])
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_the_model_is_minimised(storage: str) -> None:
+    rng = np.random.default_rng(3)
+    array = rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.6)
+    h, gradient = rng.uniform(0.1, 1.0, 30), 3.0 * rng.normal(size=8)
+    w, price, ridge = rng.normal(size=8) * (rng.random(8) < 0.5), np.full(8, 1.5), np.full(8, 0.2)
+    matrix = array.T @ (h[:, None] * array) + np.diag(ridge)
+    change = np.zeros(8)
+    model, penalty = (h, gradient, matrix.diagonal().copy()), (w, price, ridge)
+    columns = _storages(array.T)[storage]
+    sweeps = model_sweeps.descend_model(columns, model, penalty, change, (1e-11, 500), _state())
+    ahead, slope = w + change, gradient + matrix @ change
+    assert sweeps < 500
+    np.testing.assert_allclose(slope[ahead != 0], -price[ahead != 0] * np.sign(ahead[ahead != 0]))
+    assert np.all(np.abs(slope[ahead == 0]) <= price[ahead == 0])
+
+
+def _projected(dual: Matrix, slope: Matrix, lower: Matrix, upper: Matrix) -> Matrix:
+    held = ((dual == lower) & (slope > 0)) | ((dual == upper) & (slope < 0))
+    return np.where(held, 0.0, slope)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("softness", [0.0, 0.5])
+def test_the_dual_is_maximised(storage: str, softness: float) -> None:
+    rng = np.random.default_rng(4)
+    n, p = 40, 7
+    array, weight = rng.normal(size=(n, p)), rng.uniform(0.01, 0.05, n)
+    kink = np.stack([rng.normal(size=n) - 0.2, rng.normal(size=n) + 0.2], axis=1)
+    lower, upper = np.tile([-1.0, 0.0], (n, 1)), np.tile([0.0, 1.0], (n, 1))
+    dual, w, offset = np.zeros((n, 2)), np.zeros(p), np.full(n, 0.3)
+    rows = _storages(array)[storage]
+    row: tuple[Vector, Vector, Vector] = (weight, lines.square_norms(rows), offset)
+    span = dual_sweeps.ascend(rows, (kink, lower, upper, softness), row, dual, w, (1e-10, 5000), _state())
+    np.testing.assert_allclose(w, -array.T @ (weight * dual.sum(axis=1)), atol=1e-12)
+    slope = kink + softness * dual - (array @ w + offset)[:, None]
+    assert span <= 1e-10
+    assert np.abs(_projected(dual, slope, lower, upper)).max() <= 1e-9
+    assert np.all((dual >= lower) & (dual <= upper))

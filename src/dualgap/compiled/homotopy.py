@@ -80,7 +80,7 @@ from dualgap.compiled.homotopy_slides import DOUBTFUL, enter_by_slide, leave_by_
 from dualgap.compiled.homotopy_system import refactor, refresh
 from dualgap.compiled.mechanism import compiled
 
-REFRESH = 40  # events between two corrections of the answers by their residual
+REFRESH = 50  # events between two corrections of the answers by their residual
 PATIENCE = 2000  # steps of length zero in a row before giving up
 SINGULAR = 1e-10  # pivots of weights below this share of their scale count as zero
 FLAT = 1e-11  # and those of rows below this
@@ -132,6 +132,7 @@ def advance(course: Course, log: Log, end: float, limit: int) -> int:
         if event[1] == END:
             course.level[AT] = end
             course.level[TRUE_AT] = end
+            refresh(course)
             write(course, log, change)
             return ARRIVED
         settle(course)
@@ -147,7 +148,7 @@ def advance(course: Course, log: Log, end: float, limit: int) -> int:
     return LIMIT
 
 
-@compiled
+@compiled(inner=True)
 def _ready(course: Course, log: Log) -> int:
     """Room in block and log, a sound inverse, and progress."""
     count = course.count
@@ -164,7 +165,7 @@ def _ready(course: Course, log: Log) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _move(course: Course, event: Event) -> None:
     level, step = course.level, event[0]
     span = span_of(course, step)
@@ -178,7 +179,7 @@ def _move(course: Course, event: Event) -> None:
     course.count[STANDING] = course.count[STANDING] + 1 if standing else 0
 
 
-@compiled
+@compiled(inner=True)
 def _pivot(course: Course, event: Event, change: Integers) -> int:
     """Apply the event; or say which slide it needs; or leave it for a fresh inverse (no change noted)."""
     kind, key, side = event[1], event[2], event[3]
@@ -197,7 +198,7 @@ def _pivot(course: Course, event: Event, change: Integers) -> int:
     return _enter(course, key, side, change)
 
 
-@compiled
+@compiled(inner=True)
 def _slide_on(course: Course, kind: int, event: Event, change: Integers) -> int:
     key, side = event[2], event[3]
     if kind == SLIDE_LEAVE:
@@ -207,7 +208,7 @@ def _slide_on(course: Course, kind: int, event: Event, change: Integers) -> int:
     return slide_flat(course, key + (course.sign.shape[0] if kind == FLAT_TURN else 0), side, change)
 
 
-@compiled
+@compiled(inner=True)
 def _turn(course: Course, i: int, side: int, change: Integers) -> int:
     """A row of a curved loss goes over to the next piece."""
     new = course.mark[PIECE, i] + side
@@ -222,7 +223,7 @@ def _turn(course: Course, i: int, side: int, change: Integers) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _kink(course: Course, i: int, side: int, change: Integers) -> int:
     """A row of a straight loss sticks to a kink; a row that depends on those stuck only seems to move."""
     at = course.mark[PIECE, i]
@@ -239,7 +240,7 @@ def _kink(course: Course, i: int, side: int, change: Integers) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _leave(course: Course, i: int, side: int, change: Integers) -> int:
     """A multiplier reaches the end of its interval: its row leaves the kink, by a slide if it must."""
     p, at, free = course.sign.shape[0], course.mark[PIECE, i], 0
@@ -260,7 +261,7 @@ def _leave(course: Course, i: int, side: int, change: Integers) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _enter(course: Course, j: int, sign: int, change: Integers) -> int:
     """A gradient reaches its price: the weight enters, by a slide if nothing curves along it."""
     sigma, scale = plan_enter(course, j, sign)

@@ -73,7 +73,7 @@ SEVERAL = 3.0  # usual steps that a first look covers
 Event = tuple[float, int, int, int]  # step, kind, key, side
 
 
-@compiled
+@compiled(inner=True)
 def settle(course: Course) -> None:
     """Values and rates of every slot at the present s."""
     slot, s, way, p = course.slot, course.level[AT], course.level[WAY], course.sign.shape[0]
@@ -88,7 +88,7 @@ def settle(course: Course) -> None:
     spread(course, slot[SPEED], course.weight[RATE])
 
 
-@compiled
+@compiled(inner=True)
 def next_event(course: Course, end: float) -> Event:
     """The first thing to happen on the way to `end`."""
     settle(course)
@@ -108,7 +108,7 @@ def next_event(course: Course, end: float) -> Event:
     return best if best[1] != END else (room, END, -1, 0)
 
 
-@compiled
+@compiled(inner=True)
 def _weights_to_zero(course: Course, rate: Vector, best: Event) -> Event:
     p, keys = course.sign.shape[0], course.keys
     for a in range(course.count[SIZE]):
@@ -122,7 +122,7 @@ def _weights_to_zero(course: Course, rate: Vector, best: Event) -> Event:
     return best
 
 
-@compiled
+@compiled(inner=True)
 def _multipliers_to_bounds(course: Course, best: Event) -> Event:
     p, keys, slot, level = course.sign.shape[0], course.keys, course.slot, course.level
     strength, gain = level[LOSS0] + level[LOSS1] * level[AT], level[WAY] * level[LOSS1]
@@ -150,14 +150,14 @@ def _multipliers_to_bounds(course: Course, best: Event) -> Event:
     return best
 
 
-@compiled
+@compiled(inner=True)
 def _meeting(below: float, above: float, rate: float, i: int, best: Event) -> Event:
     """Row i on its way to the kink ahead; `below` and `above` are its distances to the two."""
     step = max(above, 0.0) / rate if rate > 0.0 else max(below, 0.0) / -rate
     return (step, KINK, i, 1 if rate > 0.0 else -1) if step < best[0] else best
 
 
-@compiled
+@compiled(inner=True)
 def _curved_rows(course: Course, best: Event) -> Event:
     row, s, way, noise = course.row, course.level[AT], course.level[WAY], STILL * course.level[PACE]
     kink, piece = course.pieces[BENT_KINK], course.mark[PIECE]
@@ -169,7 +169,7 @@ def _curved_rows(course: Course, best: Event) -> Event:
     return best
 
 
-@compiled
+@compiled(inner=True)
 def _straight_rows(course: Course, pace: float, best: Event) -> Event:
     """Rows off their kinks, while the weights move along line RATE at this pace."""
     rows, value, rate = course.rows, course.weight[VALUE], course.weight[RATE]
@@ -191,7 +191,7 @@ def _straight_rows(course: Course, pace: float, best: Event) -> Event:
     return best
 
 
-@compiled
+@compiled(inner=True)
 def _soon(course: Course, pace: float, best: Event) -> Event:
     """Rows to meet a kink: first within a few usual steps, then, if there is none, as far as `best`."""
     near = SEVERAL * course.level[LEAP] / pace
@@ -202,13 +202,13 @@ def _soon(course: Course, pace: float, best: Event) -> Event:
     return _straight_rows(course, pace, best)
 
 
-@compiled
+@compiled(inner=True)
 def stepped(course: Course, length: float, which: int) -> None:
     """The usual length of a step, kept up to date."""
     course.level[which] += 0.25 * (length - course.level[which])
 
 
-@compiled(reassociate=True)
+@compiled(reassociate=True, inner=True)
 def two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float]:
     """Column j times two vectors, read once."""
     first, last = columns.starts[j], columns.starts[j + 1]
@@ -224,7 +224,7 @@ def two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float
     return one, two
 
 
-@compiled
+@compiled(inner=True)
 def _dual_along(course: Course) -> float:
     """The dual (over s where s = 1/λ) and its rate in λ or s; returns the size of that rate."""
     row, slot, p = course.row, course.slot, course.sign.shape[0]
@@ -248,7 +248,7 @@ def _dual_along(course: Course) -> float:
     return np.sqrt(total)
 
 
-@compiled
+@compiled(inner=True)
 def span_of(course: Course, step: float) -> float:
     """How far λ (or s itself) moves while s moves by `step`."""
     if not course.count[INVERSE]:
@@ -257,7 +257,7 @@ def span_of(course: Course, step: float) -> float:
     return abs(1.0 / s - 1.0 / (s + course.level[WAY] * step)) if s > 0.0 else 0.0
 
 
-@compiled
+@compiled(inner=True)
 def _step_of(course: Course, span: float) -> float:
     """The inverse of `span_of`."""
     if not course.count[INVERSE]:
@@ -267,7 +267,7 @@ def _step_of(course: Course, span: float) -> float:
     return abs(1.0 / there - s) if there > 0.0 else np.inf
 
 
-@compiled
+@compiled(inner=True)
 def _weights_to_enter(course: Course, best: Event) -> Event:
     """Weights whose gradient meets its price: first within a few usual steps, then as far as `best`."""
     course.level[DUAL_PACE] = _dual_along(course)
@@ -280,7 +280,7 @@ def _weights_to_enter(course: Course, best: Event) -> Event:
     return best if found[1] < 0 else (_step_of(course, found[0]), ENTER, found[1], found[2])
 
 
-@compiled
+@compiled(inner=True)
 def _entrants(course: Course, span: float) -> tuple[float, int, int]:
     """The first weight to enter while λ (or s) moves by `span`: where, which, and its sign."""
     level, dual, rate, new = course.level, course.row[DUAL], course.row[DUAL_RATE], -1
@@ -317,7 +317,7 @@ def _entrants(course: Course, span: float) -> tuple[float, int, int]:
     return span, first, side
 
 
-@compiled
+@compiled(inner=True)
 def _entering(g: float, rate: float, bound: float, widening: float, noise: float) -> tuple[float, int]:
     """When |g| meets the bound: how far away, and the sign that the weight will have."""
     far, sign = np.inf, 0
@@ -332,7 +332,7 @@ def _entering(g: float, rate: float, bound: float, widening: float, noise: float
     return far, sign
 
 
-@compiled
+@compiled(inner=True)
 def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
     """The first term met when the weights slide along `direction` at fixed s.
 
@@ -354,7 +354,7 @@ def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
     return _soon(course, pace, best) if pace > 0.0 else best
 
 
-@compiled
+@compiled(inner=True)
 def _flat_rows(course: Course, pace: float, best: Event) -> Event:
     """Rows without curvature that meet a kink on a slide; those with curvature cannot move."""
     row, s, rate = course.row, course.level[AT], course.weight[RATE]

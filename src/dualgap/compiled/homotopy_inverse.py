@@ -7,7 +7,7 @@ from dualgap.compiled.homotopy_course import SIZE, Course
 from dualgap.compiled.mechanism import compiled
 
 
-@compiled(reassociate=True)
+@compiled(reassociate=True, inner=True)
 def times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
     """out = G x."""
     for a in range(size):
@@ -19,7 +19,7 @@ def times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
         out[a] = total + row[a] * xa
 
 
-@compiled(reassociate=True)
+@compiled(reassociate=True, inner=True)
 def times_four(G: Matrix, size: int, x: Matrix, out: Matrix) -> None:
     """out = G x for the first four lines of x, in one pass over G."""
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
@@ -45,7 +45,7 @@ def times_four(G: Matrix, size: int, x: Matrix, out: Matrix) -> None:
         y3[a] = t3 + g * a3
 
 
-@compiled(reassociate=True)
+@compiled(reassociate=True, inner=True)
 def inner(size: int, x: Vector, y: Vector) -> float:
     """x · y over the slots."""
     total = 0.0
@@ -54,7 +54,7 @@ def inner(size: int, x: Vector, y: Vector) -> float:
     return total
 
 
-@compiled
+@compiled(inner=True)
 def column(G: Matrix, size: int, k: int, out: Vector) -> None:
     """out = G[:, k]."""
     for c in range(k + 1):
@@ -63,7 +63,7 @@ def column(G: Matrix, size: int, k: int, out: Vector) -> None:
         out[a] = G[a, k]
 
 
-@compiled
+@compiled(inner=True)
 def rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
     """G += factor · g gᵀ."""
     for a in range(size):
@@ -74,7 +74,7 @@ def rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
                 row[c] += t * g[c]
 
 
-@compiled
+@compiled(inner=True)
 def rank_two(
     G: Matrix, size: int, first: Vector, second: Vector, core: tuple[float, float, float]
 ) -> None:
@@ -87,7 +87,7 @@ def rank_two(
             row[c] += x * first[c] + y * second[c]
 
 
-@compiled
+@compiled(inner=True)
 def seat(course: Course, key: int) -> None:
     """The key takes the next slot."""
     slot = course.count[SIZE]
@@ -96,7 +96,7 @@ def seat(course: Course, key: int) -> None:
     course.count[SIZE] = slot + 1
 
 
-@compiled
+@compiled(inner=True)
 def append(course: Course, g: Vector, sigma: float, key: int) -> None:
     """One slot more; g = G u for its column u, sigma = its diagonal − u·g."""
     G, size = course.inverse, course.count[SIZE]
@@ -107,7 +107,7 @@ def append(course: Course, g: Vector, sigma: float, key: int) -> None:
     seat(course, key)
 
 
-@compiled
+@compiled(inner=True)
 def forget(course: Course, k: int) -> None:
     """Take slot k off the books (G already freed of it) and move the last slot into its place."""
     G, last = course.inverse, course.count[SIZE] - 1
@@ -126,7 +126,7 @@ def forget(course: Course, k: int) -> None:
     course.count[SIZE] = last
 
 
-@compiled
+@compiled(inner=True)
 def remove_two(course: Course, k: int, other: int, first: Vector, second: Vector) -> None:
     """Two slots less; first = G[:, k], second = G[:, other]. Answers lose what they had there."""
     a, b, c = first[k], first[other], second[other]
@@ -138,7 +138,7 @@ def remove_two(course: Course, k: int, other: int, first: Vector, second: Vector
     forget(course, min(k, other))
 
 
-@compiled
+@compiled(inner=True)
 def _lean(
     course: Course, core: tuple[float, float, float], k: int, other: int, first: Vector, second: Vector
 ) -> None:
@@ -151,7 +151,7 @@ def _lean(
             slot[c, a] += x * first[a] + y * second[a]
 
 
-@compiled
+@compiled(inner=True)
 def append_two(course: Course, lines: Matrix, corner: tuple[float, float, float], keys: tuple[int, int]) -> None:
     """Two slots more; lines are u, Gu of the first and of the second, corner the 2 × 2 among themselves.
 
@@ -179,7 +179,7 @@ def append_two(course: Course, lines: Matrix, corner: tuple[float, float, float]
     seat(course, keys[1])
 
 
-@compiled
+@compiled(inner=True)
 def replace(course: Course, k: int, key: int, lines: Matrix, corner: float) -> float:
     """Slot k gets another column: lines[0] is new − old with entry k zero, corner that of the diagonal.
 

@@ -55,7 +55,7 @@ NEAR = 1e-3  # how far the true place of an event may be from the bent one: this
 NATURAL_NEAR = 1e-4  # and this share of the natural size of s
 
 
-@compiled
+@compiled(inner=True)
 def place_truly(course: Course) -> None:
     """level[TRUE_AT] = the s at which the true answers do not miss."""
     miss, s = course.miss, course.level[AT]
@@ -64,14 +64,14 @@ def place_truly(course: Course) -> None:
     course.level[TRUE_AT] = there if abs(there - s) <= near else s
 
 
-@compiled
+@compiled(inner=True)
 def changed(course: Course) -> None:
     """Books after a change of the system."""
     course.count[UPDATES] += 1
     course.count[VERSION] += 1
 
 
-@compiled
+@compiled(inner=True)
 def correct(course: Course, g: Vector, pivot: float) -> None:
     """answers −= g · miss / pivot, and predictions with them."""
     miss, size, slot = course.miss, course.count[SIZE], course.slot
@@ -88,7 +88,7 @@ def correct(course: Course, g: Vector, pivot: float) -> None:
             row[Z1, i] -= second * t[i]
 
 
-@compiled
+@compiled(inner=True)
 def plan_drop(course: Course, j: int) -> int:
     """Column of the inverse for weight j in line INVERSE_NEW, its values in `miss`; returns the slot."""
     k = course.place[j]
@@ -98,7 +98,7 @@ def plan_drop(course: Course, j: int) -> int:
     return int(k)
 
 
-@compiled
+@compiled(inner=True)
 def drop(course: Course, k: int) -> None:
     """The weight in slot k leaves the system, as planned."""
     g, j = course.slot[INVERSE_NEW], course.keys[k]
@@ -110,7 +110,7 @@ def drop(course: Course, k: int) -> None:
     changed(course)
 
 
-@compiled
+@compiled(inner=True)
 def set_aside(course: Course, j: int) -> None:
     """Weight j is zero and outside."""
     course.sign[j] = 0
@@ -119,7 +119,7 @@ def set_aside(course: Course, j: int) -> None:
     course.weight[EXPIRY, j] = -np.inf
 
 
-@compiled
+@compiled(inner=True)
 def plan_enter(course: Course, j: int, sign: int) -> tuple[float, float]:
     """Column in line NEW, G times it in INVERSE_NEW, miss; returns sigma and the diagonal. Sets the sign."""
     slot, size, miss = course.slot, course.count[SIZE], course.miss
@@ -134,7 +134,7 @@ def plan_enter(course: Course, j: int, sign: int) -> tuple[float, float]:
     return diagonal - inner(size, u, g), diagonal
 
 
-@compiled
+@compiled(inner=True)
 def enter(course: Course, j: int, sigma: float) -> None:
     """Weight j joins the system, as planned."""
     slot, size, miss, row = course.slot, course.count[SIZE], course.miss, course.row
@@ -152,7 +152,7 @@ def enter(course: Course, j: int, sigma: float) -> None:
     changed(course)
 
 
-@compiled
+@compiled(inner=True)
 def plan_turn(course: Course, i: int, new: int) -> float:
     """x_i in line NEW, G x_i in INVERSE_NEW, the miss; returns 1 + change of curvature · x_iᵀGx_i."""
     slot, size, old, pieces = course.slot, course.count[SIZE], course.mark[PIECE, i], course.pieces
@@ -167,7 +167,7 @@ def plan_turn(course: Course, i: int, new: int) -> float:
     return 1.0 + bend * inner(size, u, g)
 
 
-@compiled
+@compiled(inner=True)
 def turn(course: Course, i: int, new: int, share: float) -> None:
     """Row i goes over to piece `new`, as planned."""
     slot, old, pieces = course.slot, course.mark[PIECE, i], course.pieces
@@ -184,7 +184,7 @@ def turn(course: Course, i: int, new: int, share: float) -> None:
     changed(course)
 
 
-@compiled
+@compiled(inner=True)
 def stand(course: Course, i: int, piece: int) -> None:
     """Row i stands on a piece, off its kinks."""
     row, mark, pieces = course.row, course.mark, course.pieces
@@ -198,7 +198,7 @@ def stand(course: Course, i: int, piece: int) -> None:
     row[ROW_EXPIRY, i] = -np.inf
 
 
-@compiled
+@compiled(inner=True)
 def stick(course: Course, i: int, kink: int) -> None:
     """Row i sits on a kink."""
     course.mark[PIECE, i] = kink
@@ -207,7 +207,7 @@ def stick(course: Course, i: int, kink: int) -> None:
     course.row[TRUE_SLOPE, i] = 0.0
 
 
-@compiled
+@compiled(inner=True)
 def plan_kink(course: Course, i: int, kink: int) -> tuple[float, float]:
     """x_i in line NEW, G x_i in INVERSE_NEW, miss; returns sigma and its natural scale."""
     slot, size, p, miss = course.slot, course.count[SIZE], course.sign.shape[0], course.miss
@@ -225,7 +225,7 @@ def plan_kink(course: Course, i: int, kink: int) -> tuple[float, float]:
     return -inner(size, u, g), scale
 
 
-@compiled
+@compiled(inner=True)
 def catch(course: Course, i: int, kink: int, sigma: float) -> None:
     """Row i joins the system at its kink; its multiplier starts at the slope it had."""
     slot, row, size, level, miss = course.slot, course.row, course.count[SIZE], course.level, course.miss
@@ -245,7 +245,7 @@ def catch(course: Course, i: int, kink: int, sigma: float) -> None:
     changed(course)
 
 
-@compiled
+@compiled(inner=True)
 def plan_leave(course: Course, i: int, piece: int) -> int:
     """Column of the inverse for row i in INVERSE_NEW, the distance of its multiplier to its bound in `miss`."""
     level, miss, slot = course.level, course.miss, course.slot
@@ -259,7 +259,7 @@ def plan_leave(course: Course, i: int, piece: int) -> int:
     return int(k)
 
 
-@compiled
+@compiled(inner=True)
 def leave(course: Course, k: int, piece: int) -> None:
     """The row in slot k leaves its kink for a piece, as planned."""
     g, i = course.slot[INVERSE_NEW], course.keys[k] - course.sign.shape[0]
@@ -274,7 +274,7 @@ def leave(course: Course, k: int, piece: int) -> None:
     changed(course)
 
 
-@compiled
+@compiled(inner=True)
 def weak(course: Course, k: int, share: float) -> bool:
     """Is the pivot of slot k below this share of its column of the inverse (in INVERSE_NEW)?"""
     g, largest = course.slot[INVERSE_NEW], 0.0
@@ -283,7 +283,7 @@ def weak(course: Course, k: int, share: float) -> bool:
     return bool(abs(g[k]) <= share * largest)
 
 
-@compiled
+@compiled(inner=True)
 def suspect(course: Course) -> bool:
     """A doubtful pivot: asks for a fresh inverse; False if this one is fresh and must be believed."""
     worn = course.count[UPDATES] > 0

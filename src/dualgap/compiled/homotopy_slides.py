@@ -65,14 +65,14 @@ from dualgap.compiled.mechanism import compiled
 DOUBTFUL = 1e-5  # pivots below this share of their scale are computed again from a fresh inverse
 
 
-@compiled
+@compiled(inner=True)
 def note(change: Integers, line: int, key: int, code: int) -> None:
     """A line of the log: the key and its new code."""
     change[line, 0] = key
     change[line, 1] = code
 
 
-@compiled
+@compiled(inner=True)
 def _slide(course: Course, factor: float, own: int, sign: int, row: int) -> Event:
     """The first hit along factor · INVERSE_NEW, weight `own` moving with `sign`, or a row set free to that side.
 
@@ -94,14 +94,14 @@ def _slide(course: Course, factor: float, own: int, sign: int, row: int) -> Even
     return hit
 
 
-@compiled
+@compiled(inner=True)
 def _kink_of(course: Course, hit: Event) -> int:
     """The kink that a row was about to meet."""
     at = course.mark[PIECE, hit[2]]
     return int(at + 1 if hit[3] > 0 else at)
 
 
-@compiled
+@compiled(inner=True)
 def leave_by_slide(course: Course, i: int, side: int, change: Integers) -> int:
     """Row i leaves its kink towards `side`, and something takes its place."""
     hit = _slide(course, float(side), -1, side, i)
@@ -131,7 +131,7 @@ def leave_by_slide(course: Course, i: int, side: int, change: Integers) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _lean_on(course: Course, i: int, k: int, share: float) -> None:
     """Answers of slot k += share times the slope of row i."""
     slot, level = course.slot, course.level
@@ -142,7 +142,7 @@ def _lean_on(course: Course, i: int, k: int, share: float) -> None:
     slot[3, k] += level[LOSS1] * true
 
 
-@compiled
+@compiled(inner=True)
 def _hop(course: Course, i: int, k: int, kink: int) -> None:
     """Row i, in slot k, goes from one kink to the next."""
     g, slot, size = course.slot[INVERSE_NEW], course.slot, course.count[SIZE]
@@ -157,7 +157,7 @@ def _hop(course: Course, i: int, k: int, kink: int) -> None:
             slot[c, a] += step * g[a]
 
 
-@compiled
+@compiled(inner=True)
 def _vacate(course: Course, k: int, j: int) -> None:
     """The row in slot k and weight j leave together."""
     other, size = course.place[j], course.count[SIZE]
@@ -169,7 +169,7 @@ def _vacate(course: Course, k: int, j: int) -> None:
     course.count[STUCK_ROWS] -= 1
 
 
-@compiled
+@compiled(inner=True)
 def _take_over(course: Course, k: int, i: int, kink: int) -> None:
     """Row i takes slot k from another row; its own pull goes, and G times it is slot k plus G times the change."""
     slot, size, level = course.slot, course.count[SIZE], course.level
@@ -188,7 +188,7 @@ def _take_over(course: Course, k: int, i: int, kink: int) -> None:
     _replace(course, k, course.sign.shape[0] + i)
 
 
-@compiled
+@compiled(inner=True)
 def _over_slots(course: Course, key: int, u: Vector) -> float:
     """The column of any key, and its diagonal."""
     p = course.sign.shape[0]
@@ -198,7 +198,7 @@ def _over_slots(course: Course, key: int, u: Vector) -> float:
     return 0.0
 
 
-@compiled
+@compiled(inner=True)
 def _compare(course: Course, k: int, key: int) -> None:
     """Line NEW = column of the key − column of slot k, then G[:, k] and G times NEW; miss[4] the corner."""
     new, old, after = course.slot[NEW], course.slot[NEW + 1], course.slot[NEW + 2]
@@ -212,7 +212,7 @@ def _compare(course: Course, k: int, key: int) -> None:
     course.miss[8] = corner
 
 
-@compiled
+@compiled(inner=True)
 def _replace(course: Course, k: int, key: int) -> None:
     """The key takes slot k, as compared, with its right side."""
     slot, miss = course.slot, course.miss
@@ -227,7 +227,7 @@ def _replace(course: Course, k: int, key: int) -> None:
         course.count[STALE] = 1
 
 
-@compiled
+@compiled(inner=True)
 def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
     """Weight j enters a system without curvature, and something takes or leaves a place."""
     hit = _slide(course, float(-sign), j, sign, -1)
@@ -255,7 +255,7 @@ def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
     return GOING
 
 
-@compiled
+@compiled(inner=True)
 def _enter_with_row(course: Course, j: int, i: int, kink: int) -> None:
     """Weight j and the row it met join together."""
     slot, size, level = course.slot, course.count[SIZE], course.level
@@ -282,7 +282,7 @@ def _enter_with_row(course: Course, j: int, i: int, kink: int) -> None:
     course.count[STUCK_ROWS] += 1
 
 
-@compiled
+@compiled(inner=True)
 def _apply_hit(course: Course, hit: Event, change: Integers) -> bool:
     """On a slide among curved rows: the weight met leaves, or the row met turns. False if it cannot."""
     if hit[1] == ZERO:
@@ -298,7 +298,7 @@ def _apply_hit(course: Course, hit: Event, change: Integers) -> bool:
     return True
 
 
-@compiled
+@compiled(inner=True)
 def slide_flat(course: Course, key: int, side: int, change: Integers) -> int:
     """Among curved rows: weight `key` enters, or row `key` − p turns, where no curvature is left for it.
 

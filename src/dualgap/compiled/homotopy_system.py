@@ -43,10 +43,11 @@ from dualgap.compiled.homotopy_inverse import inner, times_four
 from dualgap.compiled.lines import add, add_weighted, dot
 from dualgap.compiled.mechanism import compiled
 
-REFINED = 1e-11  # a correction above this, relative, asks for a new inverse
+REFINED = 1e-13  # answers are corrected until the correction is below this, relative,
+SOUND = 1e-10  # and a new inverse is asked for where the last one was above this
 
 
-@compiled
+@compiled(inner=True)
 def row_over_slots(course: Course, i: int, u: Vector) -> None:
     """u = row i on the active weights, 0 on the kinked rows: its column of the system."""
     keys, size, p, rows = course.keys, course.count[SIZE], course.sign.shape[0], course.rows
@@ -64,7 +65,7 @@ def row_over_slots(course: Course, i: int, u: Vector) -> None:
         full[rows.indices[k]] = 0.0
 
 
-@compiled
+@compiled(inner=True)
 def weight_over_slots(course: Course, j: int, u: Vector) -> float:
     """u = the column of weight j in the system; returns its diagonal. Leaves x_j in line COLUMN."""
     keys, size, p = course.keys, course.count[SIZE], course.sign.shape[0]
@@ -85,7 +86,7 @@ def weight_over_slots(course: Course, j: int, u: Vector) -> float:
     return diagonal
 
 
-@compiled
+@compiled(inner=True)
 def predict(course: Course, v: Vector, out: Vector) -> None:
     """out = X v for v on the active weights."""
     p = course.sign.shape[0]
@@ -95,7 +96,7 @@ def predict(course: Course, v: Vector, out: Vector) -> None:
             add(course.columns, course.keys[a], v[a], out)
 
 
-@compiled
+@compiled(inner=True)
 def set_miss(course: Course, key: int) -> None:
     """miss = the four right sides of a key: bent and true, constant and per unit of s."""
     p, miss, level = course.sign.shape[0], course.miss, course.level
@@ -114,7 +115,7 @@ def set_miss(course: Course, key: int) -> None:
     miss[3] = -(level[LOSS1] * true + level[PRICE1] * second + tilt)
 
 
-@compiled
+@compiled(inner=True)
 def set_right(course: Course, a: int) -> None:
     """The right side of slot a afresh."""
     set_miss(course, course.keys[a])
@@ -122,7 +123,7 @@ def set_right(course: Course, a: int) -> None:
         course.slot[4 + c, a] = course.miss[c]
 
 
-@compiled
+@compiled(inner=True)
 def pool(course: Course, i: int, u: Vector, share: float) -> None:
     """Row i, whose x over the slots is u, joins (share 1) or leaves (−1) the rows that pull with their slope."""
     slot, level, p = course.slot, course.level, course.sign.shape[0]
@@ -135,7 +136,7 @@ def pool(course: Course, i: int, u: Vector, share: float) -> None:
             slot[7, a] -= level[LOSS1] * true * u[a]
 
 
-@compiled
+@compiled(inner=True)
 def spread(course: Course, v: Vector, out: Vector) -> None:
     """The active weights of v, in full length; `out` must be zero elsewhere."""
     p = course.sign.shape[0]
@@ -144,7 +145,7 @@ def spread(course: Course, v: Vector, out: Vector) -> None:
             out[course.keys[a]] = v[a]
 
 
-@compiled
+@compiled(inner=True)
 def _image(course: Course, v: Vector, u: Vector, out: Vector) -> None:
     """out = system · v; u is scratch."""
     p, keys, size = course.sign.shape[0], course.keys, course.count[SIZE]
@@ -166,7 +167,7 @@ def _image(course: Course, v: Vector, u: Vector, out: Vector) -> None:
                 out[c] += v[a] * u[c]
 
 
-@compiled
+@compiled(inner=True)
 def refine(course: Course) -> float:
     """Correct the answers by G times their residual; the size of that correction, relative."""
     slot, size = course.slot, course.count[SIZE]
@@ -187,7 +188,7 @@ def refine(course: Course) -> float:
     return worst
 
 
-@compiled
+@compiled(inner=True)
 def hold_vertex(course: Course) -> None:
     """At a vertex the weights cannot move: their rates are rounding, and are set to zero."""
     p, size = course.sign.shape[0], course.count[SIZE]
@@ -198,14 +199,14 @@ def hold_vertex(course: Course) -> None:
                 course.slot[3, a] = 0.0
 
 
-@compiled
+@compiled(inner=True)
 def refresh(course: Course) -> None:
     """Answers corrected by their residual, predictions afresh; asks for a new inverse if that is not enough."""
     error = 1.0
-    for _ in range(2):
+    for _ in range(3):
         if not error < REFINED:
             error = refine(course)
-    if not error < REFINED:
+    if not error < SOUND:
         course.count[STALE] = 1
     if course.count[CURVED]:
         predict(course, course.slot[0], course.row[Z0])
@@ -215,7 +216,7 @@ def refresh(course: Course) -> None:
     course.count[UPDATES] = 0
 
 
-@compiled
+@compiled(inner=True)
 def _system(course: Course) -> Matrix:
     """The whole matrix."""
     size, keys, p, u = course.count[SIZE], course.keys, course.sign.shape[0], course.slot[NEW]
@@ -239,7 +240,7 @@ def _system(course: Course) -> Matrix:
     return M
 
 
-@compiled
+@compiled(inner=True)
 def refactor(course: Course) -> None:
     """The inverse from the matrix itself, right sides and answers afresh."""
     size = course.count[SIZE]

@@ -20,7 +20,7 @@ from dualgap.compiled.mechanism import compiled
 ROUNDING = 1e-15
 
 
-@compiled
+@compiled(inner=True)
 def open_step(course: Course, step: float) -> None:
     """A new step of the dual: line k of `reach` = ‖rest‖, α, β now, then at its end, for every snapshot.
 
@@ -41,7 +41,7 @@ def open_step(course: Course, step: float) -> None:
         reach[k, 4], reach[k, 5] = c, d
 
 
-@compiled
+@compiled(inner=True)
 def within(reach: Matrix, k: int, first: float, second: float, size: float) -> float:
     """A bound on |x·v| over the step, from the products of x with snapshot k; infinite if there is none."""
     if k < 0:
@@ -51,7 +51,7 @@ def within(reach: Matrix, k: int, first: float, second: float, size: float) -> f
     return max(here, there)
 
 
-@compiled
+@compiled(inner=True)
 def new_snapshot(course: Course) -> int:
     """Take the oldest place; columns that relied on it must be computed again. Returns the place."""
     reach, snap, v, rate = course.reach, course.snap, course.row[DUAL], course.row[DUAL_RATE]
@@ -75,7 +75,7 @@ def new_snapshot(course: Course) -> int:
     return k
 
 
-@compiled
+@compiled(inner=True)
 def components(reach: Matrix, product: float, rate: float) -> tuple[float, float]:
     """x·e and x·f of the newest snapshot from x·v and x·rate."""
     long = reach[-2, 1]

@@ -4,5 +4,6 @@ from dualgap.design.base import Design
 from dualgap.design.compressed import Compressed
 from dualgap.design.dense import Dense
 from dualgap.design.intercept import WithOnes
+from dualgap.design.standardised import Standardised
 
-__all__ = ["Compressed", "Dense", "Design", "WithOnes"]
+__all__ = ["Compressed", "Dense", "Design", "Standardised", "WithOnes"]

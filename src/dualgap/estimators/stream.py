@@ -42,7 +42,7 @@ def stochastic(solver: str | Solver) -> Stochastic:
 
 @dataclass
 class Stream:
-    """A run per class (one for two classes or numbers), each with its own schedule, going on from call to call."""
+    """A run per class (one for two classes or for numbers); the schedules go on from call to call."""
 
     rule: Stochastic
     classes: NDArray[Any] | None
@@ -74,8 +74,8 @@ def objective_of(model: Any, table: Table, sample_weight: Any) -> Objective:
     penalty = penalty_named(model.penalty)
     if model.C is not None or model.budget is not None or (penalty.takes_strength and model.lam is None):
         raise DataError(
-            "partial_fit does not know how many rows are to come: give lam, the strength beside the mean loss, "
-            "not C or budget."
+            "partial_fit does not know how many rows are to come: give lam, the strength beside the mean "
+            "loss, not C or budget."
         )
     if model.standardize:
         raise DataError("partial_fit cannot standardize: it has not seen all rows; scale the columns first.")

@@ -46,15 +46,14 @@ class Comparison:
         lines = [f"optimum {self.reference.objective:.8g}, proven to {self.reference.relative_gap:.1e}"]
         for label, s in self.solutions.items():
             above = max(s.objective - self.optimum, 0.0)
-            lines.append(
-                f"  {label:<{width}}  {above:9.2e} above  {s.n_iter:7d} iterations  {s.seconds:8.3g} s  {s.status}"
-            )
+            effort = f"{s.n_iter:7d} iterations  {s.seconds:8.3g} s"
+            lines.append(f"  {label:<{width}}  {above:9.2e} above  {effort}  {s.status}")
         return "\n".join(lines)
 
     __str__ = summary
 
     def plot(self, *, against: Sequence[Against] = ("iteration", "seconds"), axes: Any = None) -> Any:
-        """Best objective above the optimum, both axes logarithmic; below the dashed line nothing is proven."""
+        """Best objective above the optimum, both axes logarithmic; nothing is proven below the line."""
         import matplotlib.pyplot as plt
 
         if axes is None:

@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from dualgap.errors import NotCertifiedWarning
+from dualgap.fitting.hard_margin import fit_hard_margin, is_infinite
 from dualgap.fitting.multiclass import fit_many, read_form
-from dualgap.fitting.options import read_limits, read_solver
+from dualgap.fitting.options import read_limits, read_solver, seeded
 from dualgap.fitting.reading import read
 from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
@@ -53,21 +54,19 @@ def fit(  # noqa: PLR0913
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
     "multinomial" for the logistic one, where it is what "auto" means.
     """
-    reading = read(
-        X,
-        y,
-        loss=loss,
-        penalty=penalty,
-        lam=lam,
-        C=C,
-        budget=budget,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        penalty_factors=penalty_factors,
-        standardize=standardize,
-    )
     limits = read_limits(tol, max_iter, max_time, callback, stop)
-    solver, form = read_solver(solver), read_form(multiclass, reading.terms.loss)
+    asked: dict[str, Any] = {
+        "loss": loss,
+        "penalty": penalty,
+        "fit_intercept": fit_intercept,
+        "sample_weight": sample_weight,
+        "penalty_factors": penalty_factors,
+        "standardize": standardize,
+    }
+    if lam is None and budget is None and is_infinite(C):
+        return fit_hard_margin(X, y, limits, **asked)
+    reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
+    solver, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)
     if reading.many_classes:
         solution = fit_many(reading, form, solver, limits, warm_start)
     else:

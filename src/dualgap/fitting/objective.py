@@ -83,9 +83,13 @@ class Objective:
 def column_scales(design: Design, sample_weight: Vector, *, centred: bool) -> Vector:
     """Weighted standard deviation of each column (root mean square without an intercept); 1 if constant."""
     a = sample_weight / sample_weight.sum()
-    square = design.weighted_square_norms(a)
-    if centred:
-        mean = design.transpose_matvec(a)
+    mean = design.transpose_matvec(a) if centred else None
+    return spreads(design, a, design.weighted_square_norms(a), mean)
+
+
+def spreads(design: Design, a: Vector, square: Vector, mean: Vector | None) -> Vector:
+    """Standard deviations from mean squares and means (about zero where there are none); 1 if constant."""
+    if mean is not None:
         variance = square - mean * mean
         doubtful = variance <= 1e-6 * square  # cancellation: compute these again, centred
         for j in np.flatnonzero(doubtful):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.errors import DataError, NoSolverError
 from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits
+from dualgap.solvers.registry import named
 from dualgap.solvers.stopping import Stop
 from dualgap.solvers.trace import Callback
 
@@ -59,6 +61,19 @@ def read_solver(solver: Any) -> str | Solver:
         raise NoSolverError(f"solver must be a name or a solver such as dg.solvers.Newton(), not {what}.")
     chosen: Solver = solver
     return chosen
+
+
+def seeded(solver: str | Solver, random_state: Any) -> str | Solver:
+    """The solver with this seed, where it draws random numbers; None leaves it as it is."""
+    if random_state is None or solver == "auto":
+        return solver
+    chosen = named(solver) if isinstance(solver, str) else solver
+    if not hasattr(chosen, "random_state"):
+        return solver
+    number = isinstance(random_state, int | np.integer)
+    seed = int(random_state) if number else int(random_state.randint(2**31 - 1))
+    replaced: Solver = dataclasses.replace(chosen, random_state=seed)  # type: ignore[type-var]
+    return replaced
 
 
 def read_start(warm_start: Any, shape: tuple[int, ...]) -> tuple[Vector, Vector, Vector | None]:

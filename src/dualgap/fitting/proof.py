@@ -85,7 +85,7 @@ def proven_zero(problem: Problem, theta: Vector, gap: float) -> Mask:
         or not np.isfinite(curvature)
     ):
         return np.zeros(problem.p, dtype=bool)
-    reach = np.sqrt(2.0 * curvature * gap * problem.design.weighted_square_norms(problem.a))
+    reach = np.sqrt(2.0 * curvature * gap * problem.column_squares)
     v = problem.design.transpose_matvec(theta)
     return np.asarray(np.abs(v) + reach < regulariser.strength * gauge.l1)
 

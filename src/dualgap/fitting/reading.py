@@ -20,10 +20,11 @@ from dualgap.fitting.inputs import (
     read_weights,
 )
 from dualgap.fitting.names import loss_named, penalty_named
-from dualgap.fitting.objective import Objective, column_scales
+from dualgap.fitting.objective import Objective, column_scales, spreads
 from dualgap.fitting.options import read_flag
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
+from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 
@@ -50,10 +51,15 @@ class Reading:
         """The classes as plain Python values."""
         return None if self.classes is None else tuple(self.classes.tolist())
 
-    def facts(self, null: float) -> dict[str, Any]:
-        """What the summary says of the data."""
+    def facts(self, null: float, problem: Problem | None = None) -> dict[str, Any]:
+        """What the summary says of the data; the problem, if given, has passed over the columns already."""
         n, p = self.table.design.shape
-        spread = column_scales(self.table.design, self.terms.sample_weight, centred=True)
+        weights = self.terms.sample_weight
+        if problem is None:
+            spread = column_scales(self.table.design, weights, centred=True)
+        else:
+            means, squares = problem.column_means[:p], problem.column_squares[:p]
+            spread = spreads(self.table.design, weights / weights.sum(), squares, means)
         return {"n": n, "p": p, "null": null, "spread": spread}
 
 

@@ -89,5 +89,5 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
         terms=terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=reading.facts(problem.null),
+        facts=reading.facts(problem.null, problem),
     )

@@ -17,6 +17,8 @@ from dualgap.kernel_machines.box import Box
 from dualgap.kernels.gram import RowCache
 
 INSIDE = 0.1  # share of the outer violation to which a block is solved
+FEW, MANY = 100, 5000  # blocks in one run: few where there is something to fall back on
+FALLBACK = 3000
 STEPS = 10  # inner steps for each variable of the block, at most
 
 
@@ -40,8 +42,9 @@ class Blocks:
 
     def run(self, until: float) -> Iterator[None]:
         """Work until the violation is below `until`; a pause after each block."""
-        while self._choose() >= until:
-            if not self._solve(until):
+        most = FEW if self.box.n <= FALLBACK else MANY
+        for _ in range(most):
+            if self._choose() < until or not self._solve(until):
                 return
             yield
 

@@ -9,6 +9,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, WithOnes
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.penalties import L2, Penalised
+from dualgap.problem.certificate import Bounds
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.solvers.drive import Limits, Outcome, drive
@@ -43,3 +44,13 @@ def linear_outcome(problem: KernelProblem, R: Matrix, limits: Limits) -> Outcome
 def lifted(problem: KernelProblem, outcome: Outcome) -> Vector:
     """β = θ/(2λ): the dual point of the linear problem in the kernel's own space."""
     return np.asarray(outcome.bounds.theta / (2.0 * problem.lam))
+
+
+def pulled_back(problem: KernelProblem, R: Matrix, outcome: Outcome) -> Bounds:
+    """The weights w of the linear problem as Kβ = Rw; the columns of R are orthogonal. No dual half."""
+    w = outcome.bounds.w
+    b = float(w[-1]) if problem.intercept else 0.0
+    coef = w[:-1] if problem.intercept else w
+    beta = R @ (coef / np.maximum((R * R).sum(axis=0), 1e-300))
+    primal = problem.primal(beta, problem.gram.product(beta), b)
+    return Bounds(np.append(beta, b), outcome.bounds.theta, primal, -np.inf)

@@ -77,13 +77,19 @@ class KernelProblem:
             f = self.gram.product(near)
         elif np.abs(moved).max() > 1e-15 * np.abs(near).max(initial=0.0):
             f = f + self.gram.product(moved)
-        choices = [self.best_intercept(f)] + ([b] if b is not None and self.intercept else [])
+        choices = self._intercepts(f, b)
         values = [self.primal(near, f, choice) for choice in choices]
         best = int(np.argmin(values))
         if len(choices) > 1 and values[1] <= values[0] + 1e-14 * abs(values[0]):
             best = 1  # the solver's own, where both are as good
         dual = self.dual(theta, 4.0 * self.lam**2 * max(float(near @ f), 0.0))
         return Bounds(np.append(near, choices[best]), theta, values[best], dual if dual == dual else -np.inf)
+
+    def _intercepts(self, f: Vector, b: float | None) -> list[float]:
+        """The best one; the solver's own beside it, or alone where the loss is smooth."""
+        if b is None or not self.intercept:
+            return [self.best_intercept(f)]
+        return [self.best_intercept(f), b] if Trait.PIECEWISE_LINEAR in self.loss.traits else [b]
 
     def relative(self, gap: float, objective: float) -> float:
         """gap / max(|objective|, 1e-4 |null objective|)."""
@@ -114,7 +120,7 @@ class KernelProblem:
     def _root(self, f: Vector) -> float:
         def slope(b: float) -> float:
             with np.errstate(all="ignore"):
-                return float(self.a @ self.loss.derivative(self.y, f + b))
+                return float(np.nan_to_num(self.a @ self.loss.derivative(self.y, f + b)))
 
         middle = self.loss.best_constant(self.y, self.a) if Trait.CLASSIFICATION in self.loss.traits else (
             float(np.median(self.y - f))
@@ -125,8 +131,6 @@ class KernelProblem:
             if slope(low) <= 0.0 <= slope(high):
                 break
             low, high = 2 * low - high, 2 * high - low
-        if slope(low) >= 0.0:
-            return low
-        if slope(high) <= 0.0:
-            return high
+        if not slope(low) < 0.0 < slope(high):
+            return high if slope(high) <= 0.0 else low
         return float(brentq(slope, low, high, xtol=1e-15 * width, rtol=1e-15))

@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.kernel_machines.block import Blocks
 from dualgap.kernel_machines.box import Box, box_of
-from dualgap.kernel_machines.factored import LARGEST, factor, lifted, linear_outcome
+from dualgap.kernel_machines.factored import LARGEST, factor, lifted, linear_outcome, pulled_back
 from dualgap.kernel_machines.finish import ActiveSet
 from dualgap.kernel_machines.newton import newton
 from dualgap.kernel_machines.problem import KernelProblem
@@ -20,7 +20,7 @@ from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
-STAGES = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-6)  # violation at which the block method hands over, in units
+STAGES = (0.1, 1e-2, 1e-3, 1e-4, 1e-6)  # violation at which the block method hands over, in units
 CERTIFY_BELOW = 5e-2  # crude stages are not worth a product in double precision
 
 
@@ -167,5 +167,8 @@ def _by_factor(run: _Run) -> Status | None:
         return None
     left = None if limits.seconds is None else max(limits.seconds - run.elapsed, 1e-3)
     stricter = replace(limits, tolerance=0.1 * limits.tolerance, seconds=left, callback=None, rule=None)
-    outcome = linear_outcome(problem, factor(problem.gram.whole), stricter)
-    return run.see(Proposal(f"factor, {outcome.solver}", lifted(problem, outcome)))
+    R = factor(problem.gram.whole)
+    outcome = linear_outcome(problem, R, stricter)
+    run.name = f"factor, {outcome.solver}"
+    run.take(pulled_back(problem, R, outcome))
+    return run.see(Proposal(run.name, lifted(problem, outcome)))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+
+
+class Rows(Protocol):
+    """A ↦ k(A, B) for a fixed B; `out` may be used for the result, which is returned either way."""
+
+    def __call__(self, left: Matrix, out: Matrix | None = None) -> Matrix:
+        """k(left, B)."""
 
 
 class Kernel(ABC):
@@ -18,7 +24,7 @@ class Kernel(ABC):
     definite: ClassVar[bool] = True
 
     @abstractmethod
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+    def against(self, right: Matrix) -> Rows:
         """A ↦ k(A, right), in the precision of `right`; what depends on `right` alone is computed once."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.kernels.base import Kernel
+from dualgap.kernels.base import Kernel, Rows
 
 CHUNK = 256  # rows computed together
 SMALL = 1500  # below this many rows the matrix is computed whole
@@ -20,7 +20,7 @@ CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses
 class RowCache:
     """Rows of K in one precision; the least recently used ones make room."""
 
-    def __init__(self, n: int, compute: Callable[[Index], Matrix], dtype: type, capacity: int) -> None:
+    def __init__(self, n: int, compute: Callable[[Index, Matrix | None], Matrix], dtype: type, capacity: int) -> None:
         self.n, self.compute = n, compute
         self.capacity = max(2, min(n, capacity))
         self.store: NDArray[Any] = np.empty((self.capacity, n), dtype)
@@ -33,7 +33,7 @@ class RowCache:
     def whole(cls, K: Matrix) -> RowCache:
         """All rows, there from the start."""
         n = len(K)
-        cache = cls(n, lambda rows: K[rows], np.float64, 2)
+        cache = cls(n, lambda rows, out: K[rows], np.float64, 2)
         cache.capacity = cache.used = n
         cache.store, cache.slot = K, np.arange(n)
         cache._owner, cache._last = np.arange(n), np.zeros(n, np.int64)
@@ -42,28 +42,32 @@ class RowCache:
     def take(self, rows: Index) -> Index:
         """Where in `store` these rows lie (at most `capacity` of them, all different)."""
         self._clock += 1
-        missing = rows[self.slot[rows] < 0]
         here = self.slot[rows]
         self._last[here[here >= 0]] = self._clock
+        missing = rows[here < 0]
         for first in range(0, len(missing), CHUNK):
-            part = missing[first : first + CHUNK]
-            self._put(part, self.compute(part))
+            self._fetch(missing[first : first + CHUNK])
         return self.slot[rows]
 
-    def _put(self, rows: Index, values: Matrix) -> None:
+    def _fetch(self, rows: Index) -> None:
+        """Compute rows into free places, or into those of the rows used longest ago."""
         places = np.arange(self.used, min(self.used + len(rows), self.capacity))
-        self.used += len(places)
-        short = len(rows) - len(places)
-        if short:
-            free = np.flatnonzero(self._last < self._clock)
-            oldest = free[np.argsort(self._last[free], kind="stable")[:short]]
+        if len(places) == len(rows):
+            room = self.store[self.used : self.used + len(rows)]
+            values = self.compute(rows, room)
+            if values is not room:
+                room[...] = values
+        else:
+            spare = np.flatnonzero(self._last < self._clock)
+            oldest = spare[np.argsort(self._last[spare], kind="stable")[: len(rows) - len(places)]]
             self.slot[self._owner[oldest]] = -1
             places = np.concatenate([places, oldest])
-        self.store[places], self._owner[places] = values, rows
-        self.slot[rows], self._last[places] = places, self._clock
+            self.store[places] = self.compute(rows, None)
+        self.used = max(self.used, int(places.max()) + 1)
+        self._owner[places], self.slot[rows], self._last[places] = rows, places, self._clock
 
     def product(self, rows: Index, coef: Vector) -> Vector:
-        """coef · K[rows, :]; rows not held are computed, and kept while there is room."""
+        """coef · K[rows, :]; rows not held are computed and forgotten."""
         total = np.zeros(self.n)
         held = self.slot[rows] >= 0
         places, weights = self.slot[rows[held]], coef[held]
@@ -73,11 +77,9 @@ class RowCache:
             total += full @ self.store[: self.used]
         else:
             total += weights.astype(self.store.dtype) @ self.store[places]
+        room = np.empty((min(CHUNK, len(rows)), self.n), self.store.dtype)
         for part, share in _chunks(rows[~held], coef[~held]):
-            values = self.compute(part)
-            total += share.astype(values.dtype) @ values
-            if self.used + len(part) <= self.capacity:
-                self._put(part, values)
+            total += share.astype(room.dtype) @ self.compute(part, room[: len(part)])
         return total
 
 
@@ -105,13 +107,13 @@ class Gram:
         return np.asarray(self.kernel.diagonal(self.table), dtype=np.float64)
 
     @cached_property
-    def _compute(self) -> Callable[[Matrix], Matrix]:
+    def _compute(self) -> Rows:
         assert self.kernel is not None
         return self.kernel.against(self.table)
 
-    def rows(self, rows: Index) -> Matrix:
+    def rows(self, rows: Index, out: Matrix | None = None) -> Matrix:
         """K[rows, :], computed afresh."""
-        return self.table[rows] if self.kernel is None else self._compute(self.table[rows])
+        return self.table[rows] if self.kernel is None else self._compute(self.table[rows], out)
 
     def block(self, rows: Index, columns: Index) -> Matrix:
         """K[rows, columns]."""
@@ -146,7 +148,7 @@ class Gram:
         table = self.table.astype(np.float32)
         compute = self.kernel.against(table)
         capacity = int(0.5 * self.cache_bytes / (4 * self.n))
-        return RowCache(self.n, lambda rows: compute(table[rows]), np.float32, capacity)
+        return RowCache(self.n, lambda rows, out: compute(table[rows], out), np.float32, capacity)
 
     @property
     def _single_suffices(self) -> bool:

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
-from dualgap.kernels.base import Kernel, square_norms
+from dualgap.kernels.base import Kernel, Rows, square_norms
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class LinearKernel(Kernel):
 
     name = "linear"
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+    def against(self, right: Matrix) -> Rows:
         turned = np.ascontiguousarray(right.T)
-        return lambda left: np.asarray(left @ turned)
+        return lambda left, out=None: np.matmul(left, turned, out=out)
 
     def diagonal(self, rows: Matrix) -> Vector:
         return square_norms(rows)
@@ -45,9 +45,9 @@ class Polynomial(Kernel):
                 f"coef0={self.coef0:g}: below 0 the polynomial kernel is not positive semi-definite."
             )
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+    def against(self, right: Matrix) -> Rows:
         turned = np.ascontiguousarray(self.gamma * right.T)
-        return lambda left: self._power(left @ turned)
+        return lambda left, out=None: self._power(left @ turned)
 
     def diagonal(self, rows: Matrix) -> Vector:
         return self._power(self.gamma * square_norms(rows))
@@ -64,7 +64,7 @@ class Gaussian(Kernel):
     gamma: float = 1.0
     name = "rbf"
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+    def against(self, right: Matrix) -> Rows:
         # moved to the mean, which changes no distance but the rounding; one product gives the exponent
         kind = right.dtype.type
         centre = right.mean(axis=0)
@@ -75,10 +75,10 @@ class Gaussian(Kernel):
             np.hstack([kind(2 * self.gamma) * moved, kind(-self.gamma) * norms, kind(-self.gamma) * ones]).T
         )
 
-        def rows(left: Matrix) -> Matrix:
+        def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             near = left - centre
             exponent = np.hstack([near, np.ones((len(left), 1), right.dtype), square_norms(near)[:, None]])
-            result = exponent.astype(right.dtype, copy=False) @ turned
+            result = np.matmul(exponent.astype(right.dtype, copy=False), turned, out=out)
             np.minimum(result, kind(0), out=result)
             return np.exp(result, out=result)
 
@@ -95,8 +95,8 @@ class Laplacian(Kernel):
     gamma: float = 1.0
     name = "laplacian"
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
-        def rows(left: Matrix) -> Matrix:
+    def against(self, right: Matrix) -> Rows:
+        def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             result = cdist(left, right, "cityblock").astype(right.dtype, copy=False)
             result *= right.dtype.type(-self.gamma)
             return np.exp(result, out=result)
@@ -116,10 +116,10 @@ class SigmoidKernel(Kernel):
     name = "sigmoid"
     definite = False
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
+    def against(self, right: Matrix) -> Rows:
         turned = np.ascontiguousarray(self.gamma * right.T)
         shift = right.dtype.type(self.coef0)
-        return lambda left: np.tanh(left @ turned + shift)
+        return lambda left, out=None: np.tanh(left @ turned + shift)
 
     def diagonal(self, rows: Matrix) -> Vector:
         return np.asarray(np.tanh(self.gamma * square_norms(rows) + self.coef0))
@@ -133,8 +133,8 @@ class FunctionKernel(Kernel):
     name = "callable"
     definite = False
 
-    def against(self, right: Matrix) -> Callable[[Matrix], Matrix]:
-        def rows(left: Matrix) -> Matrix:
+    def against(self, right: Matrix) -> Rows:
+        def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             found = np.asarray(self.function(left, right), dtype=np.float64)
             if found.shape != (len(left), len(right)):
                 raise DataError(

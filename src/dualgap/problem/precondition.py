@@ -13,12 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Mask, Matrix, Vector
-from dualgap.design import Compressed, Dense, Design, WithOnes
+from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 RANK_TOLERANCE = 1e-11
+NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
+TINY = 1e-200  # squares below it are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def precondition(asked: Problem) -> Working:
     if isinstance(inner, Compressed) and not asked.free.all():
         design, keep, centre, scale = _compressed(inner, asked)
     else:
-        design, keep, centre, scale = _dense(inner, asked)
+        design, keep, centre, scale = _seen_through(inner, asked) or _dense(inner, asked)
     gauge = asked.regulariser.gauge
     mask = np.append(keep, True) if asked.intercept else keep
     factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
@@ -117,6 +119,18 @@ def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
 def _power_of_two(values: Vector) -> Vector:
     """The nearest power of two: scaling by it rounds nothing."""
     return np.asarray(np.exp2(np.round(np.log2(values))))
+
+
+def _seen_through(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector] | None:
+    """Without a copy, where no column is constant or far from zero beside its spread."""
+    p = inner.shape[1]
+    square = asked.column_squares[:p]
+    centre = asked.column_means[:p] if asked.intercept else np.zeros(p)
+    variance = square - centre * centre
+    if not np.all((variance > NEARLY_CONSTANT * square) & (square > TINY)):
+        return None
+    scale = _power_of_two(np.sqrt(variance))
+    return Standardised(inner, centre, scale), np.ones(p, dtype=bool), centre, scale
 
 
 def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
@@ -188,4 +202,4 @@ def _with_ones(design: Design) -> Design:
     n = design.shape[0]
     if isinstance(design, Compressed):
         return Compressed(sp.csc_array(sp.hstack([design.by_columns, np.ones((n, 1))], format="csc")))
-    return Dense(np.column_stack([design.toarray(), np.ones(n)]))
+    return WithOnes(design)

@@ -84,10 +84,20 @@ class Problem:
         lower, upper = self.loss.domain(self.y)
         return -self.a * upper, -self.a * lower
 
+    @cached_property
+    def column_means(self) -> Vector:
+        """Σ a_i x_ij, column by column."""
+        return self.design.transpose_matvec(self.a)
+
+    @cached_property
+    def column_squares(self) -> Vector:
+        """Σ a_i x_ij², column by column."""
+        return self.design.weighted_square_norms(self.a)
+
     def with_regulariser(self, regulariser: Regulariser) -> Problem:
         """The same data and loss; what does not depend on the regulariser is kept."""
         other = dataclasses.replace(self, regulariser=regulariser)
-        for name in ("null_weights", "null", "dual_bounds"):
+        for name in ("null_weights", "null", "dual_bounds", "column_means", "column_squares"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other

@@ -2,6 +2,8 @@
 
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
 from dualgap.solvers.closed_form import ClosedForm
+from dualgap.solvers.coordinate_descent import CoordinateDescent
+from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.newton import Newton
 from dualgap.solvers.textbook import (
@@ -22,6 +24,8 @@ from dualgap.solvers.textbook import (
 __all__ = [
     "AugmentedLagrangian",
     "ClosedForm",
+    "CoordinateDescent",
+    "DualCoordinateAscent",
     "GradientDescent",
     "InteriorPoint",
     "Momentum",

@@ -1,7 +1,7 @@
 """Newton's method for the multinomial problem.
 
-A penalty with a kink or an edge is smoothed around a multiplier that moves from round to round, as in
-`solvers.augmented_lagrangian`, whose penalty half and line search serve here.
+A penalty with a kink or an edge is smoothed around a multiplier that moves from round to round: the augmented
+Lagrangian, with the exact Hessian of all classes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.fitting.multinomial.envelope import Quadratic, envelope
 from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
-from dualgap.solvers.augmented_lagrangian.search import search
-from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, WeightCurve, Weights, weights_of
 from dualgap.solvers.base import Iterate
+from dualgap.solvers.line_search import convex_step
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
 ROUNDS = 60
@@ -65,17 +65,17 @@ class _Descent:
         self.problem, self.w = problem, w
         self.z = problem.predict(w)
         sigma = float(self._loss_diagonal()[~problem.free].mean()) if not problem.free.all() else 1.0
-        self.weights: Weights = weights_of(problem.regulariser, sigma, None)
-        self.curve = self.weights.at(w)
-        self.exact = isinstance(self.weights, QuadraticWeights)
+        self.penalty = envelope(problem.regulariser, sigma)
+        self.curve = self.penalty.at(w)
+        self.exact = isinstance(self.penalty, Quadratic)
         share = 1.0 if problem.width > problem.n else 1e-3
         self.eta = 0.0 if self.exact else share * sigma
         self.centre = w
 
     def tighten(self, factor: float) -> None:
         """The next round: the multiplier and the centre are where this one ended."""
-        self.weights = self.weights.moved(self.curve.v, factor)
-        self.curve = self.weights.at(self.w)
+        self.penalty = self.penalty.moved(self.curve.v, factor)
+        self.curve = self.penalty.at(self.w)
         self.eta /= factor
         self.centre = self.w
 
@@ -88,13 +88,11 @@ class _Descent:
                 return
             if not self._move(self._direction(gradient), gradient):
                 return
-            yield Iterate(self.curve.primal, self.problem.slope(self.z))
+            yield Iterate(self.curve.point, self.problem.slope(self.z))
 
     def _progress(self) -> float:
-        if self.exact:
-            return 0.0
-        change = float(np.linalg.norm(self.curve.v - self.weights.anchor))
-        return max(change, self.eta * float(np.linalg.norm(self.w - self.centre)))
+        drift = self.eta * float(np.linalg.norm(self.w - self.centre))
+        return max(self.penalty.change(self.curve.v), drift)
 
     def _move(self, dw: Vector, gradient: Vector) -> bool:
         first = float(gradient @ dw)
@@ -103,21 +101,15 @@ class _Descent:
         problem, dz = self.problem, self.problem.predict(dw)
         drift, spread = float((self.w - self.centre) @ dw), float(dw @ dw)
 
-        def along(t: float) -> tuple[float, float, WeightCurve]:
-            z = self.z + t * dz
-            pi = softmax(z, axis=1)
-            curve = self.weights.at(self.w + t * dw)
-            slope = -float((problem.slope(z) * dz).sum()) + float(curve.v @ dw)
-            mean = (pi * dz).sum(axis=1, keepdims=True)
-            bend = float(problem.a @ (pi * (dz - mean) ** 2).sum(axis=1)) + float(curve.diagonal @ (dw * dw))
-            if curve.rank_one is not None:
-                bend += curve.sign * float(curve.rank_one @ dw) ** 2
-            return slope + self.eta * (drift + t * spread), bend + self.eta * spread, curve
+        def slope(t: float) -> float:
+            falls = float((problem.slope(self.z + t * dz) * dz).sum())
+            return float(self.penalty.at(self.w + t * dw).v @ dw) - falls + self.eta * (drift + t * spread)
 
-        t, found = search(along, first)
-        if found is None:
+        t = convex_step(slope)
+        if t == 0.0:
             return False
-        self.w, self.z, self.curve = self.w + t * dw, self.z + t * dz, found
+        self.w, self.z = self.w + t * dw, self.z + t * dz
+        self.curve = self.penalty.at(self.w)
         return True
 
     def _loss_diagonal(self) -> Vector:

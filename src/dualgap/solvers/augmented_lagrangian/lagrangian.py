@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from dualgap.solvers.augmented_lagrangian.search import search
 from dualgap.solvers.augmented_lagrangian.system import System
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
 from dualgap.solvers.base import Iterate
-from dualgap.traits import Trait
 
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
@@ -33,13 +31,6 @@ class Point:
     rows: RowCurve
     weights: WeightCurve
     pull: Vector
-
-    @cached_property
-    def residual(self) -> float:
-        """An estimate of the duality gap, to first order and without a product with the matrix."""
-        astray = np.linalg.norm(self.w - self.weights.primal) * np.linalg.norm(self.pull)
-        unbalanced = np.linalg.norm(self.pull + self.weights.v) * np.linalg.norm(self.w)
-        return self.rows.excess + float(astray + unbalanced)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +60,17 @@ class Lagrangian:
         scale = max(float(np.linalg.norm(change)) for change in moved)
         return float(np.linalg.norm(self.gradient(point))) <= INEXACT * scale
 
+    def residual(self, point: Point) -> float:
+        """An estimate of the duality gap, to first order and without a product with the matrix."""
+        astray = np.linalg.norm(point.w - point.weights.primal) * np.linalg.norm(point.pull)
+        unbalanced = np.linalg.norm(point.pull + point.weights.v) * np.linalg.norm(point.w)
+        return self.rows.excess(point.z) + float(astray + unbalanced)
+
     def newton(self, point: Point) -> Point | None:
         """One step, or nothing if rounding leaves no way down."""
         gradient = self.gradient(point)
         curve, design = point.weights, self.problem.design
-        system = System(
-            design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta
-        )
+        system = System(design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta)
         dw = -system.solve(gradient, self.problem.free)
         first = float(gradient @ dw)
         if not first < 0.0:
@@ -120,9 +115,8 @@ class Lagrangian:
         return following, following.at(point.w, point.z)
 
     def held(self, point: Point) -> Lagrangian:
-        """The same multipliers with ten times the proximal term, from now on: Newton had lost its way."""
-        eta = 10.0 * self.eta
-        return replace(self, centre=point.w, eta=eta, floor=max(self.floor, eta))
+        """The same multipliers with ten times the proximal term: Newton had lost its way."""
+        return replace(self, centre=point.w, eta=10.0 * self.eta)
 
     def stiffened(self, factor: float) -> Lagrangian:
         """The same multipliers and centre, `factor` times as stiff."""
@@ -159,9 +153,9 @@ def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
     rows = rows_of(problem, z, theta)
     sigma = float(design.weighted_square_norms(rows.typical_curvature(z)).mean())
     weights = weights_of(problem.regulariser, sigma, _inside(problem.regulariser, -pull))
-    enough = problem.loss_has(Trait.SMOOTH) and problem.n >= problem.p
-    eta = sigma * (FAINT if enough else PROXIMAL)
-    lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, rows.level(z), pull)
+    level = rows.level(z)
+    eta = sigma * (FAINT if level > 0 and problem.n >= problem.p else PROXIMAL)
+    lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, level, pull)
     if theta is not None:
         lagrangian = lagrangian.stiffened(10.0)
     return lagrangian, lagrangian.at(w, z)

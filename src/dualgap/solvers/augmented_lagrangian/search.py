@@ -1,4 +1,4 @@
-"""A step length from directional derivatives alone: near the optimum values have no digits left, slopes have."""
+"""A step length from slopes alone: near the optimum the values have no digits left to compare."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ TRIALS = 40
 
 
 def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tuple[float, T | None]:
-    """A t > 0 where the slope of a convex function has fallen to a tenth of `first` < 0, and what is there.
+    """A t > 0 where the slope of a convex function is down to a tenth of `first` < 0, and what is there.
 
     `along(t)` gives slope, second derivative and a payload. Newton inside a bracket; the step grows while
-    the function falls; what is not finite lies too far.
+    the function falls; what is not finite lies too far. Without such a t (a kink) the last point on the way
+    down is taken; with none, nothing.
     """
     low, high, t = 0.0, np.inf, 1.0
     kept: tuple[float, T | None] = (0.0, None)
@@ -24,7 +25,7 @@ def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tu
         slope, bend, payload = along(t)
         if abs(slope) <= ENOUGH * abs(first):
             return t, payload
-        if slope < 0:
+        if slope < 0.0:
             low, kept = t, (t, payload)
         else:
             high = t
@@ -35,9 +36,9 @@ def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tu
 
 
 def _next(t: float, slope: float, bend: float, low: float, high: float) -> float:
-    ahead = t - slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+    ahead = t - slope / bend if bend > 0.0 and np.isfinite(slope) else np.nan
     if high == np.inf:
         return float(np.clip(ahead, 2.0 * t, 16.0 * t)) if np.isfinite(ahead) else 4.0 * t
     if low < ahead < high:
         return ahead
-    return 0.5 * (low + high) if low > 0 else 0.2 * high
+    return 0.5 * (low + high) if low > 0.0 else 0.2 * high

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
+
+JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to a unit diagonal until the factor exists
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """`delta` is zero where nothing but the proximal term `eta` holds a weight back."""
+    """`delta` is zero where nothing but the proximal term `eta` > 0 holds a weight back."""
 
     design: Design
     curvature: Vector
@@ -25,7 +27,7 @@ class System:
     def solve(self, right: Vector, free: Mask) -> Vector:
         """x, through the smaller of both systems."""
         live = np.flatnonzero(self.curvature > 0)
-        if len(live) < self.design.shape[1] and (self.eta > 0 or np.all((self.delta > 0) | free)):
+        if len(live) + np.count_nonzero(free) < self.design.shape[1]:
             return self._by_rows(right, live, free)
         return self._by_columns(right)
 
@@ -35,13 +37,13 @@ class System:
             matrix += np.outer(self.sign * self.rank_one, self.rank_one)
         diagonal = np.arange(len(right))
         matrix[diagonal, diagonal] += self.delta + self.eta
-        return solve_positive(matrix, right)
+        return Factor(matrix).solve(right)
 
-    def _by_rows(self, right: Vector, live: Vector, free: Mask) -> Vector:
-        rows = self.design.rows(live)
-        solver = _RowSolver(self, rows, self.curvature[live], free)
+    def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
+        rows, curvature = self.design.rows(live), self.curvature[live]
+        solver = _RowSolver(self, rows, curvature, free)
         x = solver.solve(right)
-        return x + solver.solve(right - self._product(rows, self.curvature[live], x))
+        return x + solver.solve(right - self._product(rows, curvature, x))
 
     def _product(self, rows: Design, curvature: Vector, x: Vector) -> Vector:
         total = (self.delta + self.eta) * x + rows.transpose_matvec(curvature * rows.matvec(x))
@@ -51,83 +53,100 @@ class System:
 
 
 class _RowSolver:
-    """Woodbury over the curved rows.
+    """Woodbury over the rows with curvature.
 
-    With q = diag(h) X x the system is (h⁻¹ + X Δ⁻¹ Xᵀ) q = X Δ⁻¹ b. A positive rank one is one more row of
-    curvature 1. Free coordinates and a negative rank one are borders: the pivot of the latter,
-    1 − rᵀΔ⁻¹r, is Σ (r²/δ) η/(δ + η), since Σ r²/δ = 1; written so, nothing cancels.
+    With q = diag(h) X x the system is (h⁻¹ + X Δ⁻¹ Xᵀ) q = X Δ⁻¹ b, Δ = δ + η. A positive rank one is one
+    more row of curvature 1. Free coordinates, whose Δ is next to nothing, are borders; so is a negative
+    rank one, with the pivot 1 − rᵀΔ⁻¹r = Σ (r²/δ) η/(δ + η), since Σ r²/δ = 1: so written nothing cancels.
     """
 
     def __init__(self, system: System, rows: Design, curvature: Vector, free: Mask) -> None:
-        m = len(curvature)
         self.rows, self.free = rows, free
-        held = system.delta + system.eta
-        self.inverse = np.where(free, 0.0, 1.0 / np.where(free, 1.0, held))
-        self.rank_one = system.rank_one if system.rank_one is not None else np.zeros_like(held)
-        self.extra = system.rank_one is not None and system.sign > 0
-        self.bordered = system.rank_one is not None and system.sign < 0
-        kernel = rows.weighted_outer(self.inverse)
-        kernel[np.arange(m), np.arange(m)] += 1.0 / curvature
-        cross = rows.matvec(self.inverse * self.rank_one)
-        borders: list[Matrix] = [rows.columns(free).toarray()] if free.any() else []
-        pivots = np.full(int(free.sum()), system.eta)
-        if self.extra:
-            corner = 1.0 + float(self.rank_one @ (self.inverse * self.rank_one))
-            kernel = np.block([[kernel, cross[:, None]], [cross[None, :], np.array([[corner]])]])
-            borders = [np.vstack([border, np.zeros((1, border.shape[1]))]) for border in borders]
-        if self.bordered:
-            share = np.where(self.rank_one != 0, self.rank_one**2 / np.maximum(system.delta, 1e-300), 0.0)
-            pivot = float((share * system.eta * self.inverse).sum())
-            borders.append(cross[:, None])
-            pivots = np.append(pivots, pivot)
-        self.factor = factor_positive(kernel)
-        self.border: Matrix | None = np.hstack(borders) if borders else None
-        if self.border is not None:
-            self.through = cho_solve(self.factor, self.border)
-            self.schur = factor_positive(self.border.T @ self.through + np.diag(pivots))
+        self.inverse = np.where(free, 0.0, 1.0 / (system.delta + system.eta))
+        rank_one = system.rank_one
+        self.extra = rank_one if rank_one is not None and system.sign > 0 else None
+        self.border_one = rank_one if rank_one is not None and system.sign < 0 else None
+        self.factor = Factor(self._kernel(curvature))
+        border, pivots = self._border(system)
+        self.border = border
+        if border.shape[1]:
+            self.through = self.factor.solve(border)
+            self.schur = Factor(border.T @ self.through + np.diag(pivots))
+
+    def _kernel(self, curvature: Vector) -> Matrix:
+        kernel = self.rows.weighted_outer(self.inverse)
+        diagonal = np.arange(len(curvature))
+        kernel[diagonal, diagonal] += 1.0 / curvature
+        if self.extra is None:
+            return kernel
+        cross = self.rows.matvec(self.inverse * self.extra)[:, None]
+        corner = np.array([[1.0 + float(self.extra @ (self.inverse * self.extra))]])
+        return np.block([[kernel, cross], [cross.T, corner]])
+
+    def _border(self, system: System) -> tuple[Matrix, Vector]:
+        """The columns beside the kernel and the pivots below it."""
+        columns = [self.rows.columns(self.free).toarray()] if self.free.any() else []
+        pivots = np.full(int(np.count_nonzero(self.free)), system.eta)
+        if self.border_one is not None:
+            columns.append(self.rows.matvec(self.inverse * self.border_one)[:, None])
+            share = np.zeros_like(self.border_one)
+            np.divide(self.border_one**2, system.delta, out=share, where=self.border_one != 0)
+            pivots = np.append(pivots, float((share * system.eta) @ self.inverse))
+        border = np.hstack(columns) if columns else np.zeros((self.rows.shape[0], 0))
+        if self.extra is not None:
+            border = np.vstack([border, np.zeros((1, border.shape[1]))])
+        return border, pivots
 
     def solve(self, right: Vector) -> Vector:
         """One solution, without refinement."""
         first = self.inverse * right
         target = self.rows.matvec(first)
-        if self.extra:
-            target = np.append(target, float(self.rank_one @ first))
-        q = cho_solve(self.factor, target)
-        edge = np.zeros(0)
-        if self.border is not None:
+        if self.extra is not None:
+            target = np.append(target, float(self.extra @ first))
+        q, edge = self.factor.solve(target), np.zeros(0)
+        if self.border.shape[1]:
             wanted = right[self.free]
-            if self.bordered:
-                wanted = np.append(wanted, float(self.rank_one @ first))
-            edge = cho_solve(self.schur, wanted - self.border.T @ q)
+            if self.border_one is not None:
+                wanted = np.append(wanted, float(self.border_one @ first))
+            edge = self.schur.solve(wanted - self.border.T @ q)
             q = q + self.through @ edge
         rest = right - self.rows.transpose_matvec(q[: self.rows.shape[0]])
-        if self.extra:
-            rest = rest - q[-1] * self.rank_one
-        if self.bordered:
-            rest = rest + edge[-1] * self.rank_one
+        if self.extra is not None:
+            rest = rest - q[-1] * self.extra
+        if self.border_one is not None:
+            rest = rest + edge[-1] * self.border_one
         x = self.inverse * rest
-        x[self.free] = edge[: int(self.free.sum())]
+        x[self.free] = edge[: int(np.count_nonzero(self.free))]
         return x
 
 
-def factor_positive(matrix: Matrix) -> tuple[Matrix, bool]:
-    """Cholesky, with as little added to the diagonal as it takes."""
-    scale = np.abs(np.diag(matrix)).copy()
-    for exponent in (None, -14, -12, -10, -8, -6):
-        trial = matrix.copy()
-        if exponent is not None:
-            where = np.arange(len(scale))
-            trial[where, where] += 10.0**exponent * (scale + 1e-3 * scale.max())
-        try:
-            factor: tuple[Matrix, bool] = cho_factor(trial, lower=True, overwrite_a=True)
-        except np.linalg.LinAlgError:
-            continue
-        return factor
-    raise np.linalg.LinAlgError("the Newton system is not positive definite")
+class Factor:
+    """Cholesky factor of a positive definite matrix, brought to a unit diagonal first."""
 
+    def __init__(self, matrix: Matrix) -> None:
+        self.root = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        scaled = matrix * self.root[:, None]
+        scaled *= self.root
+        self.factor = self._factored(scaled)
 
-def solve_positive(matrix: Matrix, right: Vector) -> Vector:
-    """Solution of a positive definite system, equilibrated first."""
-    root = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    scaled = matrix * root[:, None] * root
-    return np.asarray(root * cho_solve(factor_positive(scaled), root * right))
+    @staticmethod
+    def _factored(scaled: Matrix) -> tuple[Matrix, bool]:
+        diagonal = np.arange(len(scaled))
+        for jitter in JITTER:
+            trial = scaled.copy()
+            trial[diagonal, diagonal] += jitter
+            try:
+                factor: tuple[Matrix, bool] = cho_factor(
+                    trial, lower=True, overwrite_a=True, check_finite=False
+                )
+            except np.linalg.LinAlgError:
+                continue
+            return factor
+        raise np.linalg.LinAlgError("the Newton system is not positive definite")
+
+    def solve(self, right: Matrix) -> Matrix:
+        """The solution for one right side, or for several as columns."""
+        if not len(right):
+            return right
+        root = self.root if right.ndim == 1 else self.root[:, None]
+        return np.asarray(root * cho_solve(self.factor, root * right, check_finite=False))

@@ -17,7 +17,7 @@ from dualgap.traits import Trait
 class WeightCurve:
     """The slope v of the penalty and its derivative diag(diagonal) + sign·rank_one·rank_oneᵀ.
 
-    `primal` is the point where v is a subgradient of the penalty itself: sparse or on the ball, as it should be.
+    `primal` is where v is a subgradient of the penalty itself: with exact zeros, or inside the ball.
     """
 
     v: Vector

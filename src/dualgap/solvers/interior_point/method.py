@@ -17,13 +17,14 @@ from dualgap.solvers.interior_point.system import system
 from dualgap.solvers.interior_point.weights import Bend, Weights
 
 ITERATIONS = 100
-FIRST = 10.0  # the first gap, in null objectives: a start too close to the boundary costs more than a far one
+FIRST = 10.0  # the first gap, in null objectives: a start close to the boundary costs more than a far one
 LAST = 1e-16  # the last gap, in null objectives: below it there is only rounding
 LATE = 1e-4  # relative gap from which refinement and exact finishes pay
 BACK = 0.995  # share of the way to the boundary
-STILL = 1e-6  # relative change of the prediction that is rounding once the last gap is reached
-GON=[0,.1,.1,.01]
-KEEP = 0.1
+BAND = 0.1  # products are centred between this and its inverse, in units of their goal
+SPREAD = 100  # a system of this order pays for one such centring, of twice this for two
+KEEP = 0.1  # the gap stays above this share of what a local model promises
+STILL = 1e-6  # relative change of the prediction that is only rounding once the last gap is reached
 PATIENCE = 5  # iterations without a move
 
 
@@ -55,6 +56,7 @@ class Method:
         self._rows.bind(self._slack[: self._cut], self._price[: self._cut])
         half.bind(self._slack[self._cut :], self._price[self._cut :])
         self._system = system(problem.design, half.free)
+        self._last = LAST * problem.null
 
     def run(self) -> Iterator[Iterate]:
         """The first iterate tries θ = 0, which is the answer where the data can be interpolated."""
@@ -68,8 +70,7 @@ class Method:
             late = total <= LATE * self._scale()
             moved = self._step(total, late)
             theta = -self._rows.gradient
-            still = STILL if 0.0 < total <= 4.0 * LAST * self._problem.null else 1e-14
-            idle = idle + 1 if moved <= still else 0
+            idle = idle + 1 if moved <= (STILL if 0.0 < total <= 4.0 * self._last else 1e-14) else 0
             if idle > PATIENCE or not np.isfinite(moved):
                 return
 
@@ -79,19 +80,27 @@ class Method:
 
     def _step(self, total: float, late: bool) -> float:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
-        self._h = h = self._rows.linearise(self._z)
+        design = self._problem.design
+        self._h, self._late = self._rows.linearise(self._z), late
         r, diagonal, self._extension = self._weights.linearise(self._w)
-        self._residual, self._late = self._problem.design.transpose_matvec(self._rows.gradient) + r, late
-        self._system.factorise(self._extension.equations(self._problem.design, h, diagonal))
+        self._residual = design.transpose_matvec(self._rows.gradient) + r
+        self._system.factorise(self._extension.equations(design, self._h, diagonal))
         direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
+        dz = design.matvec(direction.dw)
         primal, dual = self._lengths(direction, BACK)
-        dz = self._problem.design.matvec(direction.dw)
         trusted = self._rows.longest(dz, primal)
         if trusted < primal:
             primal, dual = trusted, min(dual, trusted)
         self._advance(direction, primal, dual)
-        size = float(np.abs(self._z).max())
-        return max(primal, dual) * float(np.abs(dz).max()) / size if size > 0 else 1.0
+        return max(primal, dual) * float(np.abs(dz).max()) / max(float(np.abs(self._z).max()), 1e-300)
+
+    def _advance(self, direction: Direction, primal: float, dual: float) -> None:
+        self._slack += primal * direction.slack
+        self._price += dual * direction.price
+        self._w = self._w + primal * direction.dw
+        self._z = self._problem.design.matvec(self._w)
+        self._weights.advance(direction.weights.inner, primal, dual)
+        self._rows.advance(direction.rows.inner, dual, self._z)
 
     def _mehrotra(self, total: float) -> Direction:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
@@ -99,48 +108,44 @@ class Method:
         first = self._direction(-product, None)
         reached = self._product(first)
         centring = min(max((self._after(first, 1.0) / total) ** 3, 1e-4), 0.8)
-        goal = max(centring * total, LAST * self._problem.null, min(total, KEEP * self._promise(first)))
-        aim = goal / self._count - product
+        goal = max(centring * total, self._last, min(total, KEEP * self._promise(first))) / self._count
         bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
         cross = first.slack * first.price
-        corrected = self._direction(aim - cross, bend)
+        corrected = self._direction(goal - product - cross, bend)
         if self._product(corrected) >= 0.5 * reached and self._after(corrected, BACK) <= total:
-            return self._gondzio(corrected, aim - cross, bend, goal / self._count)
+            return self._centred(corrected, goal - product - cross, bend, goal)
         # the correction is out of proportion to the step, or the method runs in circles
-        cautious = self._direction(aim - reached * cross, bend)
-        centred = self._direction(np.maximum(aim, 0.1 * total / self._count - product), None)
+        cautious = self._direction(goal - product - reached * cross, bend)
+        centred = self._direction(max(goal, 0.1 * total / self._count) - product, None)
         return max(corrected, cautious, centred, key=self._product)
 
-    def _gondzio(self, best, aim, bend, mu):
-        for _ in range(GON[0]):
-            primal, dual = self._lengths(best, 1.0)
-            if min(primal,dual) > 0.9: break
-            p, q = min(1.0, primal + GON[1]), min(1.0, dual + GON[1])
-            trial = (self._slack + p * best.slack) * (self._price + q * best.price)
-            fix = np.clip(trial, GON[2] * mu, mu/GON[2]) - trial
-            fix = np.maximum(fix, -mu/GON[2])
-            other = self._direction(aim + fix, bend)
-            pp, qq = self._lengths(other, 1.0)
-            if pp*qq <= primal*dual*(1+GON[3]): break
-            best, aim = other, aim + fix
-        return best
+    def _centred(self, direction: Direction, aim: Vector, bend: Bend, goal: float) -> Direction:
+        """Gondzio's correctors: push the products that block a longer step back into a band around `goal`."""
+        for _ in range(min(2, min(self._problem.design.shape) // SPREAD)):
+            primal, dual = self._lengths(direction, 1.0)
+            if min(primal, dual) > 0.9:
+                break
+            primal, dual = min(1.0, primal + 0.3), min(1.0, dual + 0.3)
+            product = (self._slack + primal * direction.slack) * (self._price + dual * direction.price)
+            aim = aim + np.maximum(np.clip(product, BAND * goal, goal / BAND) - product, -goal / BAND)
+            other = self._direction(aim, bend)
+            if self._product(other) <= 1.01 * self._product(direction):
+                break
+            direction = other
+        return direction
 
     def _promise(self, direction: Direction) -> float:
-        """For a loss that is not piecewise quadratic, the decrease that its model promises.
+        """For a local model, the decrease that it promises.
 
-        The gap must not close ahead of it: the systems become singular while the prediction is still far.
+        A gap that closes ahead of it leaves singular systems while the prediction is still far off.
         """
         if not self._rows.local:
             return 0.0
         dz = self._problem.design.matvec(direction.dw)
         return float(dz @ (self._h * dz))
 
-    def _after(self, direction: Direction, share: float) -> float:
-        """What the products add up to once the step is made."""
-        primal, dual = self._lengths(direction, share)
-        return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))
-
     def _direction(self, aim: Vector, bend: Bend | None) -> Direction:
+        """The step after which, to first order, the products have changed by `aim`."""
         k = self._rows.offset(aim[: self._cut])
         constant, value = self._weights.constant(aim[self._cut :], bend)
         right = self._extension.right(k, -(self._residual + constant), value)
@@ -150,22 +155,19 @@ class Method:
         slack, price = np.append(over.slack, under.slack), np.append(over.price, under.price)
         return Direction(slack, price, over, under, dw, ds)
 
-    def _product(self, direction: Direction) -> float:
-        primal, dual = self._lengths(direction, 1.0)
-        return primal * dual
-
     def _lengths(self, direction: Direction, share: float) -> tuple[float, float]:
         primal = _longest(self._slack, direction.slack, share)
         dual = _longest(self._price, direction.price, share)
         return (min(primal, dual), min(primal, dual)) if self._linked else (primal, dual)
 
-    def _advance(self, direction: Direction, primal: float, dual: float) -> None:
-        self._slack += primal * direction.slack
-        self._price += dual * direction.price
-        self._weights.advance(direction.weights.inner, primal, dual)
-        self._w = self._w + primal * direction.dw
-        self._z = self._problem.design.matvec(self._w)
-        self._rows.advance(direction.rows.inner, dual, self._z)
+    def _product(self, direction: Direction) -> float:
+        primal, dual = self._lengths(direction, 1.0)
+        return primal * dual
+
+    def _after(self, direction: Direction, share: float) -> float:
+        """What the products add up to once the step is made."""
+        primal, dual = self._lengths(direction, share)
+        return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))
 
 
 def _longest(values: Vector, change: Vector, share: float) -> float:

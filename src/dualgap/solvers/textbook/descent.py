@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,6 +69,8 @@ class GradientDescent(_Descent):
     curvature has no bound the default is to backtrack, which costs one more product a step.
     """
 
+    name: ClassVar[str] = "gradient_descent"
+
     def missing(self, problem: Problem) -> tuple[str, ...]:
         missing = []
         if not problem.loss_has(Trait.SMOOTH):
@@ -125,6 +128,8 @@ class Subgradient(_Descent):
     At a kink the subgradient nearest to zero is taken.
     """
 
+    name: ClassVar[str] = "subgradient"
+
     def rule(self, problem: Problem) -> Step:
         return InverseRoot() if self.step is None else read_step(self.step)
 
@@ -146,6 +151,7 @@ class Subgradient(_Descent):
 class Momentum(_Descent):
     """d ← γ d + η_k g(w);  w ← w − d."""
 
+    name: ClassVar[str] = "momentum"
     gamma: float = 0.9
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
@@ -172,6 +178,7 @@ class Nesterov(_Descent):
     Predictions are linear, X(w − γd) = Xw − γXd, so looking ahead costs no product.
     """
 
+    name: ClassVar[str] = "nesterov"
     gamma: float | None = None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:

@@ -37,6 +37,7 @@ class Perceptron:
     `averaged` answers with the mean of the weights after every row. See `Votes` for the voted form.
     """
 
+    name: ClassVar[str] = "perceptron"
     step: float = 1.0
     averaged: bool = False
     doubt: int = DOUBT

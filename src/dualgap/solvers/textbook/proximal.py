@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,7 @@ class ProximalGradient:
     lies ahead, w + β(w − w'), has the prediction z + β(z − z').
     """
 
+    name: ClassVar[str] = "proximal_gradient"
     step: StepLike | None = None
     accelerated: bool = True
 
@@ -111,6 +113,7 @@ class ProjectedGradient:
     Losses with bounded curvature take 1/L, others a shrinking step (the projected subgradient method).
     """
 
+    name: ClassVar[str] = "projected_gradient"
     step: StepLike | None = None
 
     def missing(self, problem: Problem) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,10 +27,11 @@ from dualgap.traits import Trait
 class QuadraticProgram:
     """min ½xᵀQx + q·x over linear constraints, by clarabel: piecewise quadratic losses with l1, l2 or linf.
 
-    Primal: every term of the loss is q²/(2·softness) + upper·e⁺ − lower·e⁻ with z − kink = q + e⁺ − e⁻, e ≥ 0,
-    and |w_j| ≤ t_j for prices and norms. Dual: the slopes themselves, between their bounds, one each row.
+    Primal: every term of the loss is q²/(2·softness) + upper·e⁺ − lower·e⁻ with z − kink = q + e⁺ − e⁻,
+    e ≥ 0, and |w_j| ≤ t_j for prices and norms. Dual: the slopes of the terms between their bounds.
     """
 
+    name: ClassVar[str] = "quadratic_program"
     side: Literal["primal", "dual"] = "primal"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:

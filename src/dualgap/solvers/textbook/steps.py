@@ -24,7 +24,7 @@ Schedule: TypeAlias = Callable[[int], float]
 
 @dataclass(frozen=True)
 class Falling:
-    """α/(β + k)^power for a k or an array of them; an object, so that a model that holds one can be stored."""
+    """α/(β + k)^power for a k or an array of them; an object, so that a model holding one can be stored."""
 
     alpha: float
     beta: float = 0.0

@@ -1,0 +1,90 @@
+"""Low rank by choice: solve with few features, then say what that proves of the exact problem.
+
+Nyström: f in the span of k(z, ·) for some rows z. That is a point of the exact problem too, with the same
+objective, and θ of the small problem is feasible for the exact dual, where it is evaluated with the exact K.
+Random features (Rahimi and Recht, 2007) leave the space of the kernel; their θ is lifted, β = θ/(2λ), and both
+values are those of the exact problem at that point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as sl
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.errors import DataError
+from dualgap.kernel_machines.factored import RANK, lifted, linear_outcome
+from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernels.mercer import Gaussian, Laplacian
+from dualgap.problem.certificate import Bounds
+from dualgap.solvers.drive import Limits, Outcome, Status
+
+METHODS = ("nystroem", "random_features")
+
+
+def solve_approximately(
+    problem: KernelProblem, limits: Limits, method: str, components: int, rng: np.random.Generator
+) -> Outcome:
+    """The small problem's answer with the gap it has in the exact one."""
+    if method == "nystroem":
+        return _nystroem(problem, limits, components, rng)
+    if method == "random_features":
+        return _random_features(problem, limits, components, rng)
+    raise DataError(f"approximation must be one of {', '.join(METHODS)} or None, not {method!r}.")
+
+
+def _nystroem(
+    problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator
+) -> Outcome:
+    n = problem.n
+    chosen = np.sort(rng.choice(n, size=min(components, n), replace=False))
+    R, back = _landmarks(problem, chosen)
+    outcome = linear_outcome(problem, R, limits)
+    coef = outcome.bounds.w[: R.shape[1]]
+    beta = np.zeros(n)
+    beta[chosen] = back @ coef
+    b = float(outcome.bounds.w[-1]) if problem.intercept else 0.0
+    return _exact(problem, limits, outcome, [(beta, b)])
+
+
+def _landmarks(problem: KernelProblem, chosen: Index) -> tuple[Matrix, Matrix]:
+    """Features R = K_nm V S^−½ of every row, and V S^−½, which takes weights to coefficients of the rows z."""
+    sizes, vectors = sl.eigh(problem.gram.block(chosen, chosen), check_finite=False)
+    kept = sizes > 1e3 * RANK * max(float(sizes[-1]), 1e-300)
+    back = vectors[:, kept] / np.sqrt(sizes[kept])
+    return problem.gram.rows(chosen).T @ back, back
+
+
+def _random_features(
+    problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator
+) -> Outcome:
+    kernel, table = problem.gram.kernel, problem.gram.table
+    if not isinstance(kernel, Gaussian | Laplacian):
+        raise DataError('approximation="random_features" is for kernel="rbf" and "laplacian".')
+    shape = (table.shape[1], max(components // 2, 1))
+    if isinstance(kernel, Gaussian):
+        frequency = np.sqrt(2.0 * kernel.gamma) * rng.standard_normal(shape)
+    else:
+        frequency = kernel.gamma * rng.standard_cauchy(shape)
+    phase = table @ frequency
+    R = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(shape[1])
+    return _exact(problem, limits, linear_outcome(problem, R, limits), [])
+
+
+def _exact(
+    problem: KernelProblem, limits: Limits, outcome: Outcome, points: list[tuple[Vector, float]]
+) -> Outcome:
+    """Both values in the exact problem: the lifted point for the bound, the better point for the answer."""
+    best = problem.bounds(lifted(problem, outcome))
+    for beta, b in points:
+        value = problem.primal(beta, problem.gram.product(beta), b)
+        best = Bounds(np.append(beta, b), best.theta, value, best.dual)  # the low-rank model is the answer
+    gap = problem.relative(best.gap, best.primal)
+    small = "solved" if outcome.status is Status.CERTIFIED else "not solved to tolerance"
+    remark = (
+        f"The low-rank problem is {small}; of the exact problem it is proven that the objective is within a "
+        f"relative {gap:.2e} of the best."
+    )
+    status = Status.CERTIFIED if gap <= limits.tolerance else Status.STALLED
+    solver = f"low rank, {outcome.solver}"
+    return Outcome(best, status, solver, outcome.iterations, outcome.seconds, outcome.trace, remark)

@@ -1,0 +1,150 @@
+"""Hard margin: the two points of the classes' convex hulls that are nearest to each other.
+
+With d their difference the plane w = 2d/‖d‖² has the largest margin, ½‖d‖; where d = 0 the hulls meet and no
+plane exists. Active set (Wolfe 1976; Lawson and Hanson 1974): an affine least-squares problem over the points
+in use, those with negative weight let go, the worst violating point taken in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+
+MEET = 1e-12  # of the size of the points: a distance that is zero
+SURE = 1e-9  # relative gap at which the search may end
+DROP = 1e-13  # a weight that is zero
+
+
+@dataclass(frozen=True, eq=False)
+class Hulls:
+    """Weights (Σ = 1 in each group), the difference d = Σ sign·weight·x, and the gap of its plane.
+
+    `upper` and `lower` are the least and the greatest x·d in the two groups (the least and 0 with one group):
+    `(upper − lower)/‖d‖` is a margin that is there, ‖d‖ one that cannot be beaten.
+    """
+
+    weights: Vector
+    difference: Vector
+    upper: float
+    lower: float
+    scale: float
+
+    @property
+    def meet(self) -> bool:
+        """Is the distance zero to rounding?"""
+        return float(np.linalg.norm(self.difference)) <= MEET * self.scale
+
+    @property
+    def relative_gap(self) -> float:
+        """1 − margin found / margin possible."""
+        square = float(self.difference @ self.difference)
+        return 1.0 - (self.upper - self.lower) / square if square > 0 else np.inf
+
+
+def nearest_points(X: Matrix, y: Vector, *, intercept: bool, most: int | None = None) -> Hulls:
+    """The nearest points of the hulls of x with y = +1 and y = −1; without intercept, of {y x} and 0."""
+    search = _Search(X, y, intercept)
+    return search.run(most or 50 * sum(X.shape) + 1000)
+
+
+class _Search:
+    def __init__(self, X: Matrix, y: Vector, intercept: bool) -> None:
+        self.intercept = intercept
+        centre = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+        self.signed = (X - centre) * y[:, None]
+        self.group = (y > 0).astype(int) if intercept else np.zeros(len(y), int)
+        self.groups = 2 if intercept else 1
+        self.scale = float(np.linalg.norm(self.signed, axis=1).max(initial=0.0)) or 1.0
+        self.used = self._first()
+        self.weights = np.zeros(len(y))
+        self.weights[self.used] = 1.0
+
+    def _first(self) -> list[int]:
+        """In each group the point nearest to the other's mean."""
+        chosen = []
+        for g in range(self.groups):
+            rows = np.flatnonzero(self.group == g)
+            other = self.signed[self.group != g].mean(axis=0) if self.groups > 1 else 0.0
+            chosen.append(int(rows[np.argmin(np.linalg.norm(self.signed[rows] + other, axis=1))]))
+        return chosen
+
+    def run(self, most: int) -> Hulls:
+        best = self._state()
+        for _ in range(most):
+            if best.meet or best.relative_gap <= SURE:
+                break
+            entering = self._violator(best.difference)
+            if entering is None:
+                break
+            self.used.append(entering)
+            self._minimise()
+            found = self._state()
+            if np.linalg.norm(found.difference) >= np.linalg.norm(best.difference) * (1 - 1e-15):
+                best = found if found.relative_gap < best.relative_gap else best
+                break
+            best = found
+        return best
+
+    def _state(self) -> Hulls:
+        d = self.weights[self.used] @ self.signed[self.used]
+        along = self.signed @ d
+        lows = [float(along[self.group == g].min()) for g in range(self.groups)]
+        # signed rows of the second group are −x: its least −x·d is minus the greatest x·d
+        upper, lower = (lows[1], -lows[0]) if self.intercept else (lows[0], 0.0)
+        return Hulls(self.weights.copy(), d, upper, lower, self.scale)
+
+    def _violator(self, d: Vector) -> int | None:
+        """The point that reaches furthest towards the other side, beyond the points in use."""
+        along = self.signed @ d
+        worst, found = 0.0, None
+        for g in range(self.groups):
+            rows = np.flatnonzero(self.group == g)
+            level = float(self.weights[rows] @ along[rows])
+            lowest = int(rows[np.argmin(along[rows])])
+            if level - along[lowest] > worst and lowest not in self.used:
+                worst, found = level - float(along[lowest]), lowest
+        return found
+
+    def _minimise(self) -> None:
+        """The least ‖d‖ over the points in use, weights kept non-negative."""
+        for _ in range(len(self.used) + 5):
+            ahead = self._affine(np.array(self.used))
+            here = self.weights[self.used]
+            falling = ahead < -DROP
+            if not falling.any():
+                self._set(np.maximum(ahead, 0.0))
+                return
+            ratio = here[falling] / np.maximum(here[falling] - ahead[falling], 1e-300)
+            step = float(ratio.min())
+            mixed = here + step * (ahead - here)
+            mixed[np.flatnonzero(falling)[int(np.argmin(ratio))]] = 0.0
+            self._set(np.maximum(mixed, 0.0))
+
+    def _set(self, values: Vector) -> None:
+        self.weights[:] = 0.0
+        groups = self.group[self.used]
+        for g in range(self.groups):
+            values[groups == g] /= values[groups == g].sum()
+        self.weights[self.used] = values
+        self.used = [i for i, value in zip(self.used, values, strict=True) if value > DROP]
+        self.weights[[i for i in range(len(self.weights)) if self.weights[i] <= DROP]] = 0.0
+
+    def _affine(self, used: Index) -> Vector:
+        """Weights with Σ = 1 in each group and the least ‖Σ weight · signed‖, negative ones allowed."""
+        groups = self.group[used]
+        anchors = [int(np.flatnonzero(groups == g)[0]) for g in range(self.groups)]
+        others = np.array([k for k in range(len(used)) if k not in anchors], dtype=np.intp)
+        base = self.signed[used[anchors]].sum(axis=0)
+        weights = np.zeros(len(used))
+        if len(others):
+            origin = self.signed[used[np.array(anchors)[groups[others]]]]
+            D = (self.signed[used[others]] - origin).T
+            solved = np.linalg.lstsq(D, -base, rcond=1e-14)[0]
+            solved += np.linalg.lstsq(D, -(base + D @ solved), rcond=1e-14)[0]
+            weights[others] = solved
+        for g, anchor in enumerate(anchors):
+            weights[anchor] = 1.0 - float(weights[groups == g].sum())
+        return weights

@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
@@ -19,8 +19,12 @@ lint: .venv/installed-lint
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 
+# The rivals come in an environment of their own: some of them hold NumPy back.
+bench: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.run $(BENCH)
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,4 +34,9 @@ $(BIN)/python:
 # The stamps are renewed when pyproject.toml changes, and only then.
 .venv/installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+.venv-bench/installed: pyproject.toml | $(BIN)/python
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	@touch $@

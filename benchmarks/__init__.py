@@ -1,0 +1,12 @@
+"""Problems, rivals and the race between them, every library on one thread: set here, before any is imported."""
+
+import os
+
+for _variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+):
+    os.environ[_variable] = "1"

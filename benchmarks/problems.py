@@ -84,7 +84,9 @@ def heavy_regression(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]
     return X, X @ w + 1.0 + rng.standard_t(2, n)
 
 
-def sparse_signal(n: int, p: int, seed: int, true: int = 100, rho: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+def sparse_signal(
+    n: int, p: int, seed: int, true: int = 100, rho: float = 0.5
+) -> tuple[np.ndarray, np.ndarray]:
     """Neighbouring columns correlated, `true` of them in the signal, signal-to-noise 3."""
     rng = np.random.default_rng(seed)
     noise = rng.standard_normal((n, p))
@@ -179,7 +181,7 @@ def _peers_C(C: float, n: int) -> float:
     return 1.0 / (2.0 * C * n)
 
 
-def cells() -> Iterator[Cell]:
+def cells() -> Iterator[Cell]:  # noqa: C901 - a table, row after row
     """Every row of the table."""
     conic = ("cvxpy_clarabel",)
 
@@ -221,7 +223,11 @@ def cells() -> Iterator[Cell]:
             ("cvxpy_clarabel", "highs"),
             must,
         )
-    for loss, n, p, must in (("absolute", 5000, 50, 10), ("absolute", 20_000, 50, 30), ("epsilon_insensitive(0.1)", 20_000, 100, 30)):
+    for loss, n, p, must in (
+        ("absolute", 5000, 50, 10),
+        ("absolute", 20_000, 50, 30),
+        ("epsilon_insensitive(0.1)", 20_000, 100, 30),
+    ):
         yield Cell(
             f"{loss}+l2 {n}x{p}",
             lambda seed, n=n, p=p, loss=loss: _with_lam(loss, "l2", n, p, seed, _peers_C(1.0, n)),
@@ -244,7 +250,9 @@ def cells() -> Iterator[Cell]:
 
     def lasso_sparse(seed: int) -> Problem:
         X, y = sparse_regression(20_000, 100_000, seed)
-        return Problem(X, y, "squared", "l1", lam=largest(X, y - y.mean(), "squared") / 20, fit_intercept=True)
+        return Problem(
+            X, y, "squared", "l1", lam=largest(X, y - y.mean(), "squared") / 20, fit_intercept=True
+        )
 
     yield Cell("lasso sparse 20000x100000 lmax/20", lasso_sparse, quadratic, 1)
 
@@ -262,7 +270,9 @@ def cells() -> Iterator[Cell]:
 
         return make
 
-    yield Cell("logistic+l2 dense 50000x100", dense_l2("logistic"), ("snapml", "glum", "sklearn"), 1, quick=True)
+    yield Cell(
+        "logistic+l2 dense 50000x100", dense_l2("logistic"), ("snapml", "glum", "sklearn"), 1, quick=True
+    )
     yield Cell("logistic+l2 text", text("logistic", 1.0), ("snapml", "sklearn", "liblinear"), 1)
 
     def wide_l1(loss: str) -> Callable[[int], Problem]:
@@ -280,10 +290,22 @@ def cells() -> Iterator[Cell]:
     yield Cell("squared_hinge+l2 text", text("squared_hinge", 1.0), ("liblinear",), 1)
     yield Cell("squared_hinge+l1 dense 2000x5000", wide_l1("squared_hinge"), ("liblinear",), 2)
     yield Cell("squared_hinge+l1 text", text("squared_hinge", 1.0, "l1"), ("liblinear",), 1)
-    yield Cell("huber(0.2)+l1 2000x1000", lambda seed: _penalised("huber(0.2)", "l1", 2000, 1000, seed, 1 / 20), ("skglm",), 1)
-    yield Cell("huber(0.2)+l2 2000x1000", lambda seed: _with_lam("huber(0.2)", "l2", 2000, 1000, seed, 0.01), ("skglm",), 1)
+    yield Cell(
+        "huber(0.2)+l1 2000x1000",
+        lambda seed: _penalised("huber(0.2)", "l1", 2000, 1000, seed, 1 / 20),
+        ("skglm",),
+        1,
+    )
+    yield Cell(
+        "huber(0.2)+l2 2000x1000",
+        lambda seed: _with_lam("huber(0.2)", "l2", 2000, 1000, seed, 0.01),
+        ("skglm",),
+        1,
+    )
     for n, p in ((20_000, 500), (500, 20_000)):
-        yield Cell(f"squared+l2 {n}x{p}", lambda seed, n=n, p=p: _ridge(n, p, seed), ("sklearn",), 1, quick=n == 500)
+        yield Cell(
+            f"squared+l2 {n}x{p}", lambda seed, n=n, p=p: _ridge(n, p, seed), ("sklearn",), 1, quick=n == 500
+        )
     yield from _conic_cells(conic)
 
 
@@ -316,7 +338,9 @@ def _conic_cells(conic: tuple[str, ...]) -> Iterator[Cell]:
                 must = 15.0 if penalty in ("l1", "l2", "elastic_net(0.5)") else 20.0 if n > p else 4.0
                 yield Cell(
                     f"{loss} s.t. {penalty} {n}x{p}",
-                    lambda seed, n=n, p=p, loss=loss, penalty=penalty: _constrained(loss, penalty, n, p, seed),
+                    lambda seed, n=n, p=p, loss=loss, penalty=penalty: _constrained(
+                        loss, penalty, n, p, seed
+                    ),
                     conic,
                     must,
                     quick=(penalty, loss, n) in {("l1", "logistic", 2000), ("lp(1.5)", "hinge", 2000)},
@@ -324,7 +348,9 @@ def _conic_cells(conic: tuple[str, ...]) -> Iterator[Cell]:
                 if penalty in ("linf", "l2_norm", "lp(1.5)", "lp(3)"):
                     yield Cell(
                         f"{loss}+{penalty} {n}x{p}",
-                        lambda seed, n=n, p=p, loss=loss, penalty=penalty: _penalised(loss, penalty, n, p, seed, 0.1),
+                        lambda seed, n=n, p=p, loss=loss, penalty=penalty: _penalised(
+                            loss, penalty, n, p, seed, 0.1
+                        ),
                         conic,
                         must,
                         quick=(penalty, loss, n) == ("linf", "absolute", 100),

@@ -23,9 +23,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import numpy as np
 
 from benchmarks.judge import objective
@@ -164,7 +161,21 @@ def _result(
 
 
 def _versions() -> dict[str, str]:
-    names = ("dualgap", "numpy", "scipy", "scikit-learn", "numba", "skglm", "celer", "adelie", "glum", "snapml", "cvxpy", "clarabel", "piqp")
+    names = (
+        "dualgap",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "numba",
+        "skglm",
+        "celer",
+        "adelie",
+        "glum",
+        "snapml",
+        "cvxpy",
+        "clarabel",
+        "piqp",
+    )
     found = {}
     for name in names:
         try:
@@ -215,7 +226,14 @@ def _draw(result: dict[str, Any], folder: Path) -> None:
     for (name, points), marker in zip(result["curves"].items(), "osv^D<>P", strict=False):
         if points:
             seconds, excess = np.array(points).T
-            axes.loglog(seconds, excess, marker=marker, label=name, linewidth=1.2, zorder=3 if name == "dualgap" else 2)
+            axes.loglog(
+                seconds,
+                excess,
+                marker=marker,
+                label=name,
+                linewidth=1.2,
+                zorder=3 if name == "dualgap" else 2,
+            )
     axes.axhline(TARGET, color="0.5", linewidth=0.8, linestyle="--")
     axes.set(xlabel="seconds (one thread)", ylabel="relative suboptimality", title=result["cell"])
     axes.legend(fontsize=8)
@@ -226,7 +244,9 @@ def _draw(result: dict[str, Any], folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the cells asked for and write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="the quick subset")
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--seeds", type=int, default=1, help="draws per cell")
@@ -246,8 +266,15 @@ def main(arguments: list[str] | None = None) -> int:
             results.append(result)
             _draw(result, folder) if "curves" in result else None
             ratio = result.get("ratio")
-            text = f"{ratio:.1f}x of {result['best_peer']}" if ratio else str(result.get("error") or result.get("notes"))
-            print(f"{result['cell']} (seed {seed}): ours {result.get('ours', float('nan')):.4f} s, {text}", flush=True)
+            text = (
+                f"{ratio:.1f}x of {result['best_peer']}"
+                if ratio
+                else str(result.get("error") or result.get("notes"))
+            )
+            print(
+                f"{result['cell']} (seed {seed}): ours {result.get('ours', float('nan')):.4f} s, {text}",
+                flush=True,
+            )
             table = {"machine": _machine(), "versions": _versions(), "results": results}
             (folder / "table.json").write_text(json.dumps(table, indent=1))
             (folder / "table.md").write_text(_markdown(results))

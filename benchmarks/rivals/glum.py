@@ -27,7 +27,12 @@ def _solve(problem: Problem, solver: str, tol: float) -> tuple[np.ndarray, float
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = GeneralizedLinearRegressor(
-            family="binomial", alpha=2 * problem.lam, l1_ratio=0, fit_intercept=problem.fit_intercept,
-            solver=solver, gradient_tol=tol, max_iter=1000,
+            family="binomial",
+            alpha=2 * problem.lam,
+            l1_ratio=0,
+            fit_intercept=problem.fit_intercept,
+            solver=solver,
+            gradient_tol=tol,
+            max_iter=1000,
         ).fit(problem.X, (problem.y > 0).astype(float))
     return np.ravel(model.coef_), float(model.intercept_)

@@ -27,7 +27,12 @@ def _solve(problem: Problem, method: str) -> tuple[np.ndarray, float]:
     price = np.full(2 * p, problem.lam)
     if problem.loss == "hinge":
         rows = -np.hstack([y[:, None] * X, -y[:, None] * X, np.eye(n)])
-        result = linprog(np.concatenate([price, np.full(n, 1 / n)]), A_ub=sp.csc_array(rows), b_ub=-np.ones(n), method=method)
+        result = linprog(
+            np.concatenate([price, np.full(n, 1 / n)]),
+            A_ub=sp.csc_array(rows),
+            b_ub=-np.ones(n),
+            method=method,
+        )
     else:
         up, down = (number(problem.loss), 1 - number(problem.loss)) if "(" in problem.loss else (1.0, 1.0)
         rows = sp.hstack([sp.csc_array(X), sp.csc_array(-X), sp.eye_array(n), -sp.eye_array(n)], format="csc")

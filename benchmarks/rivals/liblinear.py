@@ -29,7 +29,10 @@ def ladder(problem: Problem) -> Ladder:
         model, options["loss"] = LinearSVC, "hinge"
     elif name == "squared_hinge":
         model = LinearSVC
-        options |= {"penalty": problem.penalty, "dual": problem.penalty == "l2" and hasattr(problem.X, "tocsr")}
+        options |= {
+            "penalty": problem.penalty,
+            "dual": problem.penalty == "l2" and hasattr(problem.X, "tocsr"),
+        }
     elif name == "logistic":
         model = LogisticRegression
         options |= {"solver": "liblinear", "l1_ratio": 1.0 if problem.penalty == "l1" else 0.0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import snapml
 import scipy.sparse as sp
+import snapml
 
 from benchmarks.problems import Problem
 from benchmarks.rivals import TOLERANCES, Ladder, Solve
@@ -24,7 +24,9 @@ def ladder(problem: Problem) -> Ladder:
             rungs.append((f"svm {tol:g}", partial(_svm, weight, tol, problem)))
         elif problem.loss == "logistic":
             for dual in (False, True) if problem.penalty == "l2" else (False,):
-                rungs.append((f"{'dual' if dual else 'primal'} {tol:g}", _logistic(weight, tol, dual, problem)))
+                rungs.append(
+                    (f"{'dual' if dual else 'primal'} {tol:g}", _logistic(weight, tol, dual, problem))
+                )
     return rungs
 
 
@@ -43,7 +45,12 @@ def _svm(weight: float, tol: float, problem: Problem) -> tuple[np.ndarray, float
 def _logistic(weight: float, tol: float, dual: bool, problem: Problem) -> Solve:
     def solve() -> tuple[np.ndarray, float]:
         model = snapml.LogisticRegression(
-            regularizer=weight, tol=tol, max_iter=100_000, fit_intercept=False, dual=dual, penalty=problem.penalty
+            regularizer=weight,
+            tol=tol,
+            max_iter=100_000,
+            fit_intercept=False,
+            dual=dual,
+            penalty=problem.penalty,
         )
         model.fit(_matrix(problem), problem.y)
         return np.ravel(model.coef_), 0.0

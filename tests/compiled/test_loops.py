@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled import dual_sweeps, gram, lines, model_sweeps
+from dualgap.compiled import dual_sweeps, gram, layout, lines, model_sweeps
 
 
 def _soft(point: float, threshold: float) -> float:
@@ -18,12 +18,12 @@ def _state() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([7], dtype=np.int64)
 
 
-def _storages(array: Matrix) -> dict[str, lines.Lines]:
+def _storages(array: Matrix) -> dict[str, layout.Lines]:
     """The rows of an array, three times."""
     return {
-        "dense": lines.dense_lines(array),
-        "sparse": lines.sparse_lines(sp.csr_array(array)),
-        "compact": lines.sparse_lines(sp.csr_array(array), compact=True),
+        "dense": layout.dense_lines(array),
+        "sparse": layout.sparse_lines(sp.csr_array(array)),
+        "compact": layout.sparse_lines(sp.csr_array(array), compact=True),
     }
 
 

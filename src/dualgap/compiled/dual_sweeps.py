@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.lines import Lines, add, dot
+from dualgap.compiled.layout import Lines
+from dualgap.compiled.lines import add, dot
 from dualgap.compiled.mechanism import compiled
 from dualgap.compiled.model_sweeps import shuffle
 

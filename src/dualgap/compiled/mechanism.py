@@ -40,8 +40,9 @@ def compiled(
     """Compile on first use, without the interpreter lock.
 
     `reassociate` lets sums be taken in another order, hence in parallel lanes: right for dot products of
-    stored numbers, wrong for gathers (measured slower by half on text). An `inner` loop is called by compiled
-    loops only: without an entrance for Python and a place in the cache, many small ones compile in half the time.
+    stored numbers, wrong for gathers (measured slower by half on text). An `inner` loop is called by
+    compiled loops only: without an entrance for Python and a place in the cache, many small ones compile in
+    half the time.
     """
 
     def compile_later(function: F) -> F:

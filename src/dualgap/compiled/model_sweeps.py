@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.compiled.gram import soft
-from dualgap.compiled.lines import Lines, add_weighted, dot, draw
+from dualgap.compiled.layout import Lines
+from dualgap.compiled.lines import add_weighted, dot, draw
 from dualgap.compiled.mechanism import compiled
 
 

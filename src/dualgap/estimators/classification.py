@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
 from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
+from dualgap.estimators.margins import ToldClasses
 from dualgap.fitting.inputs import read_labels, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.probability import log_probabilities
@@ -65,7 +66,7 @@ def _fixed_weights(class_weight: Any, classes: Any, y: Any, sample_weight: Any) 
     return np.asarray(weights * factors[np.searchsorted(classes, y).clip(0, len(classes) - 1)])
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(ToldClasses, ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Linear classification with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
@@ -82,7 +83,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         Strength of the penalty beside the mean loss. At most one of lam, C and budget may be given; without
         any, C = 1 (none for penalty="none").
     C : float, default=None
-        Weight of the sum of the losses beside the penalty.
+        Weight of the sum of the losses beside the penalty. With loss="hinge" and penalty="l2", C=inf is the
+        hard margin; `InfeasibleError` holds the proof where the classes overlap.
     budget : float, default=None
         The most that the penalty may be.
     fit_intercept : bool, default=True
@@ -127,6 +129,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         Number of columns seen by fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen by fit, where X has names that are all strings.
+    slack_, margin_, geometric_margins_, dual_coef_, support_, kind_
+        With loss="hinge", what the machine says of every row; see `dualgap.estimators.margins`.
 
     See Also
     --------
@@ -211,7 +215,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         y = one_column(y)
         if self.class_weight is not None and y is not None:
             sample_weight = _weighted_by_class(self.class_weight, y, sample_weight)
-        solution = self._solve(X, y, sample_weight, multiclass=self.multiclass)
+        self._solve(X, y, sample_weight, multiclass=self.multiclass)
+        solution = self._tell(shaped(X), y)
         assert solution.classes is not None
         self.classes_ = solution.classes
         self.coef_ = np.atleast_2d(solution.coef)

@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import LinearModel, learns_by_rows, one_column
+from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
+from dualgap.estimators.margins import ToldNumbers
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -24,7 +25,7 @@ def _lopsided(loss: Loss) -> bool:
     return bool(over != under)
 
 
-class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+class LinearRegressor(ToldNumbers, RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear regression with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
@@ -78,6 +79,9 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         Number of columns seen by fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen by fit, where X has names that are all strings.
+    slack_, tube_, dual_coef_, support_, kind_
+        With loss="epsilon_insensitive(...)", what the machine says of every row; see
+        `dualgap.estimators.margins`.
 
     See Also
     --------
@@ -154,7 +158,9 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self : LinearRegressor
             The fitted model.
         """
-        solution = self._solve(X, one_column(y), sample_weight)
+        y = one_column(y)
+        self._solve(X, y, sample_weight)
+        solution = self._tell(shaped(X), y)
         self.coef_ = solution.coef
         self.intercept_ = float(solution.intercept)
         return self

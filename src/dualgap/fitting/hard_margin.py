@@ -103,7 +103,8 @@ def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: An
     began = time.perf_counter()
     assert reading.labels is not None
     parts = [_fit_plane(reading, k, limits) for k in range(len(reading.labels))]
-    return together(reading, parts, limits, time.perf_counter() - began)
+    whole = together(reading, parts, limits, time.perf_counter() - began)
+    return replace(whole, certificate=tuple(part.certificate for part in parts))
 
 
 def _refuse(loss: Loss, penalty: Any) -> None:

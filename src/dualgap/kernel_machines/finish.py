@@ -83,18 +83,12 @@ class ActiveSet:
         rows = box.row[free]
         if len(np.unique(rows)) < len(rows) and not box.ridge.any():
             return None  # two terms of one row cannot both be free
-        A = self._matrix(rows)
+        A = self.gram.square(rows)
         A[np.diag_indices(len(free))] += box.ridge[free]
         right = box.kink[free] - self._held_f[rows]
         values, self.b = _bordered(A, right, rest, self.tied)
         self.parts[free] = values
-        return self._held_f + self.gram.exact.product(*_merged(rows, values))
-
-    def _matrix(self, rows: Index) -> Matrix:
-        cache = self.gram.exact
-        if len(rows) <= cache.capacity and len(np.unique(rows)) == len(rows):
-            return np.asarray(cache.store[cache.take(rows)[:, None], rows[None, :]])
-        return self.gram.block(rows, rows).copy()
+        return self._held_f + self.gram.combine(*_merged(rows, values))
 
     def _correct(self, f: Vector) -> bool:
         """Hold what left the box, let go what pulls away from its bound; was anything changed?"""

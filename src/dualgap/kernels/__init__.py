@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dualgap.kernels.base import Kernel
-from dualgap.kernels.gram import Gram
+from dualgap.kernels.gram import Gram, LinearGram, gram_of
 from dualgap.kernels.mercer import (
     CATALOGUE,
     FunctionKernel,
@@ -21,7 +21,9 @@ __all__ = [
     "Gram",
     "Kernel",
     "Laplacian",
+    "LinearGram",
     "LinearKernel",
     "Polynomial",
     "SigmoidKernel",
+    "gram_of",
 ]

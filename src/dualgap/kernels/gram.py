@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.kernels.base import Kernel, Rows
+from dualgap.kernels.mercer import LinearKernel
 
 CHUNK = 256  # rows computed together
 SMALL = 1500  # below this many rows the matrix is computed whole
@@ -159,4 +160,37 @@ class Gram:
     def product(self, coef: Vector) -> Vector:
         """K coef, in double precision."""
         support = np.flatnonzero(coef)
-        return self.exact.product(support, coef[support])
+        return self.combine(support, coef[support])
+
+    def combine(self, rows: Index, coef: Vector) -> Vector:
+        """coef · K[rows, :], in double precision."""
+        return self.exact.product(rows, coef)
+
+    def square(self, rows: Index) -> Matrix:
+        """K[rows, rows] to write on; the rows are kept for `combine` where there is room."""
+        if len(rows) <= self.exact.capacity and len(np.unique(rows)) == len(rows):
+            return np.asarray(self.exact.store[self.exact.take(rows)[:, None], rows[None, :]])
+        return self.block(rows, rows).copy()
+
+
+class LinearGram(Gram):
+    """K = XXᵀ with few columns: products go through Xᵀ and no row of K is needed."""
+
+    def __init__(self, table: Matrix, cache_bytes: float = 5e8) -> None:
+        super().__init__(LinearKernel(), table, cache_bytes)
+
+    def block(self, rows: Index, columns: Index) -> Matrix:
+        return np.asarray(self.table[rows] @ self.table[columns].T)
+
+    def combine(self, rows: Index, coef: Vector) -> Vector:
+        return np.asarray(self.table @ (coef @ self.table[rows]))
+
+    def square(self, rows: Index) -> Matrix:
+        return self.block(rows, rows)
+
+
+def gram_of(kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8) -> Gram:
+    """The Gram matrix in the form that suits the kernel and the shape of the table."""
+    if isinstance(kernel, LinearKernel) and 2 * table.shape[1] < len(table):
+        return LinearGram(table, cache_bytes)
+    return Gram(kernel, table, cache_bytes)

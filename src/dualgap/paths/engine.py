@@ -40,7 +40,7 @@ from dualgap.compiled.homotopy_course import (
     new_log,
     roomier,
 )
-from dualgap.compiled.lines import dense_lines, sparse_lines
+from dualgap.compiled.layout import dense_lines, sparse_lines
 from dualgap.paths.columns import Columns, engine_columns
 from dualgap.paths.offset import best_offset
 from dualgap.paths.pieces import BEND, row_pieces

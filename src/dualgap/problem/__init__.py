@@ -1,0 +1,1 @@
+"""The problem, its certificate, and the coordinates it is solved in."""

@@ -66,7 +66,7 @@ class Working:
     @property
     def objective_unit(self) -> float:
         """The asked objective is this many times the working one."""
-        return float(self.unit ** self.asked.loss.degree)
+        return float(self.unit**self.asked.loss.degree)
 
     def theta(self, theta: Vector) -> Vector:
         """A dual point of the working problem as one of the asked problem."""
@@ -90,9 +90,7 @@ def precondition(asked: Problem) -> Working:
     mask = np.append(keep, True) if asked.intercept else keep
     factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
     gauge = gauge.restricted(mask)
-    regulariser = asked.regulariser.with_gauge(gauge).substituted(
-        factor, 1.0 / unit**asked.loss.degree
-    )
+    regulariser = asked.regulariser.with_gauge(gauge).substituted(factor, 1.0 / unit**asked.loss.degree)
     basis = None
     if regulariser.free.all() and design.stored:
         design, basis = _orthonormal(design, asked, scale)
@@ -135,9 +133,8 @@ def _seen_through(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, 
 
 def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
     array = inner.toarray()
-    n, p = array.shape
     top = np.abs(array).max(axis=0, initial=0.0)
-    keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and n else top > 0
+    keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and len(array) else top > 0
     if not keep.all():
         array = array[:, keep]
     size = _power_of_two(top[keep])  # first, so that squares cannot overflow
@@ -159,9 +156,8 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
 def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
     """Scaled, not centred: centring would fill the zeros."""
     matrix = inner.by_columns
-    n, p = matrix.shape
-    top = np.zeros(p)
-    low = np.zeros(p)
+    p = matrix.shape[1]
+    top, low = np.zeros(p), np.zeros(p)
     if matrix.nnz:
         top = np.asarray(abs(matrix).max(axis=0).todense(), dtype=float).ravel()
         if asked.intercept:

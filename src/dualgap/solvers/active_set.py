@@ -1,11 +1,11 @@
 """From a nearly optimal point of a piecewise quadratic problem to the exact one, by its active set.
 
-Once it is known which terms are at a bound and which weights are zero, the optimality conditions are linear.
+Once it is known which terms of the loss are at a bound and which weights are zero, the optimality conditions
+are linear. The gap of the candidate tells whether the guess was right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,155 +20,190 @@ from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away
 REFINEMENTS = 3
+LARGEST = 100  # a system may exceed twice the smaller side of the design by this much
+
+Solved = tuple[Vector, Matrix] | None  # w and d
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """min of Σ sup over lower ≤ d ≤ upper of d(Xw − kink) − soft·d²/2, plus Σ l1|w| + square·w²/2."""
+
+    kink: Matrix  # (n, K), as all of the loss
+    lower: Matrix
+    upper: Matrix
+    soft: Matrix
+    l1: Vector
+    square: Vector
+
+    @property
+    def curved(self) -> bool:
+        """Is the loss curved between its bounds, or a kink?"""
+        return bool(self.soft.any())
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Which terms lie strictly inside their box or above it, and which weights are not zero."""
+    """Which terms lie strictly inside their box or above it, and the signs of the weights that are not zero."""
 
-    inside: Mask  # (n, K)
+    inside: Mask
     above: Mask
     support: Mask
     signs: Vector
 
     def same(self, other: Guess | None) -> bool:
         """Do both say the same?"""
-        return other is not None and all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in (
-                (self.inside, other.inside),
-                (self.above, other.above),
-                (self.signs, other.signs),
-            )
-        )
+        if other is None:
+            return False
+        mine, theirs = (self.inside, self.above, self.signs), (other.inside, other.above, other.signs)
+        return all(np.array_equal(one, two) for one, two in zip(mine, theirs, strict=True))
+
+
+def finish(problem: Problem, w: Vector, theta: Vector) -> Iterate | None:
+    """The exact solution on the active set guessed from (w, θ); None where the problem has no such form."""
+    return Finish(problem)(w, theta)
 
 
 class Finish:
-    """The exact solution on the active set guessed from (w, θ); each guess is tried once.
-
-    Needs a piecewise quadratic loss and a penalised separable gauge, and does nothing elsewhere.
-    """
+    """`finish` for a run of points of one problem: a guess that was just tried is not tried again."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self._problem, self._pieces = problem, _pieces(problem)
         self._last: Guess | None = None
-        regulariser = problem.regulariser
-        gauge = regulariser.gauge
-        self._fits = (
-            problem.loss_has(Trait.PIECEWISE_QUADRATIC)
-            and isinstance(regulariser, Penalised)
-            and isinstance(gauge, Separable)
-        )
-        if not (self._fits and isinstance(regulariser, Penalised) and isinstance(gauge, Separable)):
-            return
-        self._l1, self._square = regulariser.strength * gauge.l1, 2.0 * regulariser.strength * gauge.l2
-        terms, a = problem.loss.terms(problem.y), problem.a[:, None]
-        self._kink, self._lower, self._upper = terms.kink, a * terms.lower, a * terms.upper
-        self._soft = terms.softness / a
 
-    def __call__(self, w: Vector, theta: Vector) -> Iterator[Iterate]:
-        """At most one candidate; the driver's gap tells whether the guess was right."""
-        if not self._fits:
-            return
-        z = self._problem.design.matvec(w)
-        d = np.clip(-theta[:, None], self._lower, self._upper)
-        guess = self._guess(w, theta, z, d)
+    def __call__(self, w: Vector, theta: Vector) -> Iterate | None:
+        """A candidate, if there is a new one."""
+        if self._pieces is None:
+            return None
+        guess = _guess(self._problem, self._pieces, w, theta)
         if guess.same(self._last):
-            return
+            return None
         self._last = guess
-        w = np.where(guess.support, w, 0.0)
-        d = np.where(guess.inside, d, np.where(guess.above, self._upper, self._lower))
-        solved = self._by_columns(guess, w, d) if self._soft_and_narrow(guess) else self._by_rows(guess, w, d)
-        if solved is not None and all(np.all(np.isfinite(part)) for part in solved):
-            w, d = solved
-            yield Iterate(w, -d.sum(axis=1))
+        task = _Task(self._problem, self._pieces, guess)
+        w, d = np.where(guess.support, w, 0.0), task.settled(theta)
+        solved = task.by_columns(w, d) if task.narrow else task.by_rows(w, d)
+        if solved is None or not (np.all(np.isfinite(solved[0])) and np.all(np.isfinite(solved[1]))):
+            return None
+        return Iterate(solved[0], -solved[1].sum(axis=1))
 
-    def _guess(self, w: Vector, theta: Vector, z: Vector, d: Matrix) -> Guess:
-        """A term is where the proximal step from d lands; a weight is zero where its price has room."""
-        reach = z[:, None] - self._kink
-        a = self._problem.a[:, None]
-        if self._soft.any():
-            probe = reach / self._soft
-        else:
-            probe = d + a * reach / max(float((a * np.abs(reach)).sum() / a.sum()), 1e-300)
-        above, below = probe >= self._upper, probe <= self._lower
-        sharp = self._l1 > 0
-        size = np.abs(w) / max(float(np.abs(w[sharp]).mean()) if sharp.any() else 0.0, 1e-300)
-        price = np.abs(self._problem.design.transpose_matvec(theta))
-        support = ~sharp | (price + self._l1 * size > self._l1)
-        return Guess(~(above | below), above, support, np.where(support & sharp, np.sign(w), 0.0))
 
-    def _soft_and_narrow(self, guess: Guess) -> bool:
-        flat = guess.support & (self._square == 0)
-        wide = np.count_nonzero(guess.inside) + np.count_nonzero(flat)
-        return bool(self._soft.any()) and np.count_nonzero(guess.support) <= wide
+def _pieces(problem: Problem) -> Pieces | None:
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    if not (isinstance(regulariser, Penalised) and isinstance(gauge, Separable)):
+        return None
+    if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
+        return None
+    terms, a = problem.loss.terms(problem.y), problem.a[:, None]
+    l1, square = regulariser.strength * gauge.l1, 2.0 * regulariser.strength * gauge.l2
+    return Pieces(terms.kink, a * terms.lower, a * terms.upper, terms.softness / a, l1, square)
 
-    def _by_columns(self, guess: Guess, w: Vector, d: Matrix) -> tuple[Vector, Matrix] | None:
-        """Soft terms eliminated: (XᵀCX + 2 l2) Δw = −gradient on the support."""
-        support = np.flatnonzero(guess.support)
-        columns = self._problem.design.columns(support)
-        curvature = np.where(guess.inside, 1.0 / self._soft, 0.0).sum(axis=1)
-        matrix = columns.weighted_gram(curvature)
-        diagonal = np.diagonal(matrix) + self._square[support]
+
+def _guess(problem: Problem, pieces: Pieces, w: Vector, theta: Vector) -> Guess:
+    """A term is where a proximal step from d lands; a weight is zero where its price leaves more room."""
+    reach = problem.design.matvec(w)[:, None] - pieces.kink
+    if pieces.curved:
+        probe = reach / pieces.soft
+    else:
+        a = problem.a[:, None]
+        typical = max(float((a * np.abs(reach)).sum() / a.sum()), 1e-300)
+        probe = np.clip(-theta[:, None], pieces.lower, pieces.upper) + a * reach / typical
+    above, below = probe >= pieces.upper, probe <= pieces.lower
+    sharp = pieces.l1 > 0
+    typical = max(float(np.abs(w[sharp]).mean()) if sharp.any() else 0.0, 1e-300)
+    price = np.abs(problem.design.transpose_matvec(theta))
+    support = ~sharp | (price + pieces.l1 * np.abs(w) / typical > pieces.l1)
+    return Guess(~(above | below), above, support, np.where(support & sharp, np.sign(w), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """The linear conditions of one guess."""
+
+    problem: Problem
+    pieces: Pieces
+    guess: Guess
+
+    @property
+    def narrow(self) -> bool:
+        """Are there fewer weights than unknowns of `by_rows`, and can the terms be eliminated?"""
+        inside, support = self.guess.inside, self.guess.support
+        rest = np.count_nonzero(inside) + np.count_nonzero(support & (self.pieces.square == 0))
+        return self.pieces.curved and int(np.count_nonzero(support)) <= int(rest)
+
+    def settled(self, theta: Vector) -> Matrix:
+        """d on its bounds where the guess says so, from θ elsewhere."""
+        pieces, guess = self.pieces, self.guess
+        d = np.clip(-theta[:, None], pieces.lower, pieces.upper)
+        return np.where(guess.inside, d, np.where(guess.above, pieces.upper, pieces.lower))
+
+    def _slope(self, w: Vector, d: Matrix) -> Vector:
+        """The gradient over the weights."""
+        pull = self.problem.design.transpose_matvec(d.sum(axis=1))
+        return pull + self.pieces.l1 * self.guess.signs + self.pieces.square * w
+
+    def by_columns(self, w: Vector, d: Matrix) -> Solved:
+        """Curved terms eliminated: (XᵀCX + square) Δw = −slope on the support."""
+        support, pieces = np.flatnonzero(self.guess.support), self.pieces
+        curvature = np.where(self.guess.inside, 1.0 / pieces.soft, 0.0).sum(axis=1)
+        matrix = self.problem.design.columns(support).weighted_gram(curvature)
+        diagonal = np.diagonal(matrix) + pieces.square[support]
         matrix.flat[:: len(support) + 1] = diagonal * (1.0 + RAISED)
         factor = _factor(matrix)
         if factor is None:
             return None
         w = w.copy()
         for _ in range(REFINEMENTS):
-            d = np.where(guess.inside, (columns.matvec(w[support])[:, None] - self._kink) / self._soft, d)
-            slope = columns.transpose_matvec(d.sum(axis=1)) + self._priced(guess, w)[support]
-            w[support] -= lu_solve(factor, slope, check_finite=False)
-        d = np.where(guess.inside, (columns.matvec(w[support])[:, None] - self._kink) / self._soft, d)
-        return w, d
+            d = self._curved(w, d)
+            w[support] -= lu_solve(factor, self._slope(w, d)[support], check_finite=False)
+        return w, self._curved(w, d)
 
-    def _priced(self, guess: Guess, w: Vector) -> Vector:
-        """The penalty's gradient on the support."""
-        return self._l1 * guess.signs + self._square * w
+    def _curved(self, w: Vector, d: Matrix) -> Matrix:
+        reach = self.problem.design.matvec(w)[:, None] - self.pieces.kink
+        return np.where(self.guess.inside, reach / self.pieces.soft, d)
 
-    def _by_rows(self, guess: Guess, w: Vector, d: Matrix) -> tuple[Vector, Matrix] | None:
-        """Curved weights eliminated: the flat weights and the inner terms, as a saddle point.
+    def by_rows(self, w: Vector, d: Matrix) -> Solved:
+        """Curved weights (1) eliminated: a saddle point in the flat weights (0) and the inner terms.
 
-            A₀ᵀ Δd = −slope₀,     A₀ Δw₀ − (A₁ (2 l2)⁻¹ A₁ᵀ + soft) Δd = −miss + A₁ (2 l2)⁻¹ slope₁
+            A₀ᵀ Δd = −slope₀,     A₀ Δw₀ − (A₁ square⁻¹ A₁ᵀ + soft) Δd = A₁ square⁻¹ slope₁ − miss
 
-        with d in units of the row's weight.
+        with d in units of the row's weight. Solved for a change, so that where it is not unique the answer
+        stays near the point it came from.
         """
-        rows, term = np.nonzero(guess.inside)
-        flat = np.flatnonzero(guess.support & (self._square == 0))
-        curved = np.flatnonzero(guess.support & (self._square > 0))
-        if len(rows) + len(flat) > 2 * min(self._problem.n, self._problem.p) + 100:
+        pieces, problem = self.pieces, self.problem
+        rows, term = np.nonzero(self.guess.inside)
+        flat = np.flatnonzero(self.guess.support & (pieces.square == 0))
+        curved = np.flatnonzero(self.guess.support & (pieces.square > 0))
+        if len(rows) + len(flat) > 2 * min(problem.n, problem.p) + LARGEST:
             return None
-        a = self._problem.a[rows]
-        block = self._problem.design.rows(rows)
-        over, under = block.columns(flat).toarray(), block.columns(curved)
-        soft, inverse = self._soft[rows, 0], 1.0 / self._square[curved]
-        factor = _factor(_saddle(over, under.weighted_outer(inverse), soft, a))
+        a, soft, kink = problem.a[rows], pieces.soft[rows, 0], pieces.kink[rows, term]
+        block, inverse, m = problem.design.rows(rows), 1.0 / pieces.square[curved], len(flat)
+        beside = block.columns(curved)
+        factor = _factor(_saddle(block.columns(flat).toarray(), beside.weighted_outer(inverse), soft, a))
         if factor is None:
             return None
-        kink, m = self._kink[rows, term], len(flat)
         w, d = w.copy(), d.copy()
         for _ in range(REFINEMENTS):
-            slope = self._problem.design.transpose_matvec(d.sum(axis=1)) + self._priced(guess, w)
+            slope = self._slope(w, d)
             miss = block.matvec(w) - kink - soft * d[rows, term]
-            right = np.append(-slope[flat], a * (under.matvec(inverse * slope[curved]) - miss))
+            right = np.append(-slope[flat], a * (beside.matvec(inverse * slope[curved]) - miss))
             step = lu_solve(factor, right, check_finite=False)
             change = a * step[m:]
             w[flat] += step[:m]
-            w[curved] -= inverse * (slope[curved] + under.transpose_matvec(change))
+            w[curved] -= inverse * (slope[curved] + beside.transpose_matvec(change))
             d[rows, term] += change
         return w, d
 
 
-def _saddle(over: Matrix, outer: Matrix, soft: Vector, a: Vector) -> Matrix:
-    """[[ε, A₀ᵀa], [aA₀, −a(outer + soft)a − ε]], ε making it quasi-definite."""
-    rows, flat = over.shape
-    matrix = np.zeros((rows + flat, rows + flat))
-    matrix[flat:, :flat] = a[:, None] * over
-    matrix[:flat, flat:] = matrix[flat:, :flat].T
-    matrix[flat:, flat:] = -(a[:, None] * outer * a)
+def _saddle(flat: Matrix, outer: Matrix, soft: Vector, a: Vector) -> Matrix:
+    """[[ε, A₀ᵀa], [aA₀, −a(outer + soft)a − ε]], quasi-definite by its small ε."""
+    rows, m = flat.shape
+    matrix = np.zeros((rows + m, rows + m))
+    matrix[m:, :m] = a[:, None] * flat
+    matrix[:m, m:] = matrix[m:, :m].T
+    matrix[m:, m:] = -(a[:, None] * outer * a)
     raised = RAISED * float(np.abs(matrix).max(initial=1e-300))
-    diagonal = np.append(np.full(flat, raised), -soft * a * a - raised)
-    matrix.flat[:: rows + flat + 1] += diagonal
+    matrix.flat[:: rows + m + 1] += np.append(np.full(m, raised), -soft * a * a - raised)
     return matrix
 
 

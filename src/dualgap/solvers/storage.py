@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Vector
-from dualgap.compiled.lines import Lines, dense_lines, sparse_lines
+from dualgap.compiled.layout import Lines, dense_lines, sparse_lines
 from dualgap.design import Compressed, Design, WithOnes
 from dualgap.design.standardised import Standardised
 

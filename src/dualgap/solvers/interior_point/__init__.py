@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dualgap.penalties.forms import Constrained
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point.method import Method
@@ -24,12 +25,14 @@ class InteriorPoint:
     name: ClassVar[str]
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        """Losses with terms or bounded curvature; separable, linf and (as a ball) l2_norm penalties."""
+        """Piecewise quadratic and smooth losses; separable, linf and, as a ball, l2_norm penalties."""
         reasons = []
-        if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.BOUNDED_CURVATURE)):
-            reasons.append("the loss is neither piecewise quadratic nor of bounded curvature")
+        if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.SMOOTH)):
+            reasons.append("the loss is neither piecewise quadratic nor smooth")
         if weights(problem.regulariser) is None:
-            reasons.append("the penalty is neither separable nor linf")
+            reasons.append("the penalty is neither separable nor linf nor the l2_norm ball")
+        if isinstance(problem.regulariser, Constrained) and problem.regulariser.radius <= 0.0:
+            reasons.append("the ball has no inside")
         small = min(problem.n, problem.p)
         size = 8 * small * small
         if size > MEMORY:

@@ -44,7 +44,9 @@ class Boxes:
         high, low = np.isfinite(self._upper), np.isfinite(self._lower)
         for where, sign in ((low & ~high, 1.0), (high & ~low, -1.0)):
             bound = (self._lower if sign > 0 else self._upper)[where]
-            self.d[where] = bound + sign * _one_sided(sign * (reach[where] - soft[where] * bound), soft[where], mu)
+            self.d[where] = bound + sign * _one_sided(
+                sign * (reach[where] - soft[where] * bound), soft[where], mu
+            )
         both, neither = high & low, ~(high | low)
         self.d[both] = _two_sided(reach[both], soft[both], self._lower[both], self._upper[both], mu)
         self.d[neither] = reach[neither] / soft[neither]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Matrix, Vector
 
 
 class Linear(Protocol):
@@ -46,7 +46,7 @@ class RowBelow:
         return np.append(self.inner.matvec(w), self.row @ w)
 
     def transpose_matvec(self, theta: Vector) -> Vector:
-        return self.inner.transpose_matvec(theta[:-1]) + theta[-1] * self.row
+        return self.inner.transpose_matvec(theta[:-1]) + float(theta[-1]) * self.row
 
     def weighted_gram(self, h: Vector) -> Matrix:
         return self.inner.weighted_gram(h[:-1]) + np.outer(h[-1] * self.row, self.row)
@@ -69,7 +69,7 @@ class ColumnBeside:
         return n, p + 1
 
     def matvec(self, w: Vector) -> Vector:
-        return self.inner.matvec(w[:-1]) + w[-1] * self.column
+        return self.inner.matvec(w[:-1]) + float(w[-1]) * self.column
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.transpose_matvec(theta), self.column @ theta)

@@ -64,8 +64,9 @@ class Method:
         theta, late, idle = np.zeros_like(self._z), False, 0
         for _ in range(ITERATIONS):
             yield Iterate(self._w, theta, self._z)
-            if late:
-                yield from finish(self._w, theta)
+            exact = finish(self._w, theta) if late else None
+            if exact is not None:
+                yield exact
             total = float(self._slack @ self._price)
             late = total <= LATE * self._scale()
             moved = self._step(total, late)

@@ -120,7 +120,7 @@ class SmoothRows:
     def linearise(self, z: Vector) -> Vector:
         problem = self._problem
         h = problem.a * problem.loss.second_derivative(problem.y, z)
-        self._z, self._h = z, np.maximum(h, 1e-30 * h.max())
+        self._z, self._h = z, np.maximum(h, 1e-30 * float(h.max()))  # a row without any would divide by it
         return self._h
 
     def offset(self, aim: Vector) -> Vector:

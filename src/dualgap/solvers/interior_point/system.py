@@ -76,7 +76,9 @@ class Wide:
 
     def __init__(self, design: Design, free: Mask) -> None:
         self._free = np.flatnonzero(free)
-        self._columns: Matrix = design.columns(free).toarray() if free.any() else np.empty((design.shape[0], 0))
+        self._columns: Matrix = (
+            design.columns(free).toarray() if free.any() else np.empty((design.shape[0], 0))
+        )
 
     def factorise(self, equations: Equations) -> None:
         self._left = equations

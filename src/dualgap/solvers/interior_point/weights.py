@@ -26,7 +26,8 @@ class Bend:
 class Weights(Protocol):
     """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
-    There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked` as for the rows.
+    There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked`
+    is as for the rows.
     """
 
     count: int
@@ -197,7 +198,7 @@ class LargestWeight:
         r, diagonal = np.zeros_like(w), np.zeros_like(w)
         r[self._seen] = self._scale * (self._price[:m] - self._price[m:])
         diagonal[self._seen] = self._scale * self._scale * (above + below)
-        if self._strength is None:
+        if self._strength is None or not m:
             return r, diagonal, NoExtension()
         share = np.zeros_like(w)
         share[self._seen] = (below - above) / (above + below) / self._scale

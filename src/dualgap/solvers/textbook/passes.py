@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
-from dualgap.compiled.lines import Lines, sparse_lines
+from dualgap.compiled.layout import Lines, sparse_lines
 from dualgap.design import Compressed, Design, WithOnes
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised

@@ -1,4 +1,4 @@
-"""Problems, rivals and the race between them, every library on one thread: set here, before any is imported."""
+"""Problems, rivals and the race between them. Every library is kept on one thread, from here on."""
 
 import os
 

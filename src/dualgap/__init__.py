@@ -22,7 +22,10 @@ _WHERE = {
     "compare": "dualgap.fitting.comparison",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
+    "path": "dualgap.paths.make",
     "stability": "dualgap.selection.stability",
+    "KernelClassifier": "dualgap.estimators.kernel",
+    "KernelRegressor": "dualgap.estimators.kernel",
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
 }
@@ -30,6 +33,8 @@ _ELSEWHERE = {"steps": "dualgap.solvers.textbook.steps", "stopping": "dualgap.so
 _MODULES = ("discrete", "errors", "losses", "penalties", "solvers")
 
 __all__ = [
+    "KernelClassifier",
+    "KernelRegressor",
     "LinearClassifier",
     "LinearRegressor",
     "Solution",
@@ -51,6 +56,7 @@ __all__ = [
 if TYPE_CHECKING:
     from dualgap import discrete, errors, losses, penalties, solvers
     from dualgap.estimators.classification import LinearClassifier
+    from dualgap.estimators.kernel import KernelClassifier, KernelRegressor
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.fitting.certify import certify
     from dualgap.fitting.comparison import compare

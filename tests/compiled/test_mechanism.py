@@ -70,6 +70,7 @@ def two_processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, ob
 
 def test_the_second_process_compiles_nothing(two_processes: list[dict[str, object]]) -> None:
     first, second = two_processes
+    assert first["folder"] == second["folder"], "the sources were edited while this ran"
     assert first["missed"]
     assert second["missed"] == 0
 

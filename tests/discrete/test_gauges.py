@@ -1,4 +1,4 @@
-"""Laws of the penalties that are not convex: conjugates bound, tangents touch, chords stay below, prox is least."""
+"""Laws of the penalties that are not convex: conjugates bound, tangents touch, chords stay below."""
 
 from __future__ import annotations
 

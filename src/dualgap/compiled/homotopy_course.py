@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.lines import Lines
+from dualgap.compiled.layout import Lines
 
 Integers = NDArray[np.int64]
 

@@ -63,7 +63,8 @@ from dualgap.compiled.homotopy_course import (
 )
 from dualgap.compiled.homotopy_system import spread
 from dualgap.compiled.homotopy_watch import components, new_snapshot, open_step, within
-from dualgap.compiled.lines import Lines, dot
+from dualgap.compiled.layout import Lines
+from dualgap.compiled.lines import dot
 from dualgap.compiled.mechanism import compiled
 
 STILL = 1e-12  # rates below this share of what they are a sum of are rounding

@@ -47,9 +47,11 @@ def compiled(
 
     def compile_later(function: F) -> F:
         relaxed = {"reassoc", "contract"} if reassociate else False
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": relaxed}
+        if inner:
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         with _fingerprinted() as cached:
-            decorate: Any = numba.njit(cache=cached, nogil=True, error_model="numpy", fastmath=relaxed)
-            result: F = decorate(function)
+            result: F = numba.njit(cache=cached and not inner, **options)(function)
         COMPILED.append(result)
         return result
 

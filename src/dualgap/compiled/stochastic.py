@@ -50,7 +50,7 @@ def shrink(eta: float, price: Price, state: State) -> None:
     v, numbers, total, parts = state
     factor = 1.0 - eta * ridge
     before = numbers[0]
-    signs = np.sign(before * v) if l1.any() else v
+    signs = np.sign(before * v) if l1.shape[0] > 0 else v
     if factor != 1.0 and abs(before * factor) < TINY:
         for j in range(v.shape[0]):
             total[j] += parts[0] * v[j]
@@ -60,7 +60,7 @@ def shrink(eta: float, price: Price, state: State) -> None:
     else:
         numbers[0] = before * factor
     scale = numbers[0]
-    if l1.any():
+    if l1.shape[0] > 0:
         for j in range(v.shape[0]):
             change = eta * l1[j] * signs[j] / scale
             v[j] -= change
@@ -79,7 +79,7 @@ def stochastic_pass(
 ) -> None:
     """One step w ← w − η (mean of weight·L'·x over the batch + l1·sign(w) + ridge·w) per batch of `order`.
 
-    `problem` is (shape, y, terms, weights with mean 1); `price` is (l1 per column, ridge, is there an
+    `problem` is (shape, y, terms, weights with mean 1); `price` is (l1 per column or nothing, ridge, is there an
     intercept, is the average wanted); `state` is (v, [scale, b, steps averaged], sum of v for the average,
     [its scale part, its b part]), changed in place. Σ scale_t v_t is kept as total + part·v (Xu, 2011), so
     that averaging costs as much as stepping.

@@ -48,6 +48,8 @@ class Columns:
         origin = self.problem.null_weights if start is None else start
         branch = Branch(np.concatenate([self.always, columns]), columns[:0], 0)
         found = self.relaxation.solve(branch, origin, goal)
+        if not (np.isfinite(found.value) and np.isfinite(found.bound)):
+            found = self.relaxation.solve(branch, self.problem.null_weights, goal)
         missing = found.value - found.bound
         if found.bound < goal and self.problem.relative(missing, found.value) > GOOD:
             found = self._careful(branch, found)
@@ -64,10 +66,12 @@ class Columns:
         if gauge.free.all():
             restricted = restricted.with_regulariser(unregularised(design.shape[1]))
         inner = precondition(restricted)
-        start = Iterate(
-            inner.coordinates(working.weights(found.w)[live]),
-            inner.working_theta(working.theta(found.theta)),
-        )
+        start = None
+        if np.isfinite(found.value):
+            start = Iterate(
+                inner.coordinates(working.weights(found.w)[live]),
+                inner.working_theta(working.theta(found.theta)),
+            )
         best = drive(inner, lambda: candidates(inner.problem, "auto"), start, Limits(GOOD, 500)).bounds
         w = np.zeros(asked.p)
         w[live] = best.w

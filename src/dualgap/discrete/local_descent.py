@@ -82,7 +82,7 @@ class _Descent:
         self.step = 1.0 / max(top, 1e-300)
         self.momentum, self.count, self.settled = 1.0, 0, False
         scale = float(np.abs(self.w).max(initial=0.0)) or 1.0
-        self.smoothing = 1e-6 * scale
+        self.smoothing = 1e-9 * scale
 
     def _feasible(self, w: Vector) -> Vector:
         return self.problem.regulariser.feasible(w)

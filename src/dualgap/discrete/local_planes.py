@@ -33,6 +33,8 @@ def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, 
     for u in starts:
         if np.any(u != 0.0):
             found.append(wander(*sides, u, _lines(signs, rng, 1)))
+    if not found:
+        found.append(wander(*sides, np.ones(signs.dimension), _lines(signs, rng, 1)))
     found.sort(key=lambda pair: pair[0])
     best = found[0]
     for _, u in found[:2]:

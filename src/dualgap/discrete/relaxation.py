@@ -25,6 +25,7 @@ LIMIT = 100
 LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
 BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
 TIGHT = 1e-11  # a gap this small beside the objective is zero
+LONGEST = 64.0  # Newton steps in one: a flat piece of the loss has no end
 SPARE = 3  # kinks beyond one per column that a corner may have
 NEAR = 0.05  # where a node cannot be dropped anyway its bound may miss this share of what it lacks
 
@@ -149,7 +150,7 @@ class _Descent:
                 rows.slope(self.z + s * along) @ along + (ridge * (self.w + s * direction)) @ direction
             )
 
-        step = convex_step(rise)
+        step = min(convex_step(rise), LONGEST)
         self._bound(theta, mend=False)
         if self.floor:
             self.floor = max(0.1 * self.floor, 1e-10) if step > 0.5 else min(10.0 * self.floor, 1.0)

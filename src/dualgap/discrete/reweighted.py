@@ -40,7 +40,7 @@ def concave(problem: Problem) -> Concave | None:
 
 
 def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
-    """A weighted l1 penalty that touches the smoothed one at w and is nowhere below the true one."""
+    """The weighted l1 penalty that touches the true one at w; the smoothing lets zeros leave zero."""
     gauge = concave(problem)
     assert gauge is not None
     prices = gauge.tangent(w, smoothing)
@@ -48,8 +48,7 @@ def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
     regulariser = problem.regulariser
     if isinstance(regulariser, Penalised):
         return Penalised(l1, regulariser.strength)
-    lifted = np.where(gauge.free, 0.0, np.abs(w) + smoothing)
-    slack = regulariser.radius - gauge.value(lifted) + float(prices @ np.abs(w))
+    slack = regulariser.radius - gauge.value(w) + float(prices @ np.abs(w))
     return Constrained(l1, max(slack, 0.0))
 
 
@@ -150,19 +149,11 @@ class _Run:
         w = self.problem.regulariser.feasible(w)
         smoothing, before = scale if not np.any(w[~self.gauge.free]) else FAITHFUL * scale, np.inf
         for _ in range(ROUNDS):
-            w = self.solve(self._touching(w, smoothing), w).w
-            inside = self.problem.regulariser.feasible(w)
-            value = self.problem.primal(inside)
+            w = self.solve(tangent_at(self.problem, w, smoothing), w).w
+            w = self.problem.regulariser.feasible(w)
+            value = self.problem.primal(w)
             self.best = min(self.best, value)
-            yield Finding(self.working.weights(inside), nodes=self.count)
+            yield Finding(self.working.weights(w), nodes=self.count)
             if smoothing <= LEAST * scale and before - value <= 1e-9 * max(abs(value), 1e-300):
                 return
             before, smoothing = value, max(0.2 * smoothing, LEAST * scale)
-
-    def _touching(self, w: Vector, smoothing: float) -> Regulariser:
-        """Less smoothing where the smoothed ball would be empty."""
-        touching = tangent_at(self.problem, w, smoothing)
-        while isinstance(touching, Constrained) and touching.radius <= 0.0 and smoothing > 1e-30:
-            smoothing *= 0.1
-            touching = tangent_at(self.problem, w, smoothing)
-        return touching

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
+from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_labels, read_numbers, read_table
 from dualgap.fitting.solution import Solution
@@ -48,14 +49,25 @@ def rows_of(solution: Solution, X: Any, y: Any) -> tuple[Solution, tuple[Rows, .
         one, rows = _one(solution, array, np.where(which == 1, 1.0, -1.0))
         return one, (rows,)
     told = [_one(part, array, np.where(which == k, 1.0, -1.0)) for k, part in enumerate(solution.parts)]
-    parts = tuple(part for part, _ in told)
-    whole = replace(
-        solution,
-        coef=np.array([part.coef for part in parts]),
-        intercept=np.array([part.intercept for part in parts]),
-        parts=parts,
-    )
-    return whole, tuple(rows for _, rows in told)
+    return _together(solution, tuple(part for part, _ in told)), tuple(rows for _, rows in told)
+
+
+def _together(solution: Solution, parts: tuple[Solution, ...]) -> Solution:
+    """The whole of one class against the rest, from its parts."""
+    objective, bound = sum(part.objective for part in parts), sum(part.bound for part in parts)
+    scale = max(abs(objective), SMALL * abs(solution.facts["null"]))
+    new = {
+        "coef": np.array([part.coef for part in parts]),
+        "intercept": np.array([part.intercept for part in parts]),
+        "objective": objective,
+        "bound": bound,
+    }
+    certificate = solution.certificate
+    if isinstance(certificate, ClassCertificate):
+        theta = np.column_stack([part.certificate.theta for part in parts])
+        certificate = replace(certificate, theta=theta, **new)
+    relative = max(objective - bound, 0.0) / scale if objective > bound else 0.0
+    return replace(solution, parts=parts, certificate=certificate, relative_gap=relative, **new)
 
 
 def _one(solution: Solution, X: NDArray[np.float64], y: Vector) -> tuple[Solution, Rows]:

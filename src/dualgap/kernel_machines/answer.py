@@ -134,7 +134,7 @@ class Statement:
         best = outcome.bounds
         beta, theta = np.zeros(len(self.used)), np.zeros(len(self.used))
         beta[self.used], theta[self.used] = best.w[:-1], best.theta
-        b = float(best.w[-1])
+        b = float(best.w[-1] - self.gram.level @ best.w[:-1])
         certificate = KernelCertificate(
             theta,
             beta,

@@ -138,21 +138,31 @@ def _merged(rows: Index, values: Vector) -> tuple[Index, Vector]:
 
 
 def _bordered(A: Matrix, right: Vector, total: float, tied: bool) -> tuple[Vector, float | None]:
-    """A β + b = right with Σβ = total (or A β = right), by Cholesky and steps of refinement."""
+    """A β + b = right with Σβ = total (or A β = right)."""
+    if not tied:
+        return _solve(A, right), 0.0
+    # differences to the last row take b out: nothing is divided by a matrix that the constraint alone completes
+    last = A[-1, :-1]
+    reduced = A[:-1, :-1] - last - last[:, None] + A[-1, -1]
+    side = right - total * A[:, -1]
+    beta = np.append(_solve(reduced, side[:-1] - side[-1]), 0.0) if len(A) > 1 else np.zeros(1)
+    beta[-1] = total - float(beta.sum())
+    return beta, float((right - A @ beta).mean())
+
+
+def _solve(A: Matrix, right: Vector) -> Vector:
+    """A⁻¹ right by Cholesky, as much added to the diagonal as it takes, and steps of refinement."""
     jitter = JITTER * float(np.diagonal(A).max()) + 1e-300
     for _ in range(8):
+        shifted = A.copy()
+        shifted[np.diag_indices(len(A))] += jitter
         try:
-            factor = sl.cho_factor(A + jitter * np.eye(len(A)), lower=True, check_finite=False)
-            break
+            factor = sl.cho_factor(shifted, lower=True, check_finite=False, overwrite_a=True)
         except np.linalg.LinAlgError:
             jitter *= 100.0
-    else:
-        raise np.linalg.LinAlgError("not positive definite")
-    sides = np.column_stack([right, np.ones(len(right))]) if tied else right[:, None]
-    solved = sl.cho_solve(factor, sides, check_finite=False)
-    for _ in range(2):
-        solved += sl.cho_solve(factor, sides - A @ solved, check_finite=False)
-    if not tied:
-        return solved[:, 0], 0.0
-    b = float((solved[:, 0].sum() - total) / solved[:, 1].sum())
-    return solved[:, 0] - b * solved[:, 1], b
+            continue
+        solved = sl.cho_solve(factor, right, check_finite=False)
+        for _ in range(2):
+            solved += sl.cho_solve(factor, right - A @ solved, check_finite=False)
+        return np.asarray(solved)
+    raise np.linalg.LinAlgError("not positive definite")

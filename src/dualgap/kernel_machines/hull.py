@@ -89,7 +89,7 @@ class _Search:
         return best
 
     def _state(self) -> Hulls:
-        d = self.weights[self.used] @ self.signed[self.used]
+        d = self._purified(self.weights[self.used] @ self.signed[self.used])
         along = self.signed @ d
         lows = [float(along[self.group == g].min()) for g in range(self.groups)]
         # signed rows of the second group are −x: its least −x·d is minus the greatest x·d
@@ -135,16 +135,29 @@ class _Search:
     def _affine(self, used: Index) -> Vector:
         """Weights with Σ = 1 in each group and the least ‖Σ weight · signed‖, negative ones allowed."""
         groups = self.group[used]
-        anchors = [int(np.flatnonzero(groups == g)[0]) for g in range(self.groups)]
-        others = np.array([k for k in range(len(used)) if k not in anchors], dtype=np.intp)
+        anchors, others, D = self._edges(used)
         base = self.signed[used[anchors]].sum(axis=0)
         weights = np.zeros(len(used))
         if len(others):
-            origin = self.signed[used[np.array(anchors)[groups[others]]]]
-            D = (self.signed[used[others]] - origin).T
             solved = np.linalg.lstsq(D, -base, rcond=1e-14)[0]
             solved += np.linalg.lstsq(D, -(base + D @ solved), rcond=1e-14)[0]
             weights[others] = solved
         for g, anchor in enumerate(anchors):
             weights[anchor] = 1.0 - float(weights[groups == g].sum())
         return weights
+
+    def _edges(self, used: Index) -> tuple[list[int], Index, Matrix]:
+        """A point of each group, the other points, and what these differ by from the point of their group."""
+        groups = self.group[used]
+        anchors = [int(np.flatnonzero(groups == g)[0]) for g in range(self.groups)]
+        others = np.array([k for k in range(len(used)) if k not in anchors], dtype=np.intp)
+        origin = self.signed[used[np.array(anchors)[groups[others]]]]
+        return anchors, others, (self.signed[used[others]] - origin).T
+
+    def _purified(self, d: Vector) -> Vector:
+        """d without the rounding along the edges in use, to which it is orthogonal: it may be tiny beside them."""
+        _, others, D = self._edges(np.array(self.used))
+        if len(others):
+            for _ in range(2):
+                d = d - D @ np.linalg.lstsq(D, d, rcond=1e-14)[0]
+        return d

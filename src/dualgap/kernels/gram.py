@@ -89,11 +89,31 @@ def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
 
 
 class Gram:
-    """K of n rows: a kernel with its table, or a matrix computed beforehand."""
+    """K of n rows: a kernel with its table, or a matrix computed beforehand.
 
-    def __init__(self, kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8) -> None:
+    For Σβ = 0 the matrix may be centred, HKH with H = I − 11ᵀ/n: βᵀKβ stays and Kβ moves by the constant
+    `level`·β, while much less cancels where features are far from zero. Done where the whole is held.
+    """
+
+    def __init__(
+        self, kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False
+    ) -> None:
         self.kernel, self.table = kernel, np.ascontiguousarray(table, dtype=np.float64)
         self.n, self.cache_bytes = len(table), cache_bytes
+        self.centred = centred and self.small
+        self.level: Vector = np.zeros(self.n)
+        if self.centred:
+            self._centre()
+
+    def _centre(self) -> None:
+        """Take the means of the columns and rows out; a second pass removes the rounding of the first."""
+        raw = self.raw()
+        self.level = raw.mean(axis=0)
+        K = raw
+        for _ in range(2):
+            K = K - K.mean(axis=0)
+            K = K - K.mean(axis=1)[:, None]
+        self.__dict__["whole"] = 0.5 * (K + K.T)
 
     @property
     def small(self) -> bool:
@@ -103,8 +123,8 @@ class Gram:
     @cached_property
     def diagonal(self) -> Vector:
         """k(x, x) for every row."""
-        if self.kernel is None:
-            return np.diagonal(self.table).copy()
+        if self.kernel is None or self.centred:
+            return np.diagonal(self.whole).copy()
         return np.asarray(self.kernel.diagonal(self.table), dtype=np.float64)
 
     @cached_property
@@ -114,7 +134,7 @@ class Gram:
 
     def rows(self, rows: Index, out: Matrix | None = None) -> Matrix:
         """K[rows, :], computed afresh."""
-        return self.table[rows] if self.kernel is None else self._compute(self.table[rows], out)
+        return self.whole[rows] if self.small else self._compute(self.table[rows], out)
 
     def block(self, rows: Index, columns: Index) -> Matrix:
         """K[rows, columns]."""
@@ -125,7 +145,11 @@ class Gram:
 
     @cached_property
     def whole(self) -> Matrix:
-        """K."""
+        """K, centred if it was to be."""
+        return self.raw()
+
+    def raw(self) -> Matrix:
+        """K as the kernel gives it."""
         if self.kernel is None:
             return self.table
         K = np.empty((self.n, self.n))
@@ -176,8 +200,10 @@ class Gram:
 class LinearGram(Gram):
     """K = XXᵀ with few columns: products go through Xᵀ and no row of K is needed."""
 
-    def __init__(self, table: Matrix, cache_bytes: float = 5e8) -> None:
-        super().__init__(LinearKernel(), table, cache_bytes)
+    def __init__(self, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False) -> None:
+        mean = table.mean(axis=0) if centred else np.zeros(table.shape[1])
+        super().__init__(LinearKernel(), table - mean, cache_bytes)
+        self.level = self.table @ mean
 
     def block(self, rows: Index, columns: Index) -> Matrix:
         return np.asarray(self.table[rows] @ self.table[columns].T)
@@ -189,8 +215,8 @@ class LinearGram(Gram):
         return self.block(rows, rows)
 
 
-def gram_of(kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8) -> Gram:
+def gram_of(kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False) -> Gram:
     """The Gram matrix in the form that suits the kernel and the shape of the table."""
     if isinstance(kernel, LinearKernel) and 2 * table.shape[1] < len(table):
-        return LinearGram(table, cache_bytes)
-    return Gram(kernel, table, cache_bytes)
+        return LinearGram(table, cache_bytes, centred=centred)
+    return Gram(kernel, table, cache_bytes, centred=centred)

@@ -48,6 +48,7 @@ from dualgap.problem.problem import Problem
 
 LONGEST = 1 << 24  # events before an advance is given up
 RECORDS = 1 << 12  # records per piece of log
+NOTHING = 1e-10  # λ below this share of its natural size counts as zero where s = 1/λ
 ABOVE = 1e-4  # a path starts this much above its first event
 
 
@@ -71,7 +72,7 @@ class Engine:
 
     def __init__(self, problem: Problem, seed: int = 0, columns: Columns | None = None) -> None:
         random = np.random.default_rng(seed)
-        self.problem = problem
+        self.problem, self.seed = problem, seed
         self.columns = engine_columns(problem) if columns is None else columns
         self.n, self.p = problem.n, len(self.columns.l1)
         self.free = (self.columns.l1 == 0.0) & (self.columns.l2 == 0.0)
@@ -79,6 +80,7 @@ class Engine:
         self.course = self._course(pieces)
         self.bent_price = self.columns.l1 * (1.0 + BEND * random.uniform(-1.0, 1.0, self.p))
         self.random = random
+        self.natural = 1.0
 
     def _course(self, pieces: NDArray[np.float64]) -> Course:
         matrix = self.columns.matrix
@@ -157,8 +159,9 @@ class Engine:
         homotopy.write(self.course, log, np.full((2, 2), -1))
         return self.go_on(end, log)
 
-    def go_on(self, end: float, log: Log) -> tuple[int, list[Records]]:
+    def go_on(self, end: float, log: Log | None = None) -> tuple[int, list[Records]]:
         """Follow s to the end from where it is."""
+        log = new_log(RECORDS, RECORDS * 32 + 4 * (self.n + self.p)) if log is None else log
         found: list[Records] = []
         while True:
             status = homotopy.advance(self.course, log, end, LONGEST)
@@ -223,19 +226,26 @@ class Engine:
 
     # -- the two uses --------------------------------------------------------------------------------
 
+    def level_of(self, lam: float) -> float:
+        """s for a λ: itself, or its inverse where a straight loss meets squares."""
+        if not self.columns.l2.any():
+            return lam
+        return 1.0 / max(lam, NOTHING * self.natural)
+
     def follow(self, end: float) -> tuple[int, list[Records]]:
-        """The whole path from the start down to λ = end; s is λ, or 1/λ where a straight loss meets squares."""
+        """The whole path from the start down to λ = end."""
         top = self.largest_price()
         if not self.columns.l2.any():
             self.set_form((1.0, 0.0), (0.0, 1.0), 0.0)
-            self.course.level[NATURAL] = top
+            self.natural = self.course.level[NATURAL] = top
             return self.run(top * (1.0 + ABOVE), end)
-        self.set_form((0.0, 1.0), (1.0, 0.0), 1.0)
-        self.course.level[NATURAL] = 1.0 / (top or self.largest_slope())
-        begin = 1.0 / (top * (1.0 + ABOVE)) if top > 0.0 else 0.0
+        self.natural = top or self.largest_slope()
         if not top:
             self.signs[self.columns.l2 > 0.0] = 1
-        return self.run(begin, 1.0 / end if end > 0.0 else np.inf)
+        self.set_form((0.0, 1.0), (1.0, 0.0), 1.0)
+        self.course.level[NATURAL] = 1.0 / self.natural
+        begin = 1.0 / (top * (1.0 + ABOVE)) if top > 0.0 else 0.0
+        return self.run(begin, self.level_of(end))
 
     def solve(self, lam: float) -> int:
         """The answer at one λ, from wherever the state is, by a tilt that goes to zero."""

@@ -5,30 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.homotopy_course import KINKED, PIECE, SLOPE_AT
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.compiled.homotopy_course import ARRIVED, KINKED, PIECE, SLOPE_AT
 from dualgap.paths.engine import Engine, Records
+
+SAME = 1e-12  # strengths this close, relative, are one breakpoint
 
 
 @dataclass(frozen=True, eq=False)
+class Place:
+    """A point of a path: `share` of the way along the segment behind record k, at strength λ."""
+
+    k: int
+    share: float
+    lam: float
+
+
 class Trace:
-    """Answers in the working coordinates; s is λ, or 1/λ for a straight loss with squares."""
+    """Answers in working coordinates. s is λ, or 1/λ where a straight loss meets squares."""
 
-    engine: Engine
-    records: Records
-    first: Vector  # codes of weights and rows before the first record
-    status: int
+    def __init__(self, engine: Engine, end: float) -> None:
+        if not engine.columns.l1.any():
+            engine.signs[engine.columns.l2 > 0.0] = 1
+        mark = engine.course.mark
+        self.engine = engine
+        self.first = np.concatenate([engine.signs, 2 * mark[PIECE] + mark[KINKED]]).astype(np.int8)
+        self.inverse = bool(engine.columns.l2.any())
+        self.constant = not engine.curved and not self.inverse
+        status, parts = engine.follow(end)
+        self.complete = status == ARRIVED
+        self.records = joined(parts)
 
-    @property
-    def inverse(self) -> bool:
-        """Is s = 1/λ?"""
-        return bool(self.engine.columns.l2.any())
-
-    @property
-    def constant(self) -> bool:
-        """Do the weights stay as they are between breakpoints?"""
-        return not self.engine.curved and not self.inverse
+    def extend(self, end: float) -> None:
+        """Go on to a smaller λ."""
+        s = self.engine.level_of(end)
+        status, parts = self.engine.go_on(s)
+        self.complete = status == ARRIVED
+        self.records = joined([self.records, *parts])
 
     @property
     def lams(self) -> Vector:
@@ -36,10 +51,17 @@ class Trace:
         with np.errstate(divide="ignore"):
             return 1.0 / self.records.level if self.inverse else self.records.level
 
-    def segment(self, lam: float) -> int:
-        """The record after which λ lies (where several share a λ, the last)."""
+    # -- one place -----------------------------------------------------------------------------------
+
+    def place(self, lam: float) -> Place:
+        """Where λ lies (behind the last record, where several share it)."""
         k = int(np.searchsorted(-self.lams, -lam, side="right")) - 1
-        return min(max(k, 0), len(self.records) - 1)
+        k = min(max(k, 0), len(self.records) - 1)
+        if k + 1 >= len(self.records):
+            return Place(k, 0.0, lam)
+        s = self.engine.level_of(lam)
+        here, there = self.records.level[k], self.records.level[k + 1]
+        return Place(k, float((s - here) / (there - here)) if there != here else 0.0, lam)
 
     def values(self, k: int) -> Vector:
         """Weights, then multipliers, of record k."""
@@ -49,58 +71,106 @@ class Trace:
         both[r.slots[part]] = r.values[part]
         return both
 
-    def codes(self, k: int) -> Vector:
-        """Codes of weights and rows on the segment after record k."""
+    def weights(self, place: Place, *, sliding: bool = False) -> Vector:
+        """The working weights there; constant along a segment unless that ends in a slide."""
+        p = self.engine.p
+        v = self.values(place.k)[:p]
+        if place.share != 0.0 and (sliding or not self.constant):
+            v = v + place.share * (self.values(place.k + 1)[:p] - v)
+        return self.engine.columns.working(v)
+
+    def theta(self, place: Place) -> Vector | None:
+        """The dual point there; None where the slope of the loss at the weights is one."""
+        if self.engine.curved:
+            return None
+        k, n = place.k, self.engine.n
+        here = self.values(k)[-n:]
+        pull, kinked = self._pulls(self.codes(k))
+        strength = 1.0 / place.lam if self.inverse else 1.0
+        if place.share != 0.0:
+            there = self.values(k + 1)[-n:]
+            later, still = self._pulls(self.codes(k + 1))
+            there = np.where(still, there, later * (self.records.level[k + 1] if self.inverse else 1.0))
+            here = here + place.share * (there - here)
+        return -np.where(kinked, here, strength * pull) / strength
+
+    def codes(self, k: int) -> NDArray[np.int8]:
+        """Codes of weights and rows on the segment behind record k."""
         r, code = self.records, self.first.copy()
         keys, values = r.keys[: k + 1].ravel(), r.codes[: k + 1].ravel()
         seen = keys >= 0
         code[keys[seen]] = values[seen]
         return code
 
-    def between(self, lam: float) -> tuple[int, float]:
-        """The segment of λ, and how far along it λ lies."""
-        k = self.segment(lam)
-        if k + 1 >= len(self.records):
-            return k, 0.0
-        s = 1.0 / lam if self.inverse else lam
-        here, there = self.records.level[k], self.records.level[k + 1]
-        return k, float((s - here) / (there - here)) if there != here else 0.0
+    def _pulls(self, code: NDArray[np.int8]) -> tuple[Vector, NDArray[np.bool_]]:
+        """The slope of every row on its piece, and which rows are kinked."""
+        state = code[self.engine.p :].astype(np.int64)
+        slope = self.engine.course.pieces[SLOPE_AT]
+        return slope[np.arange(len(state)), state >> 1], (state & 1) == 1
 
-    def weights(self, lam: float) -> Vector:
-        """The working weights at λ."""
-        k, share = self.between(lam)
-        v = self.values(k)[: self.engine.p]
-        if share != 0.0 and not self.constant:
-            v = v + share * (self.values(k + 1)[: self.engine.p] - v)
+    # -- all records ---------------------------------------------------------------------------------
+
+    def all_weights(self, which: Index) -> Matrix:
+        """The working weights of some records."""
+        r, p = self.records, self.engine.p
+        counts = np.diff(r.start)[which]
+        v = np.zeros((len(which), p))
+        line = np.repeat(np.arange(len(which)), counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        entry = np.repeat(r.start[which], counts) + within
+        weight = r.slots[entry] < p
+        v[line[weight], r.slots[entry][weight]] = r.values[entry][weight]
         return self.engine.columns.working(v)
 
-    def theta(self, lam: float, w: Vector) -> Vector:
-        """The dual point at λ."""
-        engine, problem = self.engine, self.engine.problem
-        if engine.curved:
-            return problem.slope(problem.design.matvec(w))
-        k, share = self.between(lam)
-        code = self.codes(k)[engine.p :].astype(np.int64)
-        piece, kinked = code >> 1, (code & 1) == 1
-        strength = 1.0
-        here = self.values(k)[engine.p :]
-        if self.inverse:
-            strength = 1.0 / lam
-        slope = engine.course.pieces[SLOPE_AT, np.arange(engine.n), piece]
-        d = np.where(kinked, here, strength * slope)
-        if share != 0.0:
-            d = np.where(kinked, here + share * (self._end(k) - here), d)
-        return -d / strength
+    def all_thetas(self, which: Index) -> Matrix | None:
+        """The dual points of some records, in rising order of them."""
+        if self.engine.curved:
+            return None
+        r, n, p = self.records, self.engine.n, self.engine.p
+        slope = self.engine.course.pieces[SLOPE_AT]
+        code = self.codes(int(which[0]))
+        pull, _ = self._pulls(code)
+        out = np.empty((len(which), n))
+        done = int(which[0])
+        for line, k in enumerate(which):
+            for step in range(done + 1, int(k) + 1):
+                for key, value in zip(r.keys[step], r.codes[step], strict=True):
+                    if key >= p:
+                        pull[key - p] = slope[key - p, value >> 1]
+            done = int(k)
+            part = slice(r.start[k], r.start[k + 1])
+            row = r.slots[part] >= p
+            out[line] = -pull
+            strength = r.level[k] if self.inverse else 1.0
+            out[line, r.slots[part][row] - p] = -r.values[part][row] / strength
+        return out
 
-    def _end(self, k: int) -> Vector:
-        """Multipliers at the end of segment k: of the next record, or the bound where a row has left."""
-        engine = self.engine
-        there = self.values(k + 1)[engine.p :]
-        code = self.codes(k + 1)[engine.p :].astype(np.int64)
-        piece, kinked = code >> 1, (code & 1) == 1
-        slope = engine.course.pieces[SLOPE_AT, np.arange(engine.n), piece]
-        strength = self.records.level[k + 1] if self.inverse else 1.0
-        return np.asarray(np.where(kinked, there, strength * slope))
+    def breakpoints(self) -> tuple[Index, Vector]:
+        """The records to show, in order, and the λ of each.
+
+        Of records at one λ the last, and before it the point the path comes from, if that is another: where
+        weights are constant between breakpoints, or slide at one, a λ has two points.
+        """
+        lams = self.lams
+        seen = np.flatnonzero(np.isfinite(lams))[1 if not self.inverse else 0 :]
+        if not len(seen):
+            return np.array([len(lams) - 1]), lams[-1:]
+        apart = np.flatnonzero(lams[seen][:-1] - lams[seen][1:] > SAME * lams[seen][:-1])
+        first, last = seen[np.append(0, apart + 1)], seen[np.append(apart, len(seen) - 1)]
+        before = np.maximum(first - 1, 0) if self.constant else first
+        both = np.column_stack([before, last]).ravel()
+        at = np.repeat(lams[last], 2)
+        moved = np.ones(len(both), dtype=bool)
+        moved[::2] = self._differ(before, last)
+        return both[moved], at[moved]
+
+    def _differ(self, one: Index, other: Index) -> NDArray[np.bool_]:
+        """Do records have different weights?"""
+        apart = np.zeros(len(one), dtype=bool)
+        for line in np.flatnonzero(one != other):
+            v, w = (self.values(int(k[line]))[: self.engine.p] for k in (one, other))
+            apart[line] = bool(np.abs(v - w).max(initial=0.0) > 1e-10 * np.abs(w).max(initial=0.0))
+        return apart
 
 
 def joined(parts: list[Records]) -> Records:
@@ -117,22 +187,3 @@ def joined(parts: list[Records]) -> Records:
         np.concatenate([part.slots for part in parts]),
         np.concatenate([part.values for part in parts]),
     )
-
-
-def trace(engine: Engine, end: float) -> Trace:
-    """The path from the engine's start down to λ = end."""
-    if not engine.columns.l1.any():
-        engine.signs[engine.columns.l2 > 0.0] = 1
-    first = np.concatenate([engine.signs, 2 * engine.course.mark[PIECE] + engine.course.mark[KINKED]])
-    status, parts = engine.follow(end)
-    return Trace(engine, joined(parts), first.astype(np.int8), status)
-
-
-def all_weights(path: Trace) -> Matrix:
-    """The working weights of every record."""
-    r, engine = path.records, path.engine
-    v = np.zeros((len(r), engine.p))
-    record = np.repeat(np.arange(len(r)), np.diff(r.start))
-    weight = r.slots < engine.p
-    v[record[weight], r.slots[weight]] = r.values[weight]
-    return engine.columns.working(v)

@@ -20,6 +20,7 @@ from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away
 REFINEMENTS = 3
+SMALL = 1e-4  # share of the kinks' size below which distances are not typical
 LARGEST = 100  # a system may exceed twice the smaller side of the design by this much
 
 Solved = tuple[Vector, Matrix] | None  # w and d
@@ -44,7 +45,7 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Which terms lie strictly inside their box or above it, and the signs of the weights that are not zero."""
+    """Which terms lie strictly inside their box or above it, which weights are not zero, and their signs."""
 
     inside: Mask
     above: Mask
@@ -100,17 +101,20 @@ def _pieces(problem: Problem) -> Pieces | None:
 
 
 def _guess(problem: Problem, pieces: Pieces, w: Vector, theta: Vector) -> Guess:
-    """A term is where a proximal step from d lands; a weight is zero where its price leaves more room."""
+    """A term is where a proximal step from d lands; a weight is zero where its price leaves more room.
+
+    Distances are measured against typical ones, and those against the kinks, for where all of them vanish.
+    """
     reach = problem.design.matvec(w)[:, None] - pieces.kink
+    unit = float(np.abs(pieces.kink).mean())
     if pieces.curved:
         probe = reach / pieces.soft
     else:
-        a = problem.a[:, None]
-        typical = max(float((a * np.abs(reach)).sum() / a.sum()), 1e-300)
-        probe = np.clip(-theta[:, None], pieces.lower, pieces.upper) + a * reach / typical
+        step = problem.a[:, None] / max(float(np.abs(reach).mean()), SMALL * unit, 1e-300)
+        probe = np.clip(-theta[:, None], pieces.lower, pieces.upper) + step * reach
     above, below = probe >= pieces.upper, probe <= pieces.lower
     sharp = pieces.l1 > 0
-    typical = max(float(np.abs(w[sharp]).mean()) if sharp.any() else 0.0, 1e-300)
+    typical = max(float(np.abs(w[sharp]).mean()) if sharp.any() else 0.0, SMALL * unit, 1e-300)
     price = np.abs(problem.design.transpose_matvec(theta))
     support = ~sharp | (price + pieces.l1 * np.abs(w) / typical > pieces.l1)
     return Guess(~(above | below), above, support, np.where(support & sharp, np.sign(w), 0.0))

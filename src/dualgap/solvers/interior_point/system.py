@@ -82,8 +82,9 @@ class Wide:
 
     def factorise(self, equations: Equations) -> None:
         self._left = equations
-        self._inverse = 1.0 / equations.diagonal
-        self._inverse[self._free] = 0.0
+        priced = equations.diagonal.copy()
+        priced[self._free] = np.inf
+        self._inverse = 1.0 / priced
         matrix = equations.design.weighted_outer(self._inverse)
         matrix.flat[:: len(matrix) + 1] += 1.0 / equations.h
         self._factor = Cholesky(matrix)

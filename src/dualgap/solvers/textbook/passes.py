@@ -62,7 +62,7 @@ class Rows:
         return cls(
             rows_of(problem.design),
             targets,
-            regulariser.strength * gauge.l1[:width],
+            regulariser.strength * gauge.l1[:width] if gauge.l1.any() else np.zeros(0),
             2.0 * regulariser.strength * float(gauge.l2[:width].max(initial=0.0)),
             problem.intercept,
         )

@@ -11,7 +11,9 @@ from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 
-DIRECT = 600  # columns, or rows, up to which the eigenvalue comes from the matrix of products
+DIRECT = 200  # columns, or rows, up to which the eigenvalue comes from the matrix of products
+
+LANCZOS = 1e-3  # relative error of the eigenvalue, which makes the step shorter by as much
 
 
 def slope(problem: Problem, w: Vector, prediction: Vector) -> Vector:
@@ -85,8 +87,8 @@ def largest_eigenvalue(problem: Problem) -> float:
 
     operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(p)
-    top = eigsh(operator, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
-    return float(top[0]) * (1.0 + 1e-5)
+    top = eigsh(operator, k=1, which="LA", v0=start, tol=LANCZOS, return_eigenvectors=False)
+    return float(top[0]) * (1.0 + LANCZOS)  # found from below
 
 
 def curvature_bound(problem: Problem) -> float:

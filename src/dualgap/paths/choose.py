@@ -1,0 +1,170 @@
+"""Which curve a path gets: the engine's, the ridge's, a grid, or points that cover a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+from dualgap.arrays import Vector
+from dualgap.errors import NoSolverError
+from dualgap.paths.constant import Constant
+from dualgap.paths.curve import Curve
+from dualgap.paths.engine import Engine
+from dualgap.paths.everywhere import SHARE, Covering
+from dualgap.paths.exact import Traced
+from dualgap.paths.grid import Gridded, Walk
+from dualgap.paths.rational import Tilted
+from dualgap.paths.ridge import Ridge
+from dualgap.paths.setting import Setting
+from dualgap.paths.strengths import default_ratio, falling, largest
+from dualgap.paths.trace import Trace
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Solver
+from dualgap.solvers.drive import Limits
+from dualgap.traits import Trait
+
+AFFORDABLE = 2e11  # operations that "auto" spends on an exact path
+SEEDS = 3
+GOOD = 1e-8  # relative gap at the checked places of a trace
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked of the points of a path, λ in working units."""
+
+    exact: bool | None  # None: where it can be had at a reasonable price
+    lams: Vector | None
+    count: int
+    ratio: float | None
+    everywhere: float | None
+    solver: str | Solver
+    limits: Limits
+
+
+def curve_for(setting: Setting, wishes: Wishes) -> Curve:
+    """See the module."""
+    problem = setting.problem
+    able = refusal(problem)
+    if wishes.exact and able:
+        raise NoSolverError(f"exact=True: {able}; exact=False follows a grid of λ, proven at every point.")
+    exact = not able if wishes.exact is None else wishes.exact
+    if exact and wishes.exact is None and wishes.solver != "auto":
+        exact = False
+    if exact and (wishes.exact or _price(problem) <= AFFORDABLE):
+        found = _exact(setting, wishes)
+        if found is not None:
+            return found
+    return _gridded(setting, wishes)
+
+
+def refusal(problem: Problem) -> str:
+    """Why there is no exact path; empty if there is one."""
+    if Trait.PIECEWISE_QUADRATIC not in problem.loss.traits:
+        return f"the {problem.loss.name} loss is not piecewise linear or quadratic"
+    gauge = problem.regulariser.gauge
+    if not isinstance(gauge, Separable):
+        return "the penalty is not l1, l2 or elastic_net"
+    if not gauge.l1.any() and not gauge.l2.any():
+        return "no weight is penalised"
+    return ""
+
+
+def _price(problem: Problem) -> float:
+    """A guess of the work of an exact path."""
+    gauge, n, p = problem.regulariser.gauge, problem.n, problem.p
+    assert isinstance(gauge, Separable)
+    if problem.loss_has(Trait.QUADRATIC) and not gauge.l1.any():
+        return float(n) * p * min(n, p)
+    straight = problem.loss_has(Trait.PIECEWISE_LINEAR)
+    kinks = 0 if problem.loss_has(Trait.QUADRATIC) else n
+    width = min(n, p) * (2 if straight else 1)
+    events = 2.0 * kinks + 2.0 * min(n, p)
+    return events * (4.0 * width * width + 4.0 * n + 2.0 * p + (0 if straight else 2.0 * n * width))
+
+
+def _range(setting: Setting, wishes: Wishes, *, squares: bool) -> tuple[float, float]:
+    """The largest and smallest λ to be shown."""
+    if wishes.lams is not None:
+        return float(wishes.lams[0]), float(wishes.lams[-1])
+    top = largest(setting)
+    ratio = default_ratio(setting.problem, squares=squares) if wishes.ratio is None else wishes.ratio
+    return top, top * ratio
+
+
+def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
+    """The exact curve; None where the engine could not prove itself."""
+    problem = setting.problem
+    gauge = problem.regulariser.gauge
+    assert isinstance(gauge, Separable)
+    squares = bool(gauge.l2.any()) and not gauge.l1.any()
+    if squares and problem.loss_has(Trait.QUADRATIC):
+        return Ridge(problem, _grid(setting, wishes, squares=True))
+    if problem.null <= 1e-300 or largest(setting) <= 1e-300:
+        return Constant(problem, wishes.lams)
+    for seed in range(SEEDS):
+        engine = Engine(problem, seed)
+        if not engine.start():
+            return None
+        if engine.curved and gauge.l2.any():
+            found: Curve = Tilted(engine, _grid(setting, wishes, squares=squares))
+        else:
+            end = _end(setting, wishes, squares=squares)
+            found = Traced(Trace(engine, end), wishes.lams)
+        if _holds(setting, found):
+            return found
+    return None
+
+
+def _grid(setting: Setting, wishes: Wishes, *, squares: bool) -> Vector:
+    if wishes.lams is not None:
+        return wishes.lams
+    return falling(*_range(setting, wishes, squares=squares), wishes.count)
+
+
+def _end(setting: Setting, wishes: Wishes, *, squares: bool) -> float:
+    """Where a traced path ends: at λ = 0 for l1, unless asked otherwise."""
+    gauge = setting.problem.regulariser.gauge
+    assert isinstance(gauge, Separable)
+    if wishes.lams is None and wishes.ratio is None and not gauge.l2.any():
+        return 0.0
+    return _range(setting, wishes, squares=squares)[1]
+
+
+def _holds(setting: Setting, curve: Curve) -> bool:
+    """Is the curve proven at a few places, its last among them?"""
+    lams = curve.lams
+    if isinstance(curve, Traced) and not curve.trace.complete:
+        return False
+    for k in {len(lams) // 4, len(lams) // 2, len(lams) - 1}:
+        lam = float(lams[k])
+        if lam <= 0.0:
+            continue
+        working = setting.at(lam)
+        found = setting.proof(working, curve.pair(lam))
+        if not working.asked.relative(found.gap, found.primal) <= GOOD:
+            return False
+    return True
+
+
+def _gridded(setting: Setting, wishes: Wishes) -> Curve:
+    gauge = setting.problem.regulariser.gauge
+    squares = isinstance(gauge, Separable) and bool(gauge.l2.any()) and not gauge.l1.any()
+    if wishes.everywhere is None or wishes.lams is not None:
+        walk = Walk(setting, wishes.solver, wishes.limits)
+        return Gridded(walk, _grid(setting, wishes, squares=squares))
+    top, end = _range(setting, wishes, squares=squares)
+    limits = _tightened(wishes.limits, SHARE * wishes.everywhere)
+    return Covering(Walk(setting, wishes.solver, limits), top, end, wishes.everywhere)
+
+
+def _tightened(limits: Limits, tolerance: float) -> Limits:
+    return Limits(
+        min(tolerance, limits.tolerance) if limits.tolerance else tolerance,
+        limits.iterations,
+        limits.seconds,
+        limits.callback,
+        limits.rule,
+    )
+
+

@@ -1,0 +1,237 @@
+"""What dg.path returns: solutions for every strength, each with its proof."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.errors import DataError
+from dualgap.fitting.solution import Solution
+from dualgap.paths.curve import Curve
+from dualgap.paths.proofs import relative_gaps
+from dualgap.paths.setting import Pair, Setting, as_outcome
+from dualgap.problem.certificate import Bounds
+from dualgap.problem.precondition import Working
+from dualgap.solvers.base import Iterate, Solver
+from dualgap.solvers.drive import Limits, Outcome, drive
+from dualgap.solvers.registry import candidates
+
+GOOD = 1e-9  # an exact answer with a relative gap above this is solved again
+
+
+@dataclass(frozen=True, eq=False)
+class Pareto:
+    """The undominated pairs of penalty and risk along a path, penalty rising, risk falling."""
+
+    budgets: Vector
+    risks: Vector
+    lams: Vector
+
+
+class Path:
+    """Solutions from the largest λ to the smallest.
+
+    `lams` fall; `coefs[k]`, `intercepts[k]`, `budgets[k]` and `gaps[k]` belong to `lams[k]`. Where `exact` is
+    true every answer at any λ is exact up to rounding; where `breakpoints` is true as well, the points are all
+    the places where the path bends (a λ at which weights slide stands there twice).
+    """
+
+    def __init__(self, setting: Setting, curve: Curve, form: str, solver: str | Solver, limits: Limits) -> None:
+        self._setting, self._curve, self.form = setting, curve, form
+        self._solver, self._limits = solver, limits
+        self._mended: dict[int, Pair] = {}
+
+    # -- the points ----------------------------------------------------------------------------------
+
+    @property
+    def exact(self) -> bool:
+        """Is the answer at every λ exact up to rounding?"""
+        return self._curve.exact
+
+    @property
+    def breakpoints(self) -> bool:
+        """Are the points all the breakpoints, the path being straight (in λ or 1/λ) or constant between?"""
+        return self._curve.breaks
+
+    @cached_property
+    def lams(self) -> Vector:
+        """The strengths, falling."""
+        return self._curve.lams * self._setting.unit
+
+    @cached_property
+    def _weights(self) -> Matrix:
+        return self._curve.weights()
+
+    @cached_property
+    def _given(self) -> tuple[Matrix, Vector]:
+        return self._setting.weights(self._weights)
+
+    @property
+    def coefs(self) -> Matrix:
+        """Weights on the scale of the X that was given, one row per point."""
+        return self._given[0]
+
+    @property
+    def intercepts(self) -> Vector:
+        """One per point."""
+        return self._given[1]
+
+    @cached_property
+    def budgets(self) -> Vector:
+        """h(w) at every point: the c for which the constrained problem has the same solution."""
+        return np.array([self._setting.value(w) for w in self._weights])
+
+    @cached_property
+    def n_nonzero(self) -> NDArray[np.int64]:
+        """How many columns have a weight, point by point."""
+        return np.count_nonzero(self.coefs, axis=1)
+
+    @cached_property
+    def gaps(self) -> Vector:
+        """The proven relative duality gap of every point, recomputed on the data that were given.
+
+        A point of an exact path whose gap is not tiny is solved again, so look here before you quote it.
+        """
+        gaps = relative_gaps(self._setting, self._curve, self.form)
+        if self.exact:
+            for k in np.flatnonzero(~(gaps <= GOOD)):
+                gaps[k] = self._mend(int(k))
+        return gaps
+
+    def _mend(self, k: int) -> float:
+        """Solve point k again; its weights are replaced."""
+        lam = float(self._curve.lams[k])
+        working, found, _ = self._at(lam)
+        w = self._setting.working.coordinates(found.w)
+        self._weights[k] = w
+        self._given[0][k], self._given[1][k] = (part[0] for part in self._setting.weights(w[None]))
+        return working.asked.relative(found.gap, found.primal)
+
+    @cached_property
+    def risks(self) -> Vector:
+        """The mean loss at every point."""
+        problem = self._setting.problem
+        risks = [problem.risk(problem.predict(w)) for w in self._weights]
+        return np.array(risks) * self._setting.unit
+
+    # -- anywhere ------------------------------------------------------------------------------------
+
+    def _at(self, lam: float) -> tuple[Working, Bounds, Outcome | None]:
+        """The proof at a working λ; an exact answer that is not proven is handed to the solvers."""
+        working = self._setting.at(lam)
+        pair = self._curve.pair(lam)
+        found = self._setting.proof(working, pair)
+        if not self.exact or working.asked.relative(found.gap, found.primal) <= GOOD:
+            return working, found, None
+        outcome = self._solved(working, pair)
+        return working, outcome.bounds, outcome
+
+    def _solved(self, working: Working, pair: Pair) -> Outcome:
+        limits = Limits(min(self._limits.tolerance, GOOD))
+        start = Iterate(pair.w, pair.theta) if np.all(np.isfinite(pair.w)) else None
+        return drive(working, lambda: candidates(working.problem, self._solver), start, limits)
+
+    def _within(self, budget: float) -> tuple[Working, Bounds, Outcome | None, float]:
+        working = self._setting.within(budget)
+        pair, lam = self._curve.pair_within(budget)
+        found = self._setting.proof(working, pair)
+        if not self.exact or working.asked.relative(found.gap, found.primal) <= GOOD:
+            return working, found, None, lam
+        outcome = self._solved(working, pair)
+        return working, outcome.bounds, outcome, lam
+
+    def _answer(self, lam: Any, budget: Any) -> tuple[Working, Bounds, Outcome | None]:
+        name, value = _one_of(lam, budget)
+        if name == "lam":
+            return self._at(value / self._setting.unit)
+        return self._within(value)[:3]
+
+    def coef(self, *, lam: float | None = None, budget: float | None = None) -> Vector:
+        """The weights at a strength, or under a budget; anywhere, not only at the points."""
+        w = self._answer(lam, budget)[1].w
+        return w[:-1] if self._setting.asked.intercept else w
+
+    def intercept(self, *, lam: float | None = None, budget: float | None = None) -> float:
+        """The intercept at a strength, or under a budget."""
+        w = self._answer(lam, budget)[1].w
+        return float(w[-1]) if self._setting.asked.intercept else 0.0
+
+    def solution(self, *, lam: float | None = None, budget: float | None = None) -> Solution:
+        """A Solution with its certificate, of the penalised or of the constrained problem."""
+        began = time.perf_counter()
+        working, found, outcome = self._answer(lam, budget)
+        if outcome is None:
+            tolerance = max(self._limits.tolerance, getattr(self._curve, "promise", 0.0))
+            outcome = as_outcome(working, found, tolerance, "path", time.perf_counter() - began)
+        return self._setting.solution(working, outcome)
+
+    def budget(self, lam: float) -> float:
+        """The c whose constrained problem has the solution at λ."""
+        _, value = _one_of(lam, None)
+        working, found, _ = self._at(value / self._setting.unit)
+        return working.asked.regulariser.gauge.value(found.w)
+
+    def lam(self, budget: float) -> float:
+        """The λ whose penalised problem has the solution under a budget; 0 where the budget does not bind."""
+        _, value = _one_of(None, budget)
+        return self._within(value)[3] * self._setting.unit
+
+    def pareto(self) -> Pareto:
+        """The points that no other point beats in both penalty and risk."""
+        order = np.lexsort((self.risks, self.budgets))
+        risks = self.risks[order]
+        ahead = np.concatenate([[np.inf], np.minimum.accumulate(risks)[:-1]])
+        best = order[risks < ahead]
+        return Pareto(self.budgets[best], self.risks[best], self.lams[best])
+
+    def plot(self, *, x: str = "lam", ax: Any = None, test: Any = None, names: Any = None, top: int = 12) -> Any:
+        """Weights along the path; see `dualgap.paths.plot.draw`."""
+        from dualgap.paths.plot import draw
+
+        return draw(self, x=x, ax=ax, test=test, names=names, top=top)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, where X had any."""
+        return self._setting.reading.table.names
+
+    @property
+    def terms(self) -> Any:
+        """Loss, penalty and the weights of rows and columns."""
+        return self._setting.reading.terms
+
+    def __len__(self) -> int:
+        return len(self.lams)
+
+    def __repr__(self) -> str:
+        terms = self.terms
+        kind = "breakpoints, exact everywhere" if self.exact and self.breakpoints else (
+            "points, exact at any λ" if self.exact else "points on a grid"
+        )
+        return (
+            f"Path({terms.loss} + {terms.penalty}: {len(self)} {kind}, "
+            f"lam from {self.lams[0]:.4g} to {self.lams[-1]:.4g})"
+        )
+
+
+def _one_of(lam: Any, budget: Any) -> tuple[str, float]:
+    """The strength that was given, checked."""
+    given = {name: value for name, value in (("lam", lam), ("budget", budget)) if value is not None}
+    if len(given) != 1:
+        raise DataError("Give exactly one of lam= and budget=.")
+    name, raw = next(iter(given.items()))
+    try:
+        value = float(raw)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be a number, not {raw!r}.") from None
+    if not (np.isfinite(value) and value >= 0.0):
+        raise DataError(f"{name} must be a finite number of at least 0, not {value!r}.")
+    return name, value
+
+

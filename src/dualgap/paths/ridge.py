@@ -1,0 +1,138 @@
+"""squared + l2: one decomposition from the cheaper side, then any λ.
+
+With A = √a X/√l2 and everything made orthogonal to the free columns, the weights are √l2 w = (AᵀA + λ)⁻¹Aᵀ√a y.
+An eigendecomposition of AᵀA (p × p) or of AAᵀ (n × n) gives every λ by a division.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.paths.setting import Pair
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+
+ROUNDS = 100
+NEAR = 1e-14
+SPURIOUS = 1e-14  # eigenvalues below this share of the largest are rounding
+
+
+class Ridge:
+    """Every ridge solution of one problem."""
+
+    exact, breaks = True, False
+
+    def __init__(self, problem: Problem, lams: Vector) -> None:
+        gauge = problem.regulariser.gauge
+        assert isinstance(gauge, Separable)
+        self.problem, self.lams = problem, lams
+        self._free = np.flatnonzero(gauge.free)
+        self._priced = np.flatnonzero(~gauge.free)
+        self._root = np.sqrt(gauge.l2[self._priced])
+        if len(self._priced) <= problem.n:
+            self._from_columns()
+        else:
+            self._from_rows()
+
+    # -- the decomposition ---------------------------------------------------------------------------
+
+    def _from_columns(self) -> None:
+        """Weights are basis · (share / (eigenvalue + λ))."""
+        problem, free, priced = self.problem, self._free, self._priced
+        gram = problem.design.weighted_gram(problem.a)
+        right = problem.design.transpose_matvec(problem.a * problem.y)
+        inner, pull = gram[np.ix_(priced, priced)], right[priced]
+        self._tie = np.zeros((len(free), len(priced)))
+        self._rest = np.zeros(len(free))
+        if len(free):
+            both = np.column_stack([gram[np.ix_(free, priced)], right[free]])
+            solved = np.linalg.lstsq(gram[np.ix_(free, free)], both, rcond=1e-14)[0]
+            self._tie, self._rest = solved[:, :-1], solved[:, -1]
+            inner = inner - gram[np.ix_(priced, free)] @ self._tie
+            pull = pull - gram[np.ix_(priced, free)] @ self._rest
+        inner = inner / self._root / self._root[:, None]
+        sizes, basis = scipy.linalg.eigh(inner, overwrite_a=True, check_finite=False, driver="evd")
+        self._sizes = np.maximum(sizes, 0.0)
+        self._basis = basis / self._root[:, None]
+        self._share = basis.T @ (pull / self._root)
+
+    def _from_rows(self) -> None:
+        """The same eigenvalues from the n × n side: weights are Xᵀ(√a · basis · share / (eigenvalue + λ)) / l2."""
+        problem, free = self.problem, self._free
+        root = np.sqrt(problem.a)
+        inverse = np.zeros(problem.p)
+        inverse[self._priced] = 1.0 / self._root**2
+        outer = problem.design.weighted_outer(inverse) * root * root[:, None]
+        target = root * problem.y
+        self._outside = np.zeros((problem.n, 0))
+        if len(free):
+            part = problem.design.columns(free).toarray() * root[:, None]
+            left, sizes, _ = np.linalg.svd(part, full_matrices=False)
+            self._outside = left[:, sizes > 1e-12 * sizes.max(initial=0.0)]
+            outer = _project(_project(outer, self._outside).T, self._outside)
+            target = _project(target, self._outside)
+        sizes, basis = scipy.linalg.eigh(outer, overwrite_a=True, check_finite=False, driver="evd")
+        alive = sizes > SPURIOUS * sizes.max(initial=0.0)
+        self._sizes, basis = sizes[alive], basis[:, alive]
+        self._share = basis.T @ target
+        self._dual_basis = basis * root[:, None]
+        self._inverse = inverse
+        self._basis = np.zeros((0, 0))
+
+    # -- any λ ---------------------------------------------------------------------------------------
+
+    def _at(self, lams: Vector) -> Matrix:
+        """Working weights, one row per λ."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = self._share / (self._sizes + lams[:, None])
+        part = np.where(np.isfinite(part), part, 0.0)
+        out = np.zeros((len(lams), self.problem.p))
+        if self._basis.size:
+            out[:, self._priced] = part @ self._basis.T
+            out[:, self._free] = self._rest - out[:, self._priced] @ self._tie.T
+            return out
+        duals = part @ self._dual_basis.T
+        for line, dual in enumerate(duals):
+            out[line] = self._inverse * self.problem.design.transpose_matvec(dual)
+        if len(self._free):
+            self._fill_free(out)
+        return out
+
+    def _fill_free(self, out: Matrix) -> None:
+        """The free weights by least squares on what the others leave."""
+        root = np.sqrt(self.problem.a)
+        part = self.problem.design.columns(self._free).toarray() * root[:, None]
+        rest = np.array([root * (self.problem.y - self.problem.predict(w)) for w in out])
+        out[:, self._free] = np.linalg.lstsq(part, rest.T, rcond=1e-13)[0].T
+
+    def weights(self) -> Matrix:
+        return self._at(self.lams)
+
+    def thetas(self, which: Index) -> None:
+        return None
+
+    def pair(self, lam: float) -> Pair:
+        return Pair(self._at(np.array([lam]))[0], None)
+
+    def pair_within(self, budget: float) -> tuple[Pair, float]:
+        """h(λ) = Σ (share/(eigenvalue + λ))² falls and is convex: Newton on 1/√h climbs to the root."""
+        square = self._share**2 if self._basis.size else self._share**2 * self._sizes
+        alive = self._sizes > SPURIOUS * self._sizes.max(initial=0.0)
+        sizes, square = self._sizes[alive], square[alive]
+        lam = 0.0
+        if float((square / sizes**2).sum()) > budget:
+            for _ in range(ROUNDS):
+                h = float((square / (sizes + lam) ** 2).sum())
+                steep = 2.0 * float((square / (sizes + lam) ** 3).sum())
+                ahead = lam + 2.0 * h / steep * (np.sqrt(h / budget) - 1.0)
+                if abs(ahead - lam) <= NEAR * ahead:
+                    break
+                lam = max(ahead, 0.0)
+        return self.pair(lam), lam
+
+
+def _project(part: Matrix, away: Matrix) -> Matrix:
+    """What is orthogonal to some columns."""
+    return np.asarray(part - away @ (away.T @ part))

@@ -1,0 +1,117 @@
+"""What every point of a path shares: the data as they were given, and the problem solvers work on."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.single import assemble
+from dualgap.fitting.solution import Solution
+from dualgap.penalties import Penalised
+from dualgap.problem.certificate import Bounds, bounds, confirmed
+from dualgap.problem.precondition import Working
+from dualgap.problem.problem import Problem
+from dualgap.problem.repeated import reduced
+from dualgap.solvers.drive import Outcome, Status
+from dualgap.solvers.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A primal and, if it is known, a dual point, in working coordinates."""
+
+    w: Vector
+    theta: Vector | None
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Strengths in here are those of the working problem: `unit` times them are those that users see.
+
+    Values of the penalty, hence budgets, are the same in both.
+    """
+
+    reading: Reading
+    asked: Problem  # with strength 1
+    working: Working
+
+    @property
+    def unit(self) -> float:
+        """λ as users see it, divided by λ of the working problem."""
+        return self.working.objective_unit
+
+    @property
+    def problem(self) -> Problem:
+        """The working problem, at some strength."""
+        return self.working.problem
+
+    def value(self, w: Vector) -> float:
+        """h(w) of working weights."""
+        return self.problem.regulariser.gauge.value(w)
+
+    @cached_property
+    def _statements(self) -> dict[tuple[str, float], Working]:
+        return {}
+
+    def at(self, lam: float) -> Working:
+        """Both problems at the working strength λ."""
+        asked = self.asked.with_regulariser(Penalised(self.asked.regulariser.gauge, lam * self.unit))
+        inner = self.problem.with_regulariser(Penalised(self.problem.regulariser.gauge, lam))
+        return dataclasses.replace(self.working, asked=asked, problem=inner)
+
+    def within(self, budget: float) -> Working:
+        """Both problems under a budget."""
+        penalty = self.reading.terms.penalty
+        asked = self.asked.with_regulariser(penalty.within(self.asked.regulariser.gauge, budget))
+        inner = self.problem.with_regulariser(penalty.within(self.problem.regulariser.gauge, budget))
+        return dataclasses.replace(self.working, asked=asked, problem=inner)
+
+    def weights(self, u: Matrix) -> tuple[Matrix, Vector]:
+        """Coefficients and intercepts as users see them, one row per row of u."""
+        working = self.working
+        features = u[:, :-1] if self.asked.intercept else u
+        kept = features * (working.unit / working.scale)
+        coef = kept if working.keep.all() else np.zeros((len(u), len(working.keep)))
+        if not working.keep.all():
+            coef[:, working.keep] = kept
+        if not self.asked.intercept:
+            return coef, np.zeros(len(u))
+        return coef, working.unit * u[:, -1] + working.offset - kept @ working.centre
+
+    def proof(self, working: Working, pair: Pair) -> Bounds:
+        """Objective and bound on the problem that was asked."""
+        theta = None if pair.theta is None else working.theta(pair.theta)
+        with np.errstate(all="ignore"):
+            found = bounds(working.asked, working.weights(pair.w), theta)
+            return confirmed(working.asked, found)
+
+    def solution(self, working: Working, outcome: Outcome) -> Solution:
+        """The public answer."""
+        terms = self.reading.terms
+        regulariser = working.asked.regulariser
+        if isinstance(regulariser, Penalised):
+            terms = dataclasses.replace(terms, lam=regulariser.strength, budget=None)
+        else:
+            terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
+        reading = dataclasses.replace(self.reading, terms=terms)
+        return assemble(reading, working.asked, outcome, outcome.seconds)
+
+
+def setting(reading: Reading, targets: Vector) -> Setting:
+    """The problem stated with strength 1."""
+    terms = dataclasses.replace(reading.terms, lam=1.0, budget=None)
+    asked = terms.problem(reading.table.design, targets)
+    asked.loss.check_targets(asked.y)
+    return Setting(reading, asked, reduced(asked))
+
+
+def as_outcome(working: Working, found: Bounds, tolerance: float, solver: str, seconds: float) -> Outcome:
+    """A proof that no driver made, in the driver's words."""
+    proven = working.asked.relative(found.gap, found.primal) <= tolerance
+    status = Status.CERTIFIED if proven else Status.STALLED
+    return Outcome(found, status, solver, 0, seconds, Trace())

@@ -1,0 +1,58 @@
+"""Where a path begins and ends, and the grid between."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.paths.setting import Setting
+from dualgap.penalties.forms import unregularised
+from dualgap.penalties.separable import Separable
+from dualgap.problem.precondition import precondition
+from dualgap.problem.problem import Problem
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.registry import candidates
+
+ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
+
+
+def null_theta(problem: Problem) -> Vector:
+    """The dual point of w = 0 with the best free weights."""
+    free = problem.free
+    if np.count_nonzero(free) == problem.intercept:
+        return problem.feasible(problem.null_dual)[0]
+    design = problem.design.columns(np.flatnonzero(free))
+    bare = dataclasses.replace(problem, design=design, regulariser=unregularised(int(free.sum())))
+    working = precondition(bare)
+    outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-10))
+    return np.asarray(outcome.bounds.theta)
+
+
+def largest(setting: Setting) -> float:
+    """The least λ at which every penalised weight is zero; for squares alone ABOVE times max |x_j·θ| / l2_j."""
+    problem = setting.problem
+    gauge = problem.regulariser.gauge
+    v = problem.design.transpose_matvec(null_theta(problem))
+    top = gauge.smallest_strength_at_zero(v)
+    if np.isfinite(top):
+        return float(top)
+    assert isinstance(gauge, Separable)
+    seen = gauge.l2 > 0.0
+    return ABOVE * float(np.max(np.abs(v[seen]) / gauge.l2[seen], initial=0.0))
+
+
+def default_ratio(problem: Problem, *, squares: bool) -> float:
+    """Smallest over largest λ."""
+    few = problem.n < problem.p
+    return (1e-2 if few else 1e-3) / (ABOVE if squares else 1.0)
+
+
+def falling(top: float, end: float, count: int) -> Vector:
+    """Evenly spaced in the logarithm, both ends included."""
+    if count == 1:
+        return np.array([top])
+    grid = np.geomspace(top, end, count)
+    grid[0], grid[-1] = top, end
+    return np.asarray(grid)

@@ -42,6 +42,7 @@ def text(n: int = 20_000, p: int = 50_000, words: int = 80) -> tuple[Any, Any]:
     counts.sum_duplicates()
     counts.data = 1.0 + np.log(counts.data)
     X = sp.csr_array(sp.diags_array(1.0 / np.sqrt(counts.power(2).sum(axis=1))) @ counts)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # all that scikit-learn takes
     truth = random.standard_normal(p)
     return X, np.where(X @ truth + 0.1 * random.standard_normal(n) > 0, 1, -1)
 

@@ -27,7 +27,8 @@ def best(gram: Matrix, linear: Vector, price: float, room: int) -> float:
     for size in range(1, room + 1):
         for chosen in itertools.combinations(range(len(gram)), size):
             S = list(chosen)
-            values.append(1.0 - linear[S] @ np.linalg.solve(gram[np.ix_(S, S)], linear[S]) + price * size)
+            gain = float(linear[S] @ np.linalg.solve(gram[np.ix_(S, S)], linear[S]))
+            values.append(1.0 - gain + price * size)
     return float(min(values))
 
 

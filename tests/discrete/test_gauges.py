@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dualgap.arrays import Vector
-from dualgap.penalties import L0, L0L2, Bridge, Lp, Penalised
+from dualgap.penalties import L0, L0L2, Bridge, Gauge, Lp, Penalised
 from dualgap.penalties.bridge import Powers, QuasiNorm
 from dualgap.penalties.l0 import AtMost, Count
 from dualgap.traits import Trait
@@ -16,7 +16,7 @@ from dualgap.traits import Trait
 RNG = np.random.default_rng(0)
 POINTS = [RNG.normal(size=4) * RNG.choice([0.0, 0.1, 1.0, 5.0], 4) for _ in range(200)]
 FACTORS, SCALE = np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.3, 2.0])
-GAUGES = {
+GAUGES: dict[str, Gauge] = {
     "l0": L0().gauge(FACTORS, SCALE),
     "l0_l2": L0L2(0.5).gauge(FACTORS, SCALE),
     "bridge": Bridge(0.5).gauge(FACTORS, SCALE),

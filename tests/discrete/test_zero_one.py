@@ -18,12 +18,11 @@ EXACT = ("arrangement", "hitting_set")
 def draw(seed: int) -> tuple[Matrix, Vector, Vector]:
     rng = np.random.default_rng(seed)
     n, p = (7, 8, 9)[seed % 3], (1, 2, 3, 4)[seed % 4]
-    kinds = {
-        0: lambda: rng.integers(0, 3, (n, p)).astype(float),
-        1: lambda: rng.normal(size=(n, p)),
-        2: lambda: np.round(rng.normal(size=(n, p)), 1),
-    }
-    X = kinds[seed // 2 % 3]()
+    X = rng.normal(size=(n, p))
+    if seed // 2 % 3 == 0:
+        X = rng.integers(0, 3, (n, p)).astype(float)
+    elif seed // 2 % 3 == 1:
+        X = np.round(X, 1)
     if seed % 5 == 1 and p > 1:
         X[:, 1] = 2.0 * X[:, 0]
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)

@@ -29,7 +29,6 @@ def _estimators() -> Iterator[Any]:
     for loss in NUMBERS:
         yield dg.KernelRegressor(loss)
     yield dg.KernelClassifier("hinge", "poly")
-    yield dg.KernelClassifier("hinge", "precomputed")
     yield dg.KernelRegressor("huber", "laplacian", C=10.0)
 
 
@@ -61,9 +60,10 @@ def test_the_machine_of_scikit_learn(kernel: str, C: float) -> None:
     X, y = moons()
     model = dg.KernelClassifier("hinge", kernel, gamma=0.7, degree=2, C=2 * C).fit(X, y)
     peer = SVC(kernel=kernel, gamma=0.7, degree=2, coef0=1.0, C=C, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-5)
+    # libsvm keeps kernel rows in single precision, which is what limits the agreement
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-4)
     assert set(model.support_) == set(peer.support_)
-    assert model.solution_.relative_gap <= 1e-6
+    assert model.solution_.relative_gap <= 1e-9
 
 
 def test_support_vector_regression_of_scikit_learn() -> None:

@@ -324,7 +324,7 @@ def test_norms_that_couple_columns_take_no_factors(penalty: str) -> None:
         ({"lam": "a"}, "must be a number"),
         ({"lam": [0.1, 0.2]}, "must be a number"),
         ({"C": 0.0}, "positive"),
-        ({"C": float("inf")}, "positive finite"),
+        ({"C": float("inf")}, "finite C"),
         ({"budget": -1.0}, "at least 0"),
     ],
 )

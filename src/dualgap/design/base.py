@@ -45,5 +45,8 @@ class Design(Protocol):
     def columns(self, which: Index | Mask) -> Design:
         """Some of the columns."""
 
+    def fill_transposed(self, out: Matrix) -> None:
+        """Write Xᵀ into a C-contiguous p × n array: the columns one after another, in a single copy."""
+
     def toarray(self) -> Matrix:
         """A dense copy or view."""

@@ -71,5 +71,8 @@ class Compressed:
     def columns(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_columns[:, which])
 
+    def fill_transposed(self, out: Matrix) -> None:
+        out[...] = self.toarray().T
+
     def toarray(self) -> Matrix:
         return np.asarray(self._given.toarray())

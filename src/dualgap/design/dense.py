@@ -79,5 +79,8 @@ class Dense:
     def columns(self, which: Index | Mask) -> Dense:
         return Dense(self.array[:, which])
 
+    def fill_transposed(self, out: Matrix) -> None:
+        out[...] = self.array.T
+
     def toarray(self) -> Matrix:
         return self.array

@@ -63,6 +63,10 @@ class WithOnes:
             raise ValueError("the column of ones must stay the last one")
         return self.inner.columns(index)
 
+    def fill_transposed(self, out: Matrix) -> None:
+        self.inner.fill_transposed(out[:-1])
+        out[-1] = 1.0
+
     def toarray(self) -> Matrix:
         inner = self.inner.toarray()
         return np.column_stack([inner, np.ones(len(inner))])

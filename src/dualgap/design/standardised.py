@@ -76,6 +76,12 @@ class Standardised:
     def columns(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.columns(which), self.centre[which], self.scale[which])
 
+    def fill_transposed(self, out: Matrix) -> None:
+        self.inner.fill_transposed(out)
+        for line, centre, scale in zip(out, self.centre, self.scale, strict=True):  # a line stays in the cache
+            line -= centre
+            line /= scale
+
     def toarray(self) -> Matrix:
         array = self.inner.toarray() - self.centre
         array /= self.scale

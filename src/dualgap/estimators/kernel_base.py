@@ -66,6 +66,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     support_vectors_: Matrix
     dual_coef_: Matrix
     n_iter_: int
+    _single: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -92,6 +93,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if len(X.shape) != 2:
             read_table(X)  # says what is wrong
         validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            self._single = bool(getattr(X, "dtype", None) == np.float32)
         return read_table(X).design.toarray()
 
     def _statement(self, X: Matrix, weights: Vector, loss: Loss) -> Statement:
@@ -115,7 +118,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         gram = gram_of(self.kernel_, rows, float(self.cache_bytes), centred=tied and self.approximation is None)
         if self.kernel_ is None or not self.kernel_.definite:
             name = "precomputed" if self.kernel_ is None else self.kernel_.name
-            refuse_indefinite(gram.raw(), name)
+            refuse_indefinite(gram.raw(), name, single=self._single)
         return Statement(gram, loss, lam, weights, tied)
 
     def _kernel(self, rows: Matrix, weights: Vector) -> Kernel | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.hard_margin import fit_hard_margin, is_infinite
@@ -18,6 +18,9 @@ from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits
 from dualgap.solvers.stopping import Stop
 from dualgap.solvers.trace import Callback
+
+if TYPE_CHECKING:
+    from dualgap.discrete import Search
 
 
 def fit(  # noqa: PLR0913
@@ -34,7 +37,7 @@ def fit(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     multiclass: str = "auto",
-    solver: str | Solver = "auto",
+    solver: str | Solver | Search = "auto",
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_time: float | None = None,
@@ -66,11 +69,11 @@ def fit(  # noqa: PLR0913
     if lam is None and budget is None and is_infinite(C):
         return fit_hard_margin(X, y, limits, **asked)
     reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
-    solver, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)
+    chosen, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)
     if reading.many_classes:
-        solution = fit_many(reading, form, solver, limits, warm_start)
+        solution = fit_many(reading, form, chosen, limits, warm_start)
     else:
-        solution = fit_one(reading, reading.targets(), solver, limits, warm_start)
+        solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
     if not solution.converged:
         warnings.warn(_doubt(solution, limits), NotCertifiedWarning, stacklevel=2)
     return solution

@@ -12,7 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.errors import DataError, NoSolverError
 from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits
-from dualgap.solvers.registry import named
+from dualgap.solvers.registry import SOLVERS, named
 from dualgap.solvers.stopping import Stop
 from dualgap.solvers.trace import Callback
 
@@ -65,7 +65,7 @@ def read_solver(solver: Any) -> str | Solver:
 
 def seeded(solver: str | Solver, random_state: Any) -> str | Solver:
     """The solver with this seed, where it draws random numbers; None leaves it as it is."""
-    if random_state is None or solver == "auto":
+    if random_state is None or (isinstance(solver, str) and solver not in SOLVERS):
         return solver
     chosen = named(solver) if isinstance(solver, str) else solver
     if not hasattr(chosen, "random_state"):

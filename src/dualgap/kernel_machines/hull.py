@@ -15,7 +15,6 @@ from dualgap.arrays import Index, Matrix, Vector
 
 MEET = 1e-12  # of the size of the points: a distance that is zero
 SURE = 1e-9  # relative gap at which the search may end
-DROP = 1e-13  # a weight that is zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +71,22 @@ class _Search:
         return chosen
 
     def run(self, most: int) -> Hulls:
-        best = self._state()
+        best = here = self._state()
+        idle, patience = 0, 2 * self.signed.shape[1] + 20
         for _ in range(most):
-            if best.meet or best.relative_gap <= SURE:
+            if here.meet or best.relative_gap <= SURE or idle > patience:
                 break
-            entering = self._violator(best.difference)
+            entering = self._violator(here.difference)
             if entering is None:
                 break
             self.used.append(entering)
             self._minimise()
-            found = self._state()
-            if np.linalg.norm(found.difference) >= np.linalg.norm(best.difference) * (1 - 1e-15):
-                best = found if found.relative_gap < best.relative_gap else best
-                break
-            best = found
+            before, here = here, self._state()
+            # the distance may have settled to all digits while the direction has not
+            shorter = np.linalg.norm(here.difference) < np.linalg.norm(before.difference) * (1 - 1e-14)
+            better = here.relative_gap < best.relative_gap
+            idle = 0 if shorter or better else idle + 1
+            best = here if better or here.meet else best
         return best
 
     def _state(self) -> Hulls:
@@ -113,7 +114,7 @@ class _Search:
         for _ in range(len(self.used) + 5):
             ahead = self._affine(np.array(self.used))
             here = self.weights[self.used]
-            falling = ahead < -DROP
+            falling = ahead < 0.0
             if not falling.any():
                 self._set(np.maximum(ahead, 0.0))
                 return
@@ -129,8 +130,7 @@ class _Search:
         for g in range(self.groups):
             values[groups == g] /= values[groups == g].sum()
         self.weights[self.used] = values
-        self.used = [i for i, value in zip(self.used, values, strict=True) if value > DROP]
-        self.weights[[i for i in range(len(self.weights)) if self.weights[i] <= DROP]] = 0.0
+        self.used = [i for i, value in zip(self.used, values, strict=True) if value > 0.0]
 
     def _affine(self, used: Index) -> Vector:
         """Weights with Σ = 1 in each group and the least ‖Σ weight · signed‖, negative ones allowed."""

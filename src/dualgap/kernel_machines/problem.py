@@ -56,7 +56,14 @@ class KernelProblem:
         """θ inside the loss's domain, with Σθ = 0 where there is an intercept."""
         lower, upper = self.dual_bounds
         theta = np.clip(theta, lower, upper)
-        return balance(theta, lower, upper) if self.intercept else theta
+        if not self.intercept:
+            return theta
+        size = float(np.abs(theta).sum())
+        if abs(float(theta.sum())) <= LEVEL * self.n * size:  # rounding: rows without a part in it keep none
+            some = theta != 0.0
+            theta[some] = balance(theta[some], lower[some], upper[some])
+            return theta
+        return balance(theta, lower, upper)
 
     def dual(self, theta: Vector, quadratic: float) -> float:
         """The dual objective at a feasible θ; `quadratic` is θᵀKθ."""

@@ -8,16 +8,19 @@ import scipy.linalg as sl
 from dualgap.arrays import Matrix
 from dualgap.errors import DataError
 
-ROUNDING = 1e-10  # of the largest diagonal entry
+ROUNDING, SINGLE = 1e-10, 1e-6  # of the largest entry
 
 
-def refuse_indefinite(K: Matrix, name: str) -> None:
-    """Raise DataError, with the size of the violation, if K has a negative eigenvalue beyond rounding."""
+def refuse_indefinite(K: Matrix, name: str, *, single: bool = False) -> None:
+    """Raise DataError, with the size of the violation, if K has a negative eigenvalue beyond rounding.
+
+    `single`: the entries were rounded to single precision before.
+    """
     top = float(np.abs(K).max())
     lopsided = float(np.abs(K - K.T).max())
-    if lopsided > 1e-8 * top:
+    if lopsided > (1e-6 if single else 1e-8) * top:
         raise DataError(f"The {name} kernel matrix is not symmetric: entries differ by up to {lopsided:.3g}.")
-    shift = ROUNDING * top * max(1.0, np.sqrt(len(K)))
+    shift = (SINGLE if single else ROUNDING) * top * max(1.0, np.sqrt(len(K)))
     try:
         sl.cholesky(K + shift * np.eye(len(K)), lower=True, check_finite=False)
     except np.linalg.LinAlgError:

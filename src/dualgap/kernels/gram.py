@@ -59,7 +59,7 @@ class RowCache:
             if values is not room:
                 room[...] = values
         else:
-            spare = np.flatnonzero(self._last < self._clock)
+            spare = np.flatnonzero(self._last[: self.used] < self._clock)
             oldest = spare[np.argsort(self._last[spare], kind="stable")[: len(rows) - len(places)]]
             self.slot[self._owner[oldest]] = -1
             places = np.concatenate([places, oldest])

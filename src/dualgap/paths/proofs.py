@@ -22,13 +22,16 @@ def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
     lams, weights = curve.lams, curve.weights()
     gaps = np.empty(len(lams))
     step = max(1, BLOCK // (asked.n + asked.p))
-    for first in range(0, len(lams), step):
-        which = np.arange(first, min(first + step, len(lams)))
+    first = 0
+    while first < len(lams):
+        last = min(first + step, len(lams))
+        which = np.arange(first, last - 1 if lams[last - 1] == 0.0 and last - first > 1 else last)
         thetas = curve.thetas(which)
-        if plain and form == "penalised":
+        if plain and form == "penalised" and lams[which[-1]] > 0.0:
             gaps[which] = _together(setting, lams[which], weights[which], thetas)
         else:
             gaps[which] = _one_by_one(setting, lams[which], weights[which], thetas, form)
+        first = int(which[-1]) + 1
     return gaps
 
 

@@ -42,11 +42,15 @@ class Tilted:
         return None
 
     def pair(self, lam: float) -> Pair:
-        return Pair(self._solved(max(lam, VANISHING * float(self.lams[0]))), None)
+        return Pair(self._solved(max(lam, self._least)), None)
+
+    @property
+    def _least(self) -> float:
+        return VANISHING * float(self.lams[0])
 
     def pair_within(self, budget: float) -> tuple[Pair, float]:
         """Newton on λ, safeguarded: h falls, and its derivative is −qᵀGq with q the slope of h."""
-        low, high = VANISHING * float(self.lams[0]), np.inf
+        low, high = self._least, np.inf
         lam = float(self.lams[len(self.lams) // 2])
         w = self._solved(lam)
         for _ in range(ROUNDS):
@@ -58,13 +62,11 @@ class Tilted:
             ahead = lam + excess / fall if fall > 0.0 else np.inf
             if not low < ahead < high:
                 ahead = 4.0 * lam if np.isinf(high) else float(np.sqrt(low * high))
-            if ahead <= low * (1.0 + 1e-12) or high - low <= 1e-15 * high:
-                lam = low if excess < 0.0 else high
-                w = self._solved(lam)
+            if abs(ahead - lam) <= NEAR * lam or high <= 1.01 * self._least:
                 break
             lam = ahead
             w = self._solved(lam)
-        return Pair(w, None), lam
+        return Pair(w, None), lam if high > 1.01 * self._least else 0.0
 
     def _size(self) -> tuple[float, float]:
         """h at the present answer, and how fast it falls with λ."""

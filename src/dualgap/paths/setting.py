@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.single import assemble
 from dualgap.fitting.solution import Solution
 from dualgap.penalties import Penalised
+from dualgap.penalties.forms import unregularised
 from dualgap.problem.certificate import Bounds, bounds, confirmed
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -54,14 +54,14 @@ class Setting:
         """h(w) of working weights."""
         return self.problem.regulariser.gauge.value(w)
 
-    @cached_property
-    def _statements(self) -> dict[tuple[str, float], Working]:
-        return {}
-
     def at(self, lam: float) -> Working:
-        """Both problems at the working strength λ."""
-        asked = self.asked.with_regulariser(Penalised(self.asked.regulariser.gauge, lam * self.unit))
-        inner = self.problem.with_regulariser(Penalised(self.problem.regulariser.gauge, lam))
+        """Both problems at the working strength λ; at 0 every weight is free."""
+        if lam > 0.0:
+            asked = self.asked.with_regulariser(Penalised(self.asked.regulariser.gauge, lam * self.unit))
+            inner = self.problem.with_regulariser(Penalised(self.problem.regulariser.gauge, lam))
+        else:
+            asked = self.asked.with_regulariser(unregularised(self.asked.p))
+            inner = self.problem.with_regulariser(unregularised(self.problem.p))
         return dataclasses.replace(self.working, asked=asked, problem=inner)
 
     def within(self, budget: float) -> Working:
@@ -95,7 +95,8 @@ class Setting:
         terms = self.reading.terms
         regulariser = working.asked.regulariser
         if isinstance(regulariser, Penalised):
-            terms = dataclasses.replace(terms, lam=regulariser.strength, budget=None)
+            lam = 0.0 if regulariser.free.all() else regulariser.strength
+            terms = dataclasses.replace(terms, lam=lam, budget=None)
         else:
             terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
         reading = dataclasses.replace(self.reading, terms=terms)

@@ -141,8 +141,7 @@ def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
     if order == 3.0:
         return 2.0 * a / (1.0 + np.sqrt(1.0 + 4.0 * m * a))
     # The smaller of both one-term answers is above the root, by a bounded factor
-    with np.errstate(over="ignore"):
-        top = np.minimum(a, (a / np.maximum(m, TINY)) ** (1.0 / (order - 1.0)))
+    top = np.minimum(a, (a / np.maximum(m, TINY)) ** (1.0 / (order - 1.0)))
     t = np.minimum(guess, top)
     for _ in range(60):  # convex (order ≥ 2) or concave in t: one-sided after the first step
         power = np.maximum(t, TINY) ** (order - 2.0)
@@ -155,6 +154,7 @@ def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
     return t
 
 
+@np.errstate(over="ignore")  # an infinite stiffness is a weight of zero
 def _project_ball(a: Vector, k: Vector, order: float) -> tuple[Vector, Vector, Vector]:
     """Nearest u ≥ 0 to a ≥ 0 with Σ(k u)^order = 1: u, the diagonal of its Jacobian, and the normal.
 

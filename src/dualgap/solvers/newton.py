@@ -21,6 +21,7 @@ from dualgap.traits import Trait
 STEPS_GUESS = 8.0
 LIMIT = 500
 QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
+NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
@@ -92,7 +93,8 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterato
         floor.learn(step)
         w, z = w + step * direction, z + step * along
         accuracy = min(0.1, max(1e-8, (promise / scale) ** 0.5)) if promise > 0 else 1e-8
-        yield Iterate(w, dual_of_fit(problem, z), z)
+        near = not rough and promise <= NEAR * scale
+        yield Iterate(w, dual_of_fit(problem, z), z, certify=near)
         if rough and promise <= ROUGH * scale:
             return
 

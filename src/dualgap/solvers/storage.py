@@ -14,7 +14,11 @@ from dualgap.design.standardised import Standardised
 def columns(design: Design) -> Lines:
     """The columns of a design."""
     matrix = compressed(design)
-    return dense_lines(design.toarray().T) if matrix is None else sparse_lines(sp.csc_array(matrix))
+    if matrix is not None:
+        return sparse_lines(sp.csc_array(matrix))
+    lines = np.empty(design.shape[::-1])
+    design.fill_transposed(lines)
+    return dense_lines(lines)
 
 
 def rows(design: Design) -> Lines:

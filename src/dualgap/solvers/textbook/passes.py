@@ -96,7 +96,7 @@ class Runner:
         lengths = lengths_of(length, self.steps + 1, count)
         price = (data.l1, data.ridge, self.intercept, self.averaged)
         state = (self.v, self.numbers, self.total, self.parts)
-        stochastic_pass(data.lines, data.targets, order, batch, lengths, price, state)
+        stochastic_pass(data.lines, data.targets, (order, batch, lengths), price, state)
         self.steps += count
         return float(lengths[-1])
 

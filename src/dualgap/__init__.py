@@ -25,7 +25,7 @@ _WHERE = {
     "path": "dualgap.paths.make",
     "stability": "dualgap.selection.stability",
     "KernelClassifier": "dualgap.estimators.kernel",
-    "KernelRegressor": "dualgap.estimators.kernel",
+    "KernelRegressor": "dualgap.estimators.kernel_regression",
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
 }
@@ -56,7 +56,8 @@ __all__ = [
 if TYPE_CHECKING:
     from dualgap import discrete, errors, losses, penalties, solvers
     from dualgap.estimators.classification import LinearClassifier
-    from dualgap.estimators.kernel import KernelClassifier, KernelRegressor
+    from dualgap.estimators.kernel import KernelClassifier
+    from dualgap.estimators.kernel_regression import KernelRegressor
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.fitting.certify import certify
     from dualgap.fitting.comparison import compare

@@ -234,3 +234,22 @@ def test_sparse_designs() -> None:
     dense = dg.fit(X, y, loss="squared", penalty="l0", budget=3)
     sparse = dg.fit(sp.csr_array(X), y, loss="squared", penalty="l0", budget=3)
     np.testing.assert_allclose(sparse.coef, dense.coef, rtol=1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["l0", "l0_l2(0.3)"])
+def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = wide(40, 60)
+    X[:, 7] = 2.0
+    for solver in ("greedy_forward", "hard_thresholding"):
+        keywords = {"loss": "squared", "penalty": penalty, "budget": 5, "solver": solver, "tol": 1e9}
+        monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10_000)
+        narrow = dg.fit(X, y, **keywords)
+        monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10)
+        by_rows = dg.fit(X, y, **keywords)
+        assert by_rows.objective <= narrow.objective * (1 + 1e-9) or solver == "hard_thresholding"
+        assert by_rows.objective <= 1.05 * narrow.objective and by_rows.n_nonzero == 5
+        assert by_rows.bound == 0.0
+    monkeypatch.setattr("dualgap.discrete.wide.LARGEST", 10)
+    with pytest.warns(NotCertifiedWarning, match="Too many columns"):
+        found = dg.fit(X, y, loss="squared", penalty=penalty, budget=5)
+    assert found.objective == pytest.approx(by_rows.objective, rel=1e-12)

@@ -20,7 +20,14 @@ import dualgap as dg
 from dualgap.errors import DataError
 
 CLASSES = ("hinge", "squared_hinge", "logistic", "exponential")
-NUMBERS = ("squared", "absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile(0.8)")
+NUMBERS = (
+    "squared",
+    "absolute",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "quantile(0.8)",
+)
 
 
 def _estimators() -> Iterator[Any]:

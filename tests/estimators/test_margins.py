@@ -70,7 +70,9 @@ def test_many_classes_have_a_row_each() -> None:
     model = dg.LinearClassifier("hinge").fit(X, y)
     assert model.slack_.shape == model.kind_.shape == model.dual_coef_.shape == (3, 150)
     for k in range(3):
-        np.testing.assert_allclose((model.dual_coef_[k] * np.where(y == k, 1, -1)) @ X, model.coef_[k], atol=1e-6)
+        np.testing.assert_allclose(
+            (model.dual_coef_[k] * np.where(y == k, 1, -1)) @ X, model.coef_[k], atol=1e-6
+        )
     again = model.solution_.certificate.recheck(X, y)
     assert again.objective == pytest.approx(model.solution_.objective, rel=1e-9)
     assert again.bound == pytest.approx(model.solution_.bound, rel=1e-9)

@@ -21,7 +21,9 @@ from dualgap.traits import Trait
 KERNELS: tuple[Kernel, ...] = (Gaussian(0.3), Laplacian(0.3), Polynomial(0.5, 2), LinearKernel())
 
 
-def machine(loss: Loss, kernel: Kernel, seed: int, *, C: float = 1.0, intercept: bool = True) -> KernelProblem:
+def machine(
+    loss: Loss, kernel: Kernel, seed: int, *, C: float = 1.0, intercept: bool = True
+) -> KernelProblem:
     rng = np.random.default_rng(seed)
     n = 40
     X = rng.normal(size=(n, 3))
@@ -89,7 +91,9 @@ def test_large_tables_go_by_rows_in_single_precision() -> None:
     assert gram.quick.store.nbytes + gram.exact.store.nbytes <= 8e6
     whole = Gaussian(0.2)(X, X)
     beta = best.theta / (2 * problem.lam)
-    assert problem.dual(best.theta, float(best.theta @ whole @ best.theta)) == pytest.approx(best.dual, rel=1e-9)
+    assert problem.dual(best.theta, float(best.theta @ whole @ best.theta)) == pytest.approx(
+        best.dual, rel=1e-9
+    )
     assert problem.primal(beta, whole @ beta, float(best.w[-1])) >= best.dual - 1e-12
 
 

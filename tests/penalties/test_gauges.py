@@ -48,9 +48,10 @@ def jacobian(found: Projection) -> Matrix:
 
 
 def norm_slope(gauge: Norm, w: Vector) -> Vector:
-    """The gradient of a norm away from zero, of any length."""
+    """The gradient of a norm away from zero, of any length; zero where w has too few digits left."""
     share = np.abs(gauge.scale * w) / gauge.value(w)
-    return np.asarray(gauge.scale * np.sign(w) * share ** (gauge.order - 1.0))
+    whole = np.abs(w) > 1e-290
+    return np.asarray(np.where(whole, gauge.scale * np.sign(w) * share ** (gauge.order - 1.0), 0.0))
 
 
 def separable_slope(gauge: Separable, w: Vector) -> Vector:
@@ -94,10 +95,10 @@ def test_separable_projection_lies_on_the_ball_below_its_normal(
     gauge = separable(kind, scale)
     radius = shrink * gauge.value(point)
     nearest = gauge.project(point, radius).point
-    assert gauge.value(nearest) == pytest.approx(radius, rel=1e-13)
+    # |point| − μ l1 loses the digits that both have in common: at small radii these are many
+    assert gauge.value(nearest) == pytest.approx(radius, rel=1e-13, abs=1e-15 * gauge.value(point))
     rest, slope = point - nearest, separable_slope(gauge, nearest)
-    # a − μ l1 cancels in the largest coordinates: 1e-16 of them is lost at the smallest radii
-    assert off_the_normal(rest, slope, float(np.abs(point).max())) <= 1e-9
+    assert off_the_normal(rest, slope, float(np.abs(point).max())) <= 1e-13
     on = nearest != 0
     multiplier = float(np.max(rest[on] / slope[on]))
     limit = multiplier * gauge.l1[~on] * (1 + 1e-6) + 1e-9 * float(np.abs(point).max())
@@ -127,10 +128,10 @@ def test_penalised_norm_splits_a_point_into_weights_and_slope(
 ) -> None:
     """Moreau: s = σ w + v, v in the dual ball, and v·w = strength·h(w) where w is not zero."""
     s, scale = draw_point(seed, spread)
-    regulariser = Penalised(Norm(order, scale), strength)
-    sigma = 3.0
+    gauge, sigma = Norm(order, scale), 3.0
+    regulariser = Penalised(gauge, strength)
     v = regulariser.dual_prox(s, sigma).v
-    assert regulariser.gauge.penalised_scale(v, strength) >= 1 - 1e-14
+    assert gauge.polar(v) <= strength * (1 + 1e-14) + 1e-15 * gauge.polar(s)
     w = (s - v) / sigma
     rounding = 1e-15 * (regulariser.value(s) + float(s @ s)) / sigma  # of s − v, weighed by the scales
     assert abs(v @ w - regulariser.value(w)) <= 1e-10 * regulariser.value(w) + rounding

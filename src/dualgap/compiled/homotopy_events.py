@@ -99,10 +99,8 @@ def next_event(course: Course, end: float) -> Event:
     if course.count[STUCK_ROWS] > 0:
         best = _multipliers_to_bounds(course, best)
     if course.level[PACE] > 0.0 and course.pieces.shape[2] > 2:
-        if course.count[CURVED]:
-            best = _curved_rows(course, best)
-        else:
-            best = _soon(course, course.level[PACE], best)
+        curved, pace = course.count[CURVED], course.level[PACE]
+        best = _curved_rows(course, best) if curved else _soon(course, pace, best)
     course.level[DUAL_PACE] = 0.0
     if course.count[STUCK_ROWS] + course.sign.shape[0] > course.count[SIZE]:
         best = _weights_to_enter(course, best)
@@ -286,7 +284,12 @@ def _entrants(course: Course, span: float) -> tuple[float, int, int]:
     """The first weight to enter while λ (or s) moves by `span`: where, which, and its sign."""
     level, dual, rate, new = course.level, course.row[DUAL], course.row[DUAL_RATE], -1
     price, expiry, sizes = course.weight[BENT_PRICE], course.weight[EXPIRY], course.weight[COLUMN_SIZE]
-    tilt, seen, snap, columns = course.weight[TILT], course.weight[SEEN : SEEN + 2], course.snap, course.columns
+    tilt, seen, snap, columns = (
+        course.weight[TILT],
+        course.weight[SEEN : SEEN + 2],
+        course.snap,
+        course.columns,
+    )
     way, floor, slope, at = level[WAY], level[PRICE0], level[PRICE1], level[AT]
     if course.count[INVERSE]:
         way, floor, slope, at = -way, 0.0, 1.0, 1.0 / at
@@ -300,9 +303,9 @@ def _entrants(course: Course, span: float) -> tuple[float, int, int]:
         drift = abs(slope) * price[j] + abs(tilt[j])
         if sizes[j] * (travelled + span * pace) + drift * (paid + span) < expiry[j] or course.sign[j] != 0:
             continue
-        if (watched and within(course.reach, snap[j], seen[0, j], seen[1, j], sizes[j]) < lowest * price[j]) or (
-            price[j] == np.inf
-        ):
+        if (
+            watched and within(course.reach, snap[j], seen[0, j], seen[1, j], sizes[j]) < lowest * price[j]
+        ) or (price[j] == np.inf):
             continue
         g, r = two_dots(columns, j, dual, rate)
         if watched:

@@ -75,9 +75,7 @@ def rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
 
 
 @compiled(inner=True)
-def rank_two(
-    G: Matrix, size: int, first: Vector, second: Vector, core: tuple[float, float, float]
-) -> None:
+def rank_two(G: Matrix, size: int, first: Vector, second: Vector, core: tuple[float, float, float]) -> None:
     """G += core[0] ffᵀ + core[1] (fsᵀ + sfᵀ) + core[2] ssᵀ."""
     for a in range(size):
         x = core[0] * first[a] + core[1] * second[a]
@@ -152,7 +150,9 @@ def _lean(
 
 
 @compiled(inner=True)
-def append_two(course: Course, lines: Matrix, corner: tuple[float, float, float], keys: tuple[int, int]) -> None:
+def append_two(
+    course: Course, lines: Matrix, corner: tuple[float, float, float], keys: tuple[int, int]
+) -> None:
     """Two slots more; lines are u, Gu of the first and of the second, corner the 2 × 2 among themselves.
 
     Their right sides must be in place; the answers follow.

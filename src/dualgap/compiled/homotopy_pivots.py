@@ -247,7 +247,7 @@ def catch(course: Course, i: int, kink: int, sigma: float) -> None:
 
 @compiled(inner=True)
 def plan_leave(course: Course, i: int, piece: int) -> int:
-    """Column of the inverse for row i in INVERSE_NEW, the distance of its multiplier to its bound in `miss`."""
+    """Column of the inverse for row i in INVERSE_NEW, how far its multiplier is from its bound in `miss`."""
     level, miss, slot = course.level, course.miss, course.slot
     k = course.place[course.sign.shape[0] + i]
     column(course.inverse, course.count[SIZE], k, slot[INVERSE_NEW])

@@ -74,7 +74,7 @@ def note(change: Integers, line: int, key: int, code: int) -> None:
 
 @compiled(inner=True)
 def _slide(course: Course, factor: float, own: int, sign: int, row: int) -> Event:
-    """The first hit along factor · INVERSE_NEW, weight `own` moving with `sign`, or a row set free to that side.
+    """The first hit along factor · INVERSE_NEW, weight `own` moving with `sign`, or a row freed to that side.
 
     The weights are taken there, as far as rows that wait to be looked at are concerned.
     """
@@ -171,7 +171,7 @@ def _vacate(course: Course, k: int, j: int) -> None:
 
 @compiled(inner=True)
 def _take_over(course: Course, k: int, i: int, kink: int) -> None:
-    """Row i takes slot k from another row; its own pull goes, and G times it is slot k plus G times the change."""
+    """Row i takes slot k from another row. Its pull goes: G times it is slot k plus G times the change."""
     slot, size, level = course.slot, course.count[SIZE], course.level
     bent, true = course.row[SLOPE, i], course.row[TRUE_SLOPE, i]
     row_over_slots(course, i, slot[OTHER])

@@ -1,7 +1,7 @@
 """The optimality system over active weights and kinked rows: its columns, its residual, its answers.
 
-    [ X_FᵀCX_F + ridge   X_EFᵀ ] [ w_F ]   [ −(Lw·X_Fᵀslope + Pw·price·sign + s·tilt) ]
-    [ X_EF               0     ] [ d_E ] = [ kink                                      ]
+[ X_FᵀCX_F + ridge   X_EFᵀ ] [ w_F ]   [ −(Lw·X_Fᵀslope + Pw·price·sign + s·tilt) ]
+[ X_EF               0     ] [ d_E ] = [ kink                                      ]
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def set_right(course: Course, a: int) -> None:
 
 @compiled(inner=True)
 def pool(course: Course, i: int, u: Vector, share: float) -> None:
-    """Row i, whose x over the slots is u, joins (share 1) or leaves (−1) the rows that pull with their slope."""
+    """Row i, u over the slots, joins (share 1) or leaves (−1) the rows that pull with their slope."""
     slot, level, p = course.slot, course.level, course.sign.shape[0]
     bent, true = share * course.row[SLOPE, i], share * course.row[TRUE_SLOPE, i]
     for a in range(course.count[SIZE]):
@@ -201,7 +201,7 @@ def hold_vertex(course: Course) -> None:
 
 @compiled(inner=True)
 def refresh(course: Course) -> None:
-    """Answers corrected by their residual, predictions afresh; asks for a new inverse if that is not enough."""
+    """Answers corrected by their residual, predictions afresh; a new inverse asked for if that is not enough."""
     error = 1.0
     for _ in range(3):
         if not error < REFINED:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.compiled.mechanism import compiled
 
 FLAT = 1e-12  # curvature below which a pair is treated as straight
@@ -100,3 +100,12 @@ def single_steps(
             slope[t] -= move * Q[i, t]
         slope[i] -= ridge[i] * move
     return most
+
+
+@compiled(reassociate=True)
+def add_rows(store: Matrix, places: Index, coef: Vector, total: Vector) -> None:
+    """total += coef · store[places, :], without a copy of the rows."""
+    for k in range(len(places)):
+        row, weight = store[places[k]], coef[k]
+        for t in range(len(total)):
+            total[t] += weight * row[t]

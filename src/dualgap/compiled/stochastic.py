@@ -14,7 +14,7 @@ from dualgap.compiled.mechanism import compiled
 CLIPPED = 0  # the slope of a loss that is a sum of terms
 SIGMOID = 1  # −y/(1 + e^m)
 EXPONENTIAL = 2  # −y e^−m
-BLOCK = 1 << 15  # numbers copied together: 256 KiB
+BLOCK = 1 << 12  # numbers copied together, so that they stay in the nearest cache
 TINY = 1e-9  # v is multiplied out when its scale has shrunk to this
 
 
@@ -107,7 +107,7 @@ def _steps(
 def stochastic_pass(rows: Lines, problem: Data, draws: Draws, price: Price, state: State) -> None:
     """One step w ← w − η (mean of weight·L'·x over the batch + l1·sign(w) + ridge·w) per batch of the order.
 
-    `problem` is (shape, y, terms, weights with mean 1); `draws` is (order of the rows, rows a batch, η of each
+    `problem` is (shape, y, terms, weights with mean 1); `draws` is (order of the rows, batch, η of each
     step); `price` is (l1 per column or nothing, ridge, is there an intercept, is the average wanted); `state`
     is (v, [scale, b, steps averaged], sum of v for the average, [its scale part, its b part]), changed in
     place. Σ scale_t v_t is kept as total + part·v (Xu, 2011), so that averaging costs as much as stepping.
@@ -127,7 +127,9 @@ def stochastic_pass(rows: Lines, problem: Data, draws: Draws, price: Price, stat
         end, first = min(t + many, count), t * batch
         for r in range(first, min(end * batch, order.shape[0])):
             line = rows.values[rows.starts[order[r]] : rows.starts[order[r] + 1]]
-            near[starts[r - first] : starts[r - first] + width] = line
+            place = near[starts[r - first] : starts[r - first] + width]
+            for j in range(width):
+                place[j] = line[j]
         _steps(Lines(True, starts, rows.indices, near), (t, end, first), problem, draws, price, state)
 
 

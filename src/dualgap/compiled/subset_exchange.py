@@ -5,6 +5,8 @@ All on  −2cᵀw + wᵀGw + price·#{w ≠ 0},  whose value on a set T of colum
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,40 +17,43 @@ Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # as in the search
 
 
+class Columns(NamedTuple):
+    """The rows of G that belong to the columns of a set, in its order; the diagonal of G; and c."""
+
+    rows: Matrix
+    diagonal: Vector
+    linear: Vector
+
+
 @compiled
-def _eliminate(gram: Matrix, pick: int, reduced: Matrix, left: Vector, pulled: Vector, count: int) -> float:
-    """Take column `pick` out of every other: row `count` of L⁻¹G, G = LLᵀ. The fall in the value."""
-    pivot = left[pick]
-    row = reduced[count]
+def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Vector, count: int) -> float:
+    """Take column `pick`, whose row of G this is, out of all: row `count` of L⁻¹G. The fall in the value."""
+    pivot, mine = left[pick], reduced[count]
     if pivot <= DEPENDENT:
-        row.fill(0.0)
+        mine.fill(0.0)
         return 0.0
     for j in range(row.shape[0]):
-        row[j] = gram[pick, j]
+        mine[j] = row[j]
     for k in range(count):
         share = reduced[k, pick]
         for j in range(row.shape[0]):
-            row[j] -= share * reduced[k, j]
+            mine[j] -= share * reduced[k, j]
     root = np.sqrt(pivot)
     along = pulled[pick] / root
     for j in range(row.shape[0]):
-        row[j] /= root
-        left[j] -= row[j] * row[j]
-        pulled[j] -= along * row[j]
+        mine[j] /= root
+        left[j] -= mine[j] * mine[j]
+        pulled[j] -= along * mine[j]
     return float(along * along)
 
 
 @compiled
-def _reduce(
-    gram: Matrix, linear: Vector, base: Whole, skip: int, reduced: Matrix
-) -> tuple[Vector, Vector, float]:
-    """What is left of every column and of c beside the columns of `base` but one, and the value of that."""
-    left, pulled, value, count = np.empty_like(linear), linear.copy(), 0.0, 0
-    for j in range(linear.shape[0]):
-        left[j] = gram[j, j]
-    for at in range(base.shape[0]):
+def _without(columns: Columns, support: Whole, skip: int, reduced: Matrix) -> tuple[Vector, Vector, float]:
+    """What is left of every column and of c beside the columns of `support` but one, and their value."""
+    left, pulled, value, count = columns.diagonal.copy(), columns.linear.copy(), 0.0, 0
+    for at in range(support.shape[0]):
         if at != skip:
-            value -= _eliminate(gram, base[at], reduced, left, pulled, count)
+            value -= _eliminate(columns.rows[at], support[at], reduced, left, pulled, count)
             count += 1
     return left, pulled, value
 
@@ -68,29 +73,21 @@ def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, 
 
 
 @compiled
-def forward(gram: Matrix, linear: Vector, price: float, limit: int) -> Whole:
-    """Columns in the order of greedy selection, while each is worth its price."""
-    order = np.empty(limit, np.int64)
-    reduced = np.empty((limit, gram.shape[0]))
-    left, pulled, _ = _reduce(gram, linear, order[:0], -1, reduced)
-    for i in range(limit):
-        gain, pick = _best_addition(left, pulled, order[:i])
-        if pick < 0 or gain <= price:
-            return order[:i]
-        order[i] = pick
-        _eliminate(gram, pick, reduced, left, pulled, i)
-    return order
+def value_of(columns: Columns, support: Whole, price: float) -> float:
+    """price·|T| − c_TᵀG_TT⁻¹c_T."""
+    reduced = np.empty((support.shape[0], columns.linear.shape[0]))
+    _, _, value = _without(columns, support, -1, reduced)
+    return float(value + price * support.shape[0])
 
 
 @compiled
-def _best_move(
-    gram: Matrix, linear: Vector, price: float, limit: int, support: Whole, reduced: Matrix
-) -> tuple[float, int, int]:
+def best_move(columns: Columns, support: Whole, price: float, limit: int) -> tuple[float, int, int]:
     """The value after the best single move, the position to drop and the column to add (−1: none)."""
     best, out, into = np.inf, -1, -1
     size = support.shape[0]
+    reduced = np.empty((size + 1, columns.linear.shape[0]))
     for drop in range(-1 if size < limit else 0, size):
-        left, pulled, value = _reduce(gram, linear, support, drop, reduced)
+        left, pulled, value = _without(columns, support, drop, reduced)
         value += price * (size - (drop >= 0))
         gain, pick = _best_addition(left, pulled, support)
         if gain <= price:
@@ -101,24 +98,48 @@ def _best_move(
 
 
 @compiled
+def _copy(row: Vector, out: Vector) -> None:
+    for j in range(row.shape[0]):
+        out[j] = row[j]
+
+
+@compiled
+def forward(gram: Matrix, linear: Vector, price: float, limit: int) -> Whole:
+    """Columns in the order of greedy selection, while each is worth its price."""
+    order = np.empty(limit, np.int64)
+    reduced = np.empty((limit, gram.shape[0]))
+    left, pulled = np.diag(gram).copy(), linear.copy()
+    for i in range(limit):
+        gain, pick = _best_addition(left, pulled, order[:i])
+        if pick < 0 or gain <= price:
+            return order[:i]
+        order[i] = pick
+        _eliminate(gram[pick], pick, reduced, left, pulled, i)
+    return order
+
+
+@compiled
 def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whole) -> tuple[Whole, float]:
     """Best single move after best single move, from `start`; the columns and their value."""
     support = np.empty(limit + 1, np.int64)
+    rows = np.empty((limit + 1, gram.shape[0]))
     size = start.shape[0]
     for at in range(size):
         support[at] = start[at]
-    reduced = np.empty((limit + 1, gram.shape[0]))
-    _, _, value = _reduce(gram, linear, start, -1, reduced)
-    value += price * size
+        _copy(gram[start[at]], rows[at])
+    columns = Columns(rows, np.diag(gram).copy(), linear)
+    value = value_of(columns, support[:size], price)
     for _ in range(10 * limit + 100):
-        best, out, into = _best_move(gram, linear, price, limit, support[:size], reduced)
+        best, out, into = best_move(columns, support[:size], price, limit)
         if best >= value - 1e-13:
             break
         value = best
         if out >= 0:
             size -= 1
             support[out] = support[size]
+            _copy(rows[size], rows[out])
         if into >= 0:
             support[size] = into
+            _copy(gram[into], rows[size])
             size += 1
     return support[:size].copy(), value

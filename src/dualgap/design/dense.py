@@ -67,7 +67,7 @@ class Dense:
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         if a.size and np.all(a == a[0]):  # a third faster, and the usual case
-            return np.asarray(np.einsum("ij,ij->j", self.array, self.array)) * a[0]
+            return np.asarray(np.einsum("ij,ij->j", self.array, self.array) * a[0])
         return np.asarray(np.einsum("ij,ij,i->j", self.array, self.array, a))
 
     def row_square_norms(self) -> Vector:

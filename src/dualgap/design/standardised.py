@@ -78,7 +78,7 @@ class Standardised:
 
     def fill_transposed(self, out: Matrix) -> None:
         self.inner.fill_transposed(out)
-        for line, centre, scale in zip(out, self.centre, self.scale, strict=True):  # a line stays in the cache
+        for line, centre, scale in zip(out, self.centre, self.scale, strict=True):  # stays in the cache
             line -= centre
             line /= scale
 

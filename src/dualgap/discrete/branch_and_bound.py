@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dualgap.arrays import Vector
@@ -11,11 +11,14 @@ from dualgap.discrete.base import Finding
 from dualgap.discrete.gram import gram_problem, is_quadratic
 from dualgap.discrete.registry import search
 from dualgap.discrete.selection import lacks_selection, selection
+from dualgap.discrete.wide import is_too_wide
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
+
+TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
 
 
 @search("branch_and_bound")
@@ -40,6 +43,11 @@ class BranchAndBound:
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if not selection(problem).binding:
             yield _all_in(problem)
+        elif is_quadratic(problem) and is_too_wide(problem):
+            from dualgap.discrete.heuristics import HardThresholding
+
+            for finding in HardThresholding().findings(problem, start, limits):
+                yield replace(finding, ending=TOO_WIDE)
         elif is_quadratic(problem):
             from dualgap.discrete.gram_search import GramSearch
 

@@ -19,13 +19,12 @@ ALIKE = 1e-12  # columns with a squared correlation this near to one are the sam
 
 
 @dataclass(frozen=True, eq=False)
-class GramProblem:
+class UnitColumns:
     """minimise unit·(1 − 2cᵀu + uᵀGu + price·#{u ≠ 0}),  at most `limit` not zero."""
 
     working: Working
     selection: Selection
     columns: Index  # of the working design, one per entry of u
-    gram: Matrix
     linear: Vector
     ridge: Vector  # the part of the diagonal that comes from the square
     unit: float
@@ -61,6 +60,19 @@ class GramProblem:
             u[live] = np.linalg.lstsq(table, target, rcond=None)[0]
         return self.working.weights(u)
 
+    def support(self, w: Vector) -> NDArray[np.int64]:
+        """The columns that some asked weights use, the largest first, as many as may be."""
+        u = self.working.coordinates(w)[self.columns]
+        used = np.flatnonzero(u)
+        return used[np.argsort(-np.abs(u[used]), kind="stable")][: self.limit].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GramProblem(UnitColumns):
+    """With the whole of G at hand, the ridge in its diagonal."""
+
+    gram: Matrix
+
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for: no set does better."""
         if not self.size:
@@ -71,12 +83,6 @@ class GramProblem:
         if failed:
             w = np.linalg.lstsq(self.gram, self.linear, rcond=1e-12)[0]
         return max(1.0 - float(self.linear @ w), 0.0)
-
-    def support(self, w: Vector) -> NDArray[np.int64]:
-        """The columns that some asked weights use, the largest first, as many as may be."""
-        u = self.working.coordinates(w)[self.columns]
-        used = np.flatnonzero(u)
-        return used[np.argsort(-np.abs(u[used]), kind="stable")][: self.limit].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +111,12 @@ def gram_problem(problem: Problem) -> GramProblem:
         working,
         chosen,
         part.columns,
-        part.gram,
         part.linear,
         part.ridge,
         part.unit,
         chosen.price / part.unit if part.unit > 0.0 else np.inf,
         min(chosen.limit, len(part.columns)),
+        part.gram,
     )
 
 
@@ -120,11 +126,12 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
     `total` is the value at w = 0, which makes `unit` the value with nothing chosen; without it the unit is 1.
     """
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
-    gram, linear, unit = full[np.ix_(columns, columns)], pulled[columns], total or 0.0
+    gram, linear, unit = _part(full, columns), pulled[columns], total or 0.0
     if len(free):
         inverse = np.linalg.pinv(full[np.ix_(free, free)], rcond=1e-13, hermitian=True)
         cross = full[np.ix_(columns, free)] @ inverse
-        gram = gram - cross @ full[np.ix_(free, columns)]
+        if np.any(cross):
+            gram -= cross @ full[np.ix_(free, columns)]
         linear = linear - cross @ pulled[free]
         unit = unit - float(pulled[free] @ inverse @ pulled[free])
     alive = np.diag(gram) > DEPENDENT * np.diag(full)[columns]
@@ -132,19 +139,29 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
         unit = 1.0
     elif unit <= 1e-26 * total:
         unit, alive[:] = 0.0, False  # the columns that are always in fit the targets already
-    return _unit_columns(columns[alive], gram[np.ix_(alive, alive)], linear[alive], chosen, unit)
+    return _unit_columns(columns[alive], _part(gram, np.flatnonzero(alive)), linear[alive], chosen, unit)
+
+
+def _part(matrix: Matrix, index: Index) -> Matrix:
+    """matrix[index, index], a copy; the whole or its beginning without gathering."""
+    count = len(index)
+    if count and index[-1] == count - 1:
+        return matrix[:count, :count].copy()
+    return matrix[np.ix_(index, index)]
 
 
 def _unit_columns(columns: Index, gram: Matrix, linear: Vector, chosen: Selection, unit: float) -> Reduced:
     size = np.sqrt(np.diag(gram))
-    gram = gram / size[:, None] / size
-    np.fill_diagonal(gram, 1.0)
+    gram /= size[:, None]
+    gram /= size
+    np.fill_diagonal(gram, 0.0)
     scale = np.sqrt(unit) if unit > 0.0 else 1.0
     ridge, linear = chosen.ridge[columns] / (size * size), linear / size / scale
-    if not ridge.any():
-        keep = ~np.any(np.triu(gram * gram >= 1.0 - ALIKE, 1), axis=0)
+    close = np.sqrt(1.0 - ALIKE)
+    if not ridge.any() and max(gram.max(initial=0.0), -gram.min(initial=0.0)) >= close:
+        keep = ~np.any(np.triu(np.abs(gram) >= close, 1), axis=0)
         columns, gram, ridge, linear = columns[keep], gram[np.ix_(keep, keep)], ridge[keep], linear[keep]
-    gram[np.diag_indices(len(gram))] += ridge
+    np.fill_diagonal(gram, 1.0 + ridge)
     return Reduced(columns, np.ascontiguousarray(gram), linear, ridge, unit)
 
 

@@ -16,6 +16,7 @@ from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
 from dualgap.discrete.registry import search
 from dualgap.discrete.relaxation import Branch, Relaxed
 from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.wide import is_wide, wide_problem
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits
 
@@ -38,11 +39,8 @@ class Heuristic:
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if is_quadratic(problem):
-            stated = gram_problem(problem)
-            count = 0
-            for count, support in enumerate(self.on_gram(stated, start), 1):
-                yield Finding(stated.weights(support), nodes=count)
-            yield Finding(None, stated.objective(stated.full_model()), count, ending=NOT_PROVEN)
+            wide = is_wide(problem) and self.without_gram(problem, start)
+            yield from wide or self._with_gram(problem, start)
             return
         columns = Columns(problem)
         for fitted in self.on_columns(columns, start):
@@ -51,8 +49,17 @@ class Heuristic:
         theta = columns.working.theta(bound.theta)
         yield Finding(None, columns.objective(bound.bound), columns.fits, theta, NOT_PROVEN)
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
-        """Sets of columns, the last the answer."""
+    def _with_gram(self, problem: Problem, start: Vector | None) -> Iterator[Finding]:
+        stated = gram_problem(problem)
+        yield Finding(stated.weights(self.on_gram(stated, start)), nodes=1)
+        yield Finding(None, stated.objective(stated.full_model()), 1, ending=NOT_PROVEN)
+
+    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
+        """The same for many columns; nothing if that is not to be had. No loss is below zero."""
+        return []
+
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
+        """The set of columns."""
         raise NotImplementedError
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
@@ -72,10 +79,14 @@ class GreedyForward(Heuristic):
 
     name: ClassVar[str] = "greedy_forward"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
         from dualgap.compiled.subset_exchange import forward
 
-        yield forward(problem.gram, problem.linear, problem.price, problem.limit)
+        return forward(problem.gram, problem.linear, problem.price, problem.limit)
+
+    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
+        stated = wide_problem(problem)
+        return [Finding(stated.weights(stated.forward()), 0.0, 1, ending=NOT_PROVEN)]
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
         support = columns.counted[:0]
@@ -103,7 +114,7 @@ class GreedyBackward(Heuristic):
 
     name: ClassVar[str] = "greedy_backward"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
         from dualgap.compiled.subset_exchange import forward
 
         order = forward(problem.gram, problem.linear, 0.0, problem.size)
@@ -119,7 +130,7 @@ class GreedyBackward(Heuristic):
             rest = inverse - np.outer(inverse[:, least], inverse[least] / inverse[least, least])
             inverse = np.delete(np.delete(rest, least, 0), least, 1)
             order = np.delete(order, least)
-        yield order
+        return order
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
         support = columns.counted
@@ -146,14 +157,14 @@ def _best(columns: Columns, trials: list[Index], fitted: Relaxed) -> tuple[Index
 class HardThresholding(Heuristic):
     """Gradient steps that keep the largest weights, then exchanges of single columns while they help.
 
-    For other losses than the squared one both run on the second-order model of the last fit. Blumensath and
-    Davies (2009); the exchanges are those of Beck and Eldar (2013).
+    For other losses than the squared one both run on the second-order model of the last fit; with many
+    columns greedy selection takes the place of the steps. Blumensath and Davies (2009), Beck and Eldar (2013).
     """
 
     steps: int = 100
     name: ClassVar[str] = "hard_thresholding"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Iterator[Whole]:
+    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
         from dualgap.compiled.subset_exchange import exchange, forward
 
         gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
@@ -162,7 +173,15 @@ class HardThresholding(Heuristic):
         if start is not None:
             starts.append(problem.support(start))
         found = [exchange(gram, linear, price, limit, s) for s in starts]
-        yield min(found, key=lambda f: f[1])[0]
+        return min(found, key=lambda f: f[1])[0]
+
+    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
+        stated = wide_problem(problem)
+        starts = [stated.forward()]
+        if start is not None:
+            starts.append(stated.support(start))
+        best = min((stated.exchange(s) for s in starts), key=lambda f: f[1])[0]
+        return [Finding(stated.weights(best), 0.0, 1, ending=NOT_PROVEN)]
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
         nothing = columns.fit(columns.counted[:0])

@@ -1,8 +1,8 @@
 """Probabilities from decision values, monotone in them, the likeliest class always the predicted one.
 
-Two classes: log-odds = slope₊ f for f > 0, slope₋ f for f < 0, both slopes positive and no offset, so that the
-odds are even exactly where the prediction changes. More: softmax of slope · f. The slopes are fitted by the
-logistic loss to decision values of rows that were held out (Platt, 1999, with his targets).
+Two classes: log-odds = slope₊ f for f > 0, slope₋ f for f < 0, both slopes positive and no offset, so that
+the odds are even exactly where the prediction changes. More: softmax of slope · f. The slopes are fitted by
+the logistic loss to decision values of rows that were held out, as in Platt (1999).
 """
 
 from __future__ import annotations

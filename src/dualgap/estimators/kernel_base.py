@@ -115,7 +115,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                 )
             rows = rows[:, used]
         tied = read_flag("fit_intercept", self.fit_intercept)
-        gram = gram_of(self.kernel_, rows, float(self.cache_bytes), centred=tied and self.approximation is None)
+        gram = gram_of(
+            self.kernel_, rows, float(self.cache_bytes), centred=tied and self.approximation is None
+        )
         if self.kernel_ is None or not self.kernel_.definite:
             name = "precomputed" if self.kernel_ is None else self.kernel_.name
             refuse_indefinite(gram.raw(), name, single=self._single)
@@ -146,10 +148,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if self.gamma == "scale":
             share = weights / weights.sum()
             mean = float((share @ rows).mean())
-            variance = float((share @ (rows - mean) ** 2).mean())
-            return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+            variance = float(np.mean(share @ (rows - mean) ** 2))
+            return float(1.0 / (rows.shape[1] * variance)) if variance > 0 else 1.0
         if self.gamma == "auto":
-            return 1.0 / rows.shape[1]
+            return float(1.0 / rows.shape[1])
         if isinstance(self.gamma, str) or not (np.isfinite(self.gamma) and self.gamma > 0):
             raise DataError(f'gamma must be "scale", "auto" or a positive number, not {self.gamma!r}.')
         return float(self.gamma)

@@ -56,7 +56,7 @@ def _together(solution: Solution, parts: tuple[Solution, ...]) -> Solution:
     """The whole of one class against the rest, from its parts."""
     objective, bound = sum(part.objective for part in parts), sum(part.bound for part in parts)
     scale = max(abs(objective), SMALL * abs(solution.facts["null"]))
-    new = {
+    new: dict[str, Any] = {
         "coef": np.array([part.coef for part in parts]),
         "intercept": np.array([part.intercept for part in parts]),
         "objective": objective,
@@ -101,7 +101,7 @@ def _exact(solution: Solution, X: NDArray[np.float64], y: Vector) -> Solution:
     bounds, w = found
     theta = np.zeros(len(y))
     theta[used] = bounds.theta
-    new = {"coef": w / factors, "intercept": float(bounds.w[-1]), "objective": bounds.primal}
+    new: dict[str, Any] = {"coef": w / factors, "intercept": float(bounds.w[-1]), "objective": bounds.primal}
     certificate = replace(solution.certificate, theta=theta, bound=bounds.dual, **new)
     scale = max(abs(bounds.primal), SMALL * abs(solution.facts["null"]))
     relative = bounds.gap / scale if bounds.gap > 0 else 0.0
@@ -148,12 +148,12 @@ class Told:
         return self.solution_
 
     def _each(self, name: str) -> tuple[Rows, ...]:
-        solution, rows = getattr(self, "_told", (None, ()))
-        if not rows or solution is not self.solution_:
+        told: tuple[Solution, tuple[Rows, ...]] | None = getattr(self, "_told", None)
+        if told is None or told[0] is not self.solution_:
             raise AttributeError(
                 f"{name} is there after a fit with the hinge or the epsilon_insensitive loss."
             )
-        return rows
+        return told[1]
 
     def _stacked(self, values: list[NDArray[Any]]) -> NDArray[Any]:
         return values[0] if len(values) == 1 else np.array(values)

@@ -1,4 +1,4 @@
-"""C = ∞: the plane of largest margin, min ‖w‖² subject to y (x·w + b) ≥ 1, or the proof that there is none."""
+"""C = ∞: the plane of largest margin, min ‖w‖² subject to y (x·w + b) ≥ 1, or the proof that none exists."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class HardMarginCertificate:
         return max(self.objective - self.bound, 0.0)
 
     def recheck(self, X: Any, y: Any) -> HardMarginCertificate:
-        """Both values from the arrays alone; ∞ where a row is inside the margin, −∞ where θ is not feasible."""
+        """Both values from the arrays alone; ∞ if a row is inside the margin, −∞ if θ is not feasible."""
         table = read_table(X)
         array = table.design.toarray()
         targets = read_targets(y, len(array), self.classes)
@@ -112,8 +112,8 @@ def _refuse(loss: Loss, penalty: Any) -> None:
     vanishes = Trait.CLASSIFICATION in loss.traits and not np.any(loss.value(np.ones(2), beyond))
     if not vanishes or not np.any(loss.value(np.ones(1), np.full(1, 0.5))):
         raise DataError(
-            f'C=inf asks for a loss of zero in every row, a hard margin, which the {loss} loss cannot give; use '
-            'loss="hinge", or a finite C.'
+            f"C=inf asks for a loss of zero in every row, a hard margin, which the {loss} loss cannot give; "
+            'use loss="hinge", or a finite C.'
         )
     if not isinstance(penalty, L2):
         raise DataError(f'C=inf is the hard margin and needs penalty="l2", not "{penalty}".')
@@ -174,7 +174,7 @@ def _no_plane(reading: Reading, positive: int, hulls: Hulls, X: Matrix) -> Infea
     )
 
 
-def _solution(  # noqa: PLR0913
+def _solution(
     reading: Reading,
     plane: tuple[Vector, float],
     theta: Vector,

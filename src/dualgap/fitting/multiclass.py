@@ -121,9 +121,7 @@ def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: 
     )
 
 
-def _certificate(
-    reading: Reading, parts: list[Solution], values: tuple[float, float]
-) -> Any:
+def _certificate(reading: Reading, parts: list[Solution], values: tuple[float, float]) -> Any:
     """A column of θ per class; the searches themselves where the problems are not convex."""
     if not isinstance(parts[0].certificate, Certificate):
         from dualgap.fitting.searched import SearchCertificates

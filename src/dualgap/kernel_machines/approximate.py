@@ -2,8 +2,8 @@
 
 Nyström: f in the span of k(z, ·) for some rows z. That is a point of the exact problem too, with the same
 objective, and θ of the small problem is feasible for the exact dual, where it is evaluated with the exact K.
-Random features (Rahimi and Recht, 2007) leave the space of the kernel; their θ is lifted, β = θ/(2λ), and both
-values are those of the exact problem at that point.
+Random features (Rahimi and Recht, 2007) leave the space of the kernel; their θ is lifted, β = θ/(2λ), and
+both values are those of the exact problem at that point.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ def solve_approximately(
     raise DataError(f"approximation must be one of {', '.join(METHODS)} or None, not {method!r}.")
 
 
-def _nystroem(
-    problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator
-) -> Outcome:
+def _nystroem(problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator) -> Outcome:
     n = problem.n
     chosen = np.sort(rng.choice(n, size=min(components, n), replace=False))
     R, back = _landmarks(problem, chosen)
@@ -48,7 +46,7 @@ def _nystroem(
 
 
 def _landmarks(problem: KernelProblem, chosen: Index) -> tuple[Matrix, Matrix]:
-    """Features R = K_nm V S^−½ of every row, and V S^−½, which takes weights to coefficients of the rows z."""
+    """Features R = K_nm V S^−½ of every row, and V S^−½, from weights to coefficients of the rows z."""
     sizes, vectors = sl.eigh(problem.gram.block(chosen, chosen), check_finite=False)
     kept = sizes > 1e3 * RANK * max(float(sizes[-1]), 1e-300)
     back = vectors[:, kept] / np.sqrt(sizes[kept])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.compiled.kernel_pairs import pair_steps, single_steps
+from dualgap.compiled.kernel_pairs import add_rows, pair_steps, single_steps
 from dualgap.kernel_machines.box import Box
 from dualgap.kernels.gram import RowCache
 
@@ -85,7 +85,7 @@ class Blocks:
         self.parts[chosen] = after
         if not np.any(after != before):
             return False
-        self.f -= -change[moved].astype(self.cache.store.dtype) @ self.cache.store[places[moved]]
+        add_rows(self.cache.store, places[moved], change[moved], self.f)
         return True
 
 

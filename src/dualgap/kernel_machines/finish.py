@@ -1,7 +1,7 @@
 """Primal-dual active set: guess which variables are free, solve for them exactly, correct the guess.
 
-From a crude start the guess settles in a few Cholesky solves. There is no theorem that it must, so the gap has
-the last word and the block method goes on where it does not.
+From a crude start the guess settles in a few Cholesky solves. There is no theorem that it must, so the gap
+has the last word and the block method goes on where it does not.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class ActiveSet:
         over = free & (self.parts > box.high + SLACK * width)
         pull = slope - b
         edge = EDGE * max(box.unit, 1e-300)
-        eager = ~free & (((self.parts <= box.low) & (pull > edge)) | ((self.parts >= box.high) & (pull < -edge)))
+        eager = ~free & (
+            ((self.parts <= box.low) & (pull > edge)) | ((self.parts >= box.high) & (pull < -edge))
+        )
         eager &= box.low < box.high
         if self.b is None and eager.any():
             eager = self._worst_pair(slope)
@@ -134,16 +136,18 @@ class ActiveSet:
 def _merged(rows: Index, values: Vector) -> tuple[Index, Vector]:
     """Each row once."""
     unique, where = np.unique(rows, return_inverse=True)
-    return unique, np.bincount(where, values, len(unique))
+    return unique, np.asarray(np.bincount(where, values, len(unique)), dtype=np.float64)
 
 
 def _bordered(A: Matrix, right: Vector, total: float, tied: bool) -> tuple[Vector, float | None]:
     """A β + b = right with Σβ = total (or A β = right)."""
     if not tied:
         return _solve(A, right), 0.0
-    # differences to the last row take b out: nothing is divided by a matrix that the constraint alone completes
+    # differences to the last row take b out: A alone may be singular where the constraint completes it
     last = A[-1, :-1]
-    reduced = A[:-1, :-1] - last - last[:, None] + A[-1, -1]
+    reduced = A[:-1, :-1] - last
+    reduced -= last[:, None]
+    reduced += A[-1, -1]
     side = right - total * A[:, -1]
     beta = np.append(_solve(reduced, side[:-1] - side[-1]), 0.0) if len(A) > 1 else np.zeros(1)
     beta[-1] = total - float(beta.sum())
@@ -157,7 +161,8 @@ def _solve(A: Matrix, right: Vector) -> Vector:
         shifted = A.copy()
         shifted[np.diag_indices(len(A))] += jitter
         try:
-            factor = sl.cho_factor(shifted, lower=True, check_finite=False, overwrite_a=True)
+            # the transpose is the same matrix in the order that LAPACK overwrites without a copy
+            factor = sl.cho_factor(shifted.T, lower=True, check_finite=False, overwrite_a=True)
         except np.linalg.LinAlgError:
             jitter *= 100.0
             continue

@@ -30,11 +30,12 @@ class Hulls:
     upper: float
     lower: float
     scale: float
+    residual: float  # ‖d‖ as the weights give it, with their rounding
 
     @property
     def meet(self) -> bool:
         """Is the distance zero to rounding?"""
-        return float(np.linalg.norm(self.difference)) <= MEET * self.scale
+        return self.residual <= MEET * self.scale
 
     @property
     def relative_gap(self) -> float:
@@ -90,12 +91,13 @@ class _Search:
         return best
 
     def _state(self) -> Hulls:
-        d = self._purified(self.weights[self.used] @ self.signed[self.used])
+        raw = self.weights[self.used] @ self.signed[self.used]
+        d = self._purified(raw)
         along = self.signed @ d
         lows = [float(along[self.group == g].min()) for g in range(self.groups)]
         # signed rows of the second group are −x: its least −x·d is minus the greatest x·d
         upper, lower = (lows[1], -lows[0]) if self.intercept else (lows[0], 0.0)
-        return Hulls(self.weights.copy(), d, upper, lower, self.scale)
+        return Hulls(self.weights.copy(), d, upper, lower, self.scale, float(np.linalg.norm(raw)))
 
     def _violator(self, d: Vector) -> int | None:
         """The point that reaches furthest towards the other side, beyond the points in use."""
@@ -155,7 +157,7 @@ class _Search:
         return anchors, others, (self.signed[used[others]] - origin).T
 
     def _purified(self, d: Vector) -> Vector:
-        """d without the rounding along the edges in use, to which it is orthogonal: it may be tiny beside them."""
+        """d without the rounding along the edges in use, to which it is orthogonal and beside which tiny."""
         _, others, D = self._edges(np.array(self.used))
         if len(others):
             for _ in range(2):

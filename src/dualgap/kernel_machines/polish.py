@@ -1,4 +1,4 @@
-"""From an answer that is right to its gap to one whose dual point is exact: the active set from where it is."""
+"""From an answer that is right to its gap to an exact one: the active set from where the answer is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dualgap.problem.certificate import Bounds
 NEAR = (1e-6, 1e-4, 1e-3)  # of the unit: rows this near to a kink are guessed to lie on it
 
 
-def polished(  # noqa: PLR0913
+def polished(
     X: Matrix,
     y: Vector,
     a: Vector,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +33,9 @@ class Proposal:
     f: Vector | None = None
     b: float | None = None
     certify: bool = True
+
+
+Method = Callable[[KernelProblem, Vector], Iterator[Proposal]]
 
 
 class _Run:
@@ -114,10 +117,10 @@ def _through(run: _Run, start: Vector | None) -> Status | None:
     return _by_factor(run)
 
 
-def _methods(problem: KernelProblem) -> list[object]:
+def _methods(problem: KernelProblem) -> list[Method]:
     traits = problem.loss.traits
     if Trait.PIECEWISE_QUADRATIC in traits:
-        rest = [smooth] if Trait.SMOOTH in traits else []
+        rest: list[Method] = [smooth] if Trait.SMOOTH in traits else []
         direct = Trait.QUADRATIC in traits
         return [*rest, decomposition] if direct and problem.n > 6000 else [decomposition, *rest]
     return [smooth]

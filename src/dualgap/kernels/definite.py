@@ -27,7 +27,6 @@ def refuse_indefinite(K: Matrix, name: str, *, single: bool = False) -> None:
         sizes = sl.eigvalsh(K, check_finite=False)
         raise DataError(
             f"The {name} kernel is not positive semi-definite on these data: the smallest eigenvalue of the "
-            f"kernel matrix is {sizes[0]:.4g}, the largest {sizes[-1]:.4g}, and {int((sizes < -shift).sum())} "
-            "are negative. The problem is then not convex and no answer can be proven; change gamma and coef0, "
-            "or use another kernel."
+            f"kernel matrix is {sizes[0]:.4g}, the largest {sizes[-1]:.4g}. The problem is then not convex "
+            "and no answer can be proven; change gamma and coef0, or use another kernel."
         ) from None

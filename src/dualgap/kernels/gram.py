@@ -14,6 +14,7 @@ from dualgap.kernels.base import Kernel, Rows
 from dualgap.kernels.mercer import LinearKernel
 
 CHUNK = 256  # rows computed together
+FIRST = 512  # rows for which memory is taken at first
 SMALL = 1500  # below this many rows the matrix is computed whole
 CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses too much
 
@@ -21,7 +22,9 @@ CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses
 class RowCache:
     """Rows of K in one precision; the least recently used ones make room."""
 
-    def __init__(self, n: int, compute: Callable[[Index, Matrix | None], Matrix], dtype: type, capacity: int) -> None:
+    def __init__(
+        self, n: int, compute: Callable[[Index, Matrix | None], Matrix], dtype: type, capacity: int
+    ) -> None:
         self.n, self.compute = n, compute
         self.capacity = max(2, min(n, capacity))
         self.store: NDArray[Any] = np.empty((self.capacity, n), dtype)
@@ -29,13 +32,15 @@ class RowCache:
         self._owner = np.full(self.capacity, -1)
         self._last = np.zeros(self.capacity, np.int64)
         self.used, self._clock = 0, 0
+        self._soft, self._again = min(self.capacity, FIRST), 0
+        self._seen = np.zeros(n, dtype=bool)
 
     @classmethod
     def whole(cls, K: Matrix) -> RowCache:
         """All rows, there from the start."""
         n = len(K)
         cache = cls(n, lambda rows, out: K[rows], np.float64, 2)
-        cache.capacity = cache.used = n
+        cache.capacity = cache.used = cache._soft = n
         cache.store, cache.slot = K, np.arange(n)
         cache._owner, cache._last = np.arange(n), np.zeros(n, np.int64)
         return cache
@@ -46,13 +51,21 @@ class RowCache:
         here = self.slot[rows]
         self._last[here[here >= 0]] = self._clock
         missing = rows[here < 0]
+        self._grow(missing, len(rows))
         for first in range(0, len(missing), CHUNK):
             self._fetch(missing[first : first + CHUNK])
         return self.slot[rows]
 
+    def _grow(self, missing: Index, wanted: int) -> None:
+        """Memory is taken once rows come back that had made room: to touch it costs more than a few rows."""
+        self._again += int(np.count_nonzero(self._seen[missing]))
+        self._seen[missing] = True
+        if self._again > self._soft // 4 or wanted > self._soft:
+            self._soft, self._again = min(self.capacity, max(2 * self._soft, wanted)), 0
+
     def _fetch(self, rows: Index) -> None:
         """Compute rows into free places, or into those of the rows used longest ago."""
-        places = np.arange(self.used, min(self.used + len(rows), self.capacity))
+        places = np.arange(self.used, min(self.used + len(rows), self._soft))
         if len(places) == len(rows):
             room = self.store[self.used : self.used + len(rows)]
             values = self.compute(rows, room)
@@ -170,7 +183,7 @@ class Gram:
         if self.small or not self._single_suffices:
             return self.exact
         assert self.kernel is not None
-        table = self.table.astype(np.float32)
+        table: Matrix = self.table.astype(np.float32)
         compute = self.kernel.against(table)
         capacity = int(0.5 * self.cache_bytes / (4 * self.n))
         return RowCache(self.n, lambda rows, out: compute(table[rows], out), np.float32, capacity)

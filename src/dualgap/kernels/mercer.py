@@ -99,7 +99,7 @@ class Laplacian(Kernel):
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             result = cdist(left, right, "cityblock").astype(right.dtype, copy=False)
             result *= right.dtype.type(-self.gamma)
-            return np.exp(result, out=result)
+            return np.asarray(np.exp(result, out=result))
 
         return rows
 
@@ -119,7 +119,7 @@ class SigmoidKernel(Kernel):
     def against(self, right: Matrix) -> Rows:
         turned = np.ascontiguousarray(self.gamma * right.T)
         shift = right.dtype.type(self.coef0)
-        return lambda left, out=None: np.tanh(left @ turned + shift)
+        return lambda left, out=None: np.asarray(np.tanh(left @ turned + shift))
 
     def diagonal(self, rows: Matrix) -> Vector:
         return np.asarray(np.tanh(self.gamma * square_norms(rows) + self.coef0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from dualgap.arrays import Vector
 from dualgap.errors import NoSolverError
 from dualgap.paths.constant import Constant
@@ -166,5 +165,3 @@ def _tightened(limits: Limits, tolerance: float) -> Limits:
         limits.callback,
         limits.rule,
     )
-
-

@@ -287,5 +287,3 @@ def _drained(course: Course, log: Log) -> Records:
         log.slots[:values].copy(),
         log.values[:values].copy(),
     )
-
-

@@ -1,4 +1,4 @@
-"""The curve that the engine traced: linear in λ, linear in 1/λ, or constant, from breakpoint to breakpoint."""
+"""The curve that the engine traced: linear in λ, linear in 1/λ, or constant between breakpoints."""
 
 from __future__ import annotations
 

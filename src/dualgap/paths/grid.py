@@ -60,7 +60,9 @@ def screened(working: Working, start: Bounds) -> Working:
     if np.count_nonzero(left) > WORTH * problem.p:
         return working
     inner = dataclasses.replace(
-        problem, design=problem.design.columns(left), regulariser=regulariser.with_gauge(gauge.restricted(left))
+        problem,
+        design=problem.design.columns(left),
+        regulariser=regulariser.with_gauge(gauge.restricted(left)),
     )
     kept = {field.name: getattr(working, field.name) for field in dataclasses.fields(Working)}
     return Screened(**{**kept, "problem": inner}, left=left)
@@ -76,18 +78,24 @@ class Point:
     outcome: Outcome
 
 
-def solve(setting: Setting, working: Working, start: Pair | None, solver: str | Solver, limits: Limits) -> Outcome:
+def solve(
+    setting: Setting, working: Working, start: Pair | None, solver: str | Solver, limits: Limits
+) -> Outcome:
     """One problem by the solvers, from a start."""
     if start is None or start.theta is None:
         first = None if start is None else Iterate(start.w)
         return drive(working, lambda: candidates(working.problem, solver), first, limits)
     if type(working) is not type(setting.working):
-        return drive(working, lambda: candidates(working.problem, solver), Iterate(start.w, start.theta), limits)
+        return drive(
+            working, lambda: candidates(working.problem, solver), Iterate(start.w, start.theta), limits
+        )
     with np.errstate(all="ignore"):
         seen = bounds(working.problem, start.w, start.theta)
     fewer = screened(working, seen)
-    if fewer is working:
-        return drive(working, lambda: candidates(working.problem, solver), Iterate(start.w, start.theta), limits)
+    if not isinstance(fewer, Screened):
+        return drive(
+            working, lambda: candidates(working.problem, solver), Iterate(start.w, start.theta), limits
+        )
     origin = Iterate(start.w[fewer.left], seen.theta)
     outcome = drive(fewer, lambda: candidates(fewer.problem, solver), origin, limits)
     if outcome.status is Status.STALLED:  # on all columns, then

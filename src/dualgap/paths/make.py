@@ -52,12 +52,12 @@ def path(  # noqa: PLR0913
     >>> path.exact, int(path.n_nonzero[0]), int(path.n_nonzero[-1])
     (True, 0, 10)
 
-    A piecewise linear or quadratic loss with l1, l2 or elastic_net is followed exactly (`exact="auto"`, True
-    insists, False refuses); every other pair on a grid of `n_lams` strengths, or on the `lams` given, from the
-    one at which all weights are zero down to `lam_min_ratio` times that. `everywhere=1e-3` chooses the points
-    so that for every λ in the range the nearest one is proven within that relative gap. `form="constrained"`
-    has `gaps` prove the constrained problem at every point instead of the penalised one; both are to be had
-    anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`.
+    A piecewise linear or quadratic loss with l1, l2 or elastic_net is followed exactly (`exact="auto"`; True
+    insists, False refuses); every other pair on a grid of `n_lams` strengths, or on the `lams` given, from
+    the one at which all weights are zero down to `lam_min_ratio` times that. `everywhere=1e-3` chooses the
+    points so that for every λ in the range the nearest one is proven within that relative gap.
+    `form="constrained"` has `gaps` prove the constrained problem at every point instead of the penalised
+    one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`.
     """
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")

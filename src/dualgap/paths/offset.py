@@ -1,4 +1,4 @@
-"""The start of every exact path: w = 0 and the intercept that minimises Σ l_i(b), by bisection over the kinks."""
+"""The start of every exact path: w = 0 and the b that minimises Σ l_i(b), by bisection over the kinks."""
 
 from __future__ import annotations
 

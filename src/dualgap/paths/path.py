@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
+from dualgap.fitting.inputs import read_table
+from dualgap.fitting.proof import read_targets
 from dualgap.fitting.solution import Solution
 from dualgap.paths.curve import Curve
 from dualgap.paths.proofs import relative_gaps
@@ -38,11 +40,13 @@ class Path:
     """Solutions from the largest λ to the smallest.
 
     `lams` fall; `coefs[k]`, `intercepts[k]`, `budgets[k]` and `gaps[k]` belong to `lams[k]`. Where `exact` is
-    true every answer at any λ is exact up to rounding; where `breakpoints` is true as well, the points are all
-    the places where the path bends (a λ at which weights slide stands there twice).
+    true every answer at any λ is exact up to rounding; where `breakpoints` is true as well, the points are
+    all the places where the path bends (a λ at which weights slide stands there twice).
     """
 
-    def __init__(self, setting: Setting, curve: Curve, form: str, solver: str | Solver, limits: Limits) -> None:
+    def __init__(
+        self, setting: Setting, curve: Curve, form: str, solver: str | Solver, limits: Limits
+    ) -> None:
         self._setting, self._curve, self.form = setting, curve, form
         self._solver, self._limits = solver, limits
         self._mended: dict[int, Pair] = {}
@@ -90,7 +94,7 @@ class Path:
     @cached_property
     def n_nonzero(self) -> NDArray[np.int64]:
         """How many columns have a weight, point by point."""
-        return np.count_nonzero(self.coefs, axis=1)
+        return np.asarray(np.count_nonzero(self.coefs, axis=1))
 
     @cached_property
     def gaps(self) -> Vector:
@@ -119,6 +123,20 @@ class Path:
         problem = self._setting.problem
         risks = [problem.risk(problem.predict(w)) for w in self._weights]
         return np.array(risks) * self._setting.unit
+
+    def decision_functions(self, X: Any) -> Matrix:
+        """Xw + b at every point, one row each."""
+        design = read_table(X).design
+        if design.shape[1] != self.coefs.shape[1]:
+            raise DataError(f"X has {design.shape[1]} columns, the path {self.coefs.shape[1]}.")
+        predicted = [design.matvec(w) + b for w, b in zip(self.coefs, self.intercepts, strict=True)]
+        return np.array(predicted)
+
+    def test_risks(self, X: Any, y: Any) -> Vector:
+        """The mean loss of every point on other rows."""
+        z = self.decision_functions(X)
+        targets = read_targets(y, z.shape[1], self._setting.reading.labels)
+        return np.asarray(self.terms.loss.value(targets, z).mean(axis=1))
 
     # -- anywhere ------------------------------------------------------------------------------------
 
@@ -190,7 +208,9 @@ class Path:
         best = order[risks < ahead]
         return Pareto(self.budgets[best], self.risks[best], self.lams[best])
 
-    def plot(self, *, x: str = "lam", ax: Any = None, test: Any = None, names: Any = None, top: int = 12) -> Any:
+    def plot(
+        self, *, x: str = "lam", ax: Any = None, test: Any = None, names: Any = None, top: int = 12
+    ) -> Any:
         """Weights along the path; see `dualgap.paths.plot.draw`."""
         from dualgap.paths.plot import draw
 
@@ -211,8 +231,10 @@ class Path:
 
     def __repr__(self) -> str:
         terms = self.terms
-        kind = "breakpoints, exact everywhere" if self.exact and self.breakpoints else (
-            "points, exact at any λ" if self.exact else "points on a grid"
+        kind = (
+            "breakpoints, exact everywhere"
+            if self.exact and self.breakpoints
+            else ("points, exact at any λ" if self.exact else "points on a grid")
         )
         return (
             f"Path({terms.loss} + {terms.penalty}: {len(self)} {kind}, "
@@ -233,5 +255,3 @@ def _one_of(lam: Any, budget: Any) -> tuple[str, float]:
     if not (np.isfinite(value) and value >= 0.0):
         raise DataError(f"{name} must be a finite number of at least 0, not {value!r}.")
     return name, value
-
-

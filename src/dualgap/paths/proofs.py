@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design import WithOnes
 from dualgap.paths.curve import Curve
 from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties.separable import Separable
@@ -35,9 +36,7 @@ def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
     return gaps
 
 
-def _one_by_one(
-    setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | None, form: str
-) -> Vector:
+def _one_by_one(setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | None, form: str) -> Vector:
     gaps = np.empty(len(lams))
     for k, (lam, w) in enumerate(zip(lams, weights, strict=True)):
         working = setting.at(float(lam)) if form == "penalised" else setting.within(setting.value(w))
@@ -51,9 +50,9 @@ def _together(setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | 
     asked, gauge = setting.asked, setting.asked.regulariser.gauge
     assert isinstance(gauge, Separable)
     coef, intercept = setting.weights(weights)
-    X = compressed(asked.design.inner if asked.intercept else asked.design)
-    if X is None:
-        X = (asked.design.inner if asked.intercept else asked.design).toarray()
+    design = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
+    X = compressed(design)
+    X = design.toarray() if X is None else X
     z = np.asarray((X @ coef.T).T) + intercept[:, None]
     strength = (lams * setting.unit)[:, None]
     l1, l2 = (part[: coef.shape[1]] for part in (gauge.l1, gauge.l2))

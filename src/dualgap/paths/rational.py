@@ -78,5 +78,3 @@ class Tilted:
         G = np.tril(course.inverse[:size, :size])
         pushed = G @ slope + np.tril(G, -1).T @ slope
         return float(l1 @ np.abs(w) + l2 @ (w * w)), float(slope @ pushed)
-
-

@@ -1,6 +1,6 @@
 """squared + l2: one decomposition from the cheaper side, then any λ.
 
-With A = √a X/√l2 and everything made orthogonal to the free columns, the weights are √l2 w = (AᵀA + λ)⁻¹Aᵀ√a y.
+With A = √a X/√l2 and everything made orthogonal to the free columns, √l2 w = (AᵀA + λ)⁻¹ Aᵀ √a y.
 An eigendecomposition of AᵀA (p × p) or of AAᵀ (n × n) gives every λ by a division.
 """
 
@@ -44,11 +44,11 @@ class Ridge:
         gram = problem.design.weighted_gram(problem.a)
         right = problem.design.transpose_matvec(problem.a * problem.y)
         inner, pull = gram[np.ix_(priced, priced)], right[priced]
-        self._tie = np.zeros((len(free), len(priced)))
-        self._rest = np.zeros(len(free))
+        self._tie: Matrix = np.zeros((len(free), len(priced)))
+        self._rest: Vector = np.zeros(len(free))
         if len(free):
             both = np.column_stack([gram[np.ix_(free, priced)], right[free]])
-            solved = np.linalg.lstsq(gram[np.ix_(free, free)], both, rcond=1e-14)[0]
+            solved = np.asarray(np.linalg.lstsq(gram[np.ix_(free, free)], both, rcond=1e-14)[0], np.float64)
             self._tie, self._rest = solved[:, :-1], solved[:, -1]
             inner = inner - gram[np.ix_(priced, free)] @ self._tie
             pull = pull - gram[np.ix_(priced, free)] @ self._rest
@@ -59,7 +59,7 @@ class Ridge:
         self._share = basis.T @ (pull / self._root)
 
     def _from_rows(self) -> None:
-        """The same eigenvalues from the n × n side: weights are Xᵀ(√a · basis · share / (eigenvalue + λ)) / l2."""
+        """The same from the n × n side: weights are Xᵀ(√a · basis · share / (eigenvalue + λ)) / l2."""
         problem, free = self.problem, self._free
         root = np.sqrt(problem.a)
         inverse = np.zeros(problem.p)

@@ -31,7 +31,7 @@ def null_theta(problem: Problem) -> Vector:
 
 
 def largest(setting: Setting) -> float:
-    """The least λ at which every penalised weight is zero; for squares alone ABOVE times max |x_j·θ| / l2_j."""
+    """The least λ at which all penalised weights are zero; for squares alone ABOVE · max |x_j·θ| / l2_j."""
     problem = setting.problem
     gauge = problem.regulariser.gauge
     v = problem.design.transpose_matvec(null_theta(problem))

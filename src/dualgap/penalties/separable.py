@@ -74,8 +74,7 @@ class Separable:
         mu = self._multiplier(a, radius)
         damping = 1.0 + 2.0 * mu * self.l2
         size = np.maximum(a - mu * self.l1, 0.0) / damping
-        # a − μ l1 cancels where the radius is small: back to h = radius
-        size = np.where(self.free, a, size * self._length(size, radius))
+        size[self.free] = a[self.free]
         alive = (size > 0) | self.free
         diagonal = alive / damping
         normal = np.where(alive & ~self.free, self.l1 + 2.0 * self.l2 * size, 0.0)

@@ -30,7 +30,7 @@ def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tu
         else:
             high = t
         t = _next(t, slope, bend, low, high)
-        if high - low <= 1e-14 * high:
+        if high < np.inf and high - low <= 1e-14 * high:
             break
     return kept
 

@@ -30,7 +30,7 @@ PATIENCE = 5  # iterations without a move
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A step in everything."""
+    """A step in everything, and how long it may be before a slack or a price is zero."""
 
     slack: Vector
     price: Vector
@@ -38,6 +38,18 @@ class Direction:
     weights: Move
     dw: Vector
     ds: float
+    primal: float
+    dual: float
+
+    def lengths(self, share: float) -> tuple[float, float]:
+        """Step lengths up to 1 that go at most `share` of the way."""
+        return min(1.0, share * self.primal), min(1.0, share * self.dual)
+
+    @property
+    def product(self) -> float:
+        """How good a step it is, between 0 and 1."""
+        primal, dual = self.lengths(1.0)
+        return primal * dual
 
 
 class Method:
@@ -87,13 +99,12 @@ class Method:
         self._residual = design.transpose_matvec(self._rows.gradient) + r
         self._system.factorise(self._extension.equations(design, self._h, diagonal))
         direction = self._mehrotra(total) if self._count else self._direction(self._slack, None)
-        dz = design.matvec(direction.dw)
-        primal, dual = self._lengths(direction, BACK)
-        trusted = self._rows.longest(dz, primal)
-        if trusted < primal:
-            primal, dual = trusted, min(dual, trusted)
+        primal, dual = direction.lengths(BACK)
+        if self._rows.local:
+            primal = dual = self._rows.longest(design.matvec(direction.dw), primal)
+        before = self._z
         self._advance(direction, primal, dual)
-        return max(primal, dual) * float(np.abs(dz).max()) / max(float(np.abs(self._z).max()), 1e-300)
+        return float(np.abs(self._z - before).max()) / max(float(np.abs(self._z).max()), 1e-300)
 
     def _advance(self, direction: Direction, primal: float, dual: float) -> None:
         self._slack += primal * direction.slack
@@ -107,30 +118,30 @@ class Method:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
         product = self._slack * self._price
         first = self._direction(-product, None)
-        reached = self._product(first)
+        reached = first.product
         centring = min(max((self._after(first, 1.0) / total) ** 3, 1e-4), 0.8)
         goal = max(centring * total, self._last, min(total, KEEP * self._promise(first))) / self._count
         bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
         cross = first.slack * first.price
         corrected = self._direction(goal - product - cross, bend)
-        if self._product(corrected) >= 0.5 * reached and self._after(corrected, BACK) <= total:
+        if corrected.product >= 0.5 * reached and self._after(corrected, BACK) <= total:
             return self._centred(corrected, goal - product - cross, bend, goal)
         # the correction is out of proportion to the step, or the method runs in circles
         cautious = self._direction(goal - product - reached * cross, bend)
         centred = self._direction(max(goal, 0.1 * total / self._count) - product, None)
-        return max(corrected, cautious, centred, key=self._product)
+        return max(corrected, cautious, centred, key=lambda direction: direction.product)
 
     def _centred(self, direction: Direction, aim: Vector, bend: Bend, goal: float) -> Direction:
         """Gondzio's correctors: push the products that block a longer step back into a band around `goal`."""
         for _ in range(min(2, min(self._problem.design.shape) // SPREAD)):
-            primal, dual = self._lengths(direction, 1.0)
+            primal, dual = direction.lengths(1.0)
             if min(primal, dual) > 0.9:
                 break
             primal, dual = min(1.0, primal + 0.3), min(1.0, dual + 0.3)
             product = (self._slack + primal * direction.slack) * (self._price + dual * direction.price)
             aim = aim + np.maximum(np.clip(product, BAND * goal, goal / BAND) - product, -goal / BAND)
             other = self._direction(aim, bend)
-            if self._product(other) <= 1.01 * self._product(direction):
+            if other.product <= 1.01 * direction.product:
                 break
             direction = other
         return direction
@@ -154,24 +165,18 @@ class Method:
         over = self._rows.move(delta)
         dw, under = self._weights.move(dw, ds)
         slack, price = np.append(over.slack, under.slack), np.append(over.price, under.price)
-        return Direction(slack, price, over, under, dw, ds)
-
-    def _lengths(self, direction: Direction, share: float) -> tuple[float, float]:
-        primal = _longest(self._slack, direction.slack, share)
-        dual = _longest(self._price, direction.price, share)
-        return (min(primal, dual), min(primal, dual)) if self._linked else (primal, dual)
-
-    def _product(self, direction: Direction) -> float:
-        primal, dual = self._lengths(direction, 1.0)
-        return primal * dual
+        primal, dual = _longest(self._slack, slack), _longest(self._price, price)
+        if self._linked:
+            primal = dual = min(primal, dual)
+        return Direction(slack, price, over, under, dw, ds, primal, dual)
 
     def _after(self, direction: Direction, share: float) -> float:
         """What the products add up to once the step is made."""
-        primal, dual = self._lengths(direction, share)
+        primal, dual = direction.lengths(share)
         return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))
 
 
-def _longest(values: Vector, change: Vector, share: float) -> float:
-    """The longest step up to 1 that goes at most `share` of the way to zero."""
+def _longest(values: Vector, change: Vector) -> float:
+    """The step at which the first of the values is zero."""
     fastest = float((change / values).min(initial=0.0))
-    return 1.0 if fastest >= -share else -share / fastest
+    return -1.0 / fastest if fastest < 0.0 else np.inf

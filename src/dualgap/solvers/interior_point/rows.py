@@ -18,7 +18,7 @@ class Rows(Protocol):
     """The gradient g, linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
     `linked` asks for one step length for primal and dual, since an equation has both in it;
-    `local` says that the linearisation holds only nearby.
+    `local` says that the linearisation holds only nearby (and then the rows are linked).
     """
 
     count: int
@@ -42,7 +42,7 @@ class Rows(Protocol):
         """What goes with this Δg, for the last `aim`."""
 
     def longest(self, dz: Vector, step: float) -> float:
-        """The step, shortened until the linearisation is to be trusted."""
+        """The step, shortened until a local linearisation is to be trusted."""
 
     def advance(self, inner: Vector, step: float, z: Vector) -> None:
         """Move what is not a pair; z is the new prediction."""

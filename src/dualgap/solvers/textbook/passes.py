@@ -30,7 +30,10 @@ def slope_shape(loss: Loss) -> int | None:
 def rows_of(design: Design) -> Lines:
     """The rows without the ones, as compiled loops read them."""
     inner = design.inner if isinstance(design, WithOnes) else design
-    return sparse_lines(inner.by_rows) if isinstance(inner, Compressed) else rows(inner)
+    if not isinstance(inner, Compressed):
+        return rows(inner)
+    lines = sparse_lines(inner.by_rows)
+    return lines._replace(indices=lines.indices.view(np.uint32))  # indices without a sign need no check of it
 
 
 def draw(random: np.random.Generator, n: int, order: Order) -> NDArray[np.int64]:

@@ -1,0 +1,166 @@
+"""Pictures of a path: weights against λ, the budget or ‖w‖₁, and what the loss does meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+
+if TYPE_CHECKING:
+    from dualgap.paths.path import Path
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9")  # told apart by all
+AXES = ("lam", "budget", "norm")
+CLOSE = 0.035  # labels nearer than this share of the height are moved apart
+
+
+def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any:
+    """Draw the path and return the figure.
+
+    `x` is "lam" (logarithmic), "budget" or "norm" (‖w‖₁). The `top` largest weights are named at the ends of
+    their lines; the others are thin and grey. The number of non-zero weights stands above the frame. With
+    `test=(X, y)` a second panel shows the mean loss on the rows of the path and on those.
+    """
+    import matplotlib.pyplot as plt
+
+    if x not in AXES:
+        raise DataError(f"x must be one of {', '.join(map(repr, AXES))}, not {x!r}.")
+    panels = 1 if test is None else 2
+    if ax is None:
+        figure, axes = plt.subplots(
+            1, panels, figsize=(6.4 * panels, 4.2), squeeze=False, layout="constrained"
+        )
+        left, right = axes[0, 0], axes[0, panels - 1]
+    else:
+        left, right = (ax, None) if test is None else ax
+        figure = left.figure
+    at, shown = _places(path, x)
+    _weights(left, path, at, shown, names, top)
+    _frame(left, path, x, "weight")
+    _count(left, path, at, shown)
+    if test is not None:
+        _losses(right, path, at, shown, test)
+        _frame(right, path, x, f"mean {path.terms.loss} loss")
+    return figure
+
+
+def _places(path: Path, x: str) -> tuple[Vector, Any]:
+    """Where the points stand on the axis, and which of them have a place there."""
+    if x == "lam":
+        shown = np.flatnonzero(path.lams > 0.0)
+        return np.asarray(path.lams[shown]), shown
+    shown = np.arange(len(path))
+    return np.asarray(path.budgets if x == "budget" else np.abs(path.coefs).sum(axis=1)), shown
+
+
+def _frame(ax: Any, path: Path, x: str, y: str) -> None:
+    words = {
+        "lam": "λ",
+        "budget": f"budget  c = {path.terms.penalty.formula}".replace("sum ", "Σ "),
+        "norm": "‖w‖₁",
+    }
+    ax.set_xlabel(words[x])
+    ax.set_ylabel(y)
+    if x == "lam":
+        ax.set_xscale("log")
+        ax.invert_xaxis()  # the path is read from nothing to everything, on every axis
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(direction="out", length=3)
+
+
+def _weights(ax: Any, path: Path, at: Vector, shown: Any, names: Any, top: int) -> None:
+    coefs = path.coefs[shown]
+    labels = _labels(path, names)
+    size = np.abs(coefs).max(axis=0, initial=0.0)
+    order = np.argsort(-size, kind="stable")
+    named = [int(j) for j in order[:top] if size[j] > 0.0]
+    others = [int(j) for j in order[top:] if size[j] > 0.0]
+    ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
+    for j in others:
+        ax.plot(at, coefs[:, j], color="0.75", linewidth=0.6, zorder=1)
+    for rank, j in enumerate(named):
+        style = DASHES[(rank // len(COLOURS) + rank) % len(DASHES)]
+        colour = COLOURS[rank % len(COLOURS)]
+        ax.plot(at, coefs[:, j], color=colour, linestyle=style, linewidth=1.3, zorder=2)
+    ax.margins(x=0.0)
+    _name_ends(ax, coefs[-1, named], [labels[j] for j in named])
+
+
+def _labels(path: Path, names: Any) -> list[str]:
+    p = path.coefs.shape[1]
+    if names is None:
+        names = path.names or [f"x{j}" for j in range(p)]
+    if len(names) != p:
+        raise DataError(f"names has {len(names)} entries, the path {p} columns.")
+    return [str(name) for name in names]
+
+
+def _name_ends(ax: Any, ends: Vector, labels: list[str]) -> None:
+    """Names at the ends of the lines, moved apart where they would meet, each tied to its line."""
+    low, high = ax.get_ylim()
+    height = (ends - low) / (high - low)
+    places = _apart(height, min(CLOSE, 1.0 / max(len(labels), 1)))
+    for rank, (label, end, place) in enumerate(zip(labels, height, places, strict=True)):
+        colour = COLOURS[rank % len(COLOURS)]
+        ax.plot([1.0, 1.02], [end, place], transform=ax.transAxes, color=colour, linewidth=0.6, clip_on=False)
+        ax.text(1.025, place, label, transform=ax.transAxes, va="center", fontsize=8, color=colour)
+
+
+def _apart(height: Vector, least: float) -> Vector:
+    """Heights in the same order, at least this far from each other, near where they were."""
+    order = np.argsort(height, kind="stable")
+    places = height[order].copy()
+    for _ in range(200):
+        gaps = np.diff(places)
+        tight = gaps < least - 1e-9
+        if not tight.any():
+            break
+        push = np.where(tight, 0.5 * (least - gaps), 0.0)
+        places[:-1] -= push
+        places[1:] += push
+    out = np.empty_like(places)
+    out[order] = places
+    return out
+
+
+def _count(ax: Any, path: Path, at: Vector, shown: Any) -> None:
+    """The number of non-zero weights, above the frame, where it changes and there is room."""
+    above = ax.secondary_xaxis("top")
+    counts = path.n_nonzero[shown]
+    picked = _spaced(at, counts, logarithmic=bool(np.all(at > 0.0) and at[0] > at[-1]))
+    above.set_xticks(at[picked], [str(int(counts[k])) for k in picked], fontsize=8)
+    above.tick_params(length=2)
+    above.spines["top"].set_visible(False)
+    above.set_xlabel("non-zero weights", fontsize=8)
+
+
+def _spaced(at: Vector, counts: Any, *, logarithmic: bool) -> list[int]:
+    """Up to a dozen points, evenly over the axis."""
+    scale = np.log(at) if logarithmic else at
+    wanted = np.linspace(scale[0], scale[-1], 12)
+    picked: list[int] = []
+    for place in wanted:
+        k = int(np.argmin(np.abs(scale - place)))
+        if k not in picked:
+            picked.append(k)
+    room = abs(scale[-1] - scale[0]) / 16
+    kept = picked[:1]
+    for k in picked[1:]:
+        if abs(scale[k] - scale[kept[-1]]) >= room:
+            kept.append(k)
+    return kept
+
+
+def _losses(ax: Any, path: Path, at: Vector, shown: Any, test: Any) -> None:
+    ax.plot(at, path.risks[shown], color="black", linewidth=1.3, label="these rows")
+    there = path.test_risks(*test)[shown]
+    ax.plot(at, there, color="#D55E00", linestyle=DASHES[1], linewidth=1.3, label="test rows")
+    best = int(np.argmin(there))
+    ax.plot(at[best], there[best], marker="o", color="#D55E00", markersize=4)
+    ax.margins(x=0.0)
+    ax.legend(frameon=False, fontsize=8)

@@ -66,7 +66,7 @@ class Course(NamedTuple):
     keys: Integers
     place: Integers  # slot of every key, or −1
     miss: Vector  # four right sides of a slot that is about to change, then how far the answers miss them
-    count: Integers
+    count: Integers  # type: ignore[assignment]
     level: Vector
     snap: Integers  # snapshot of the dual that each weight relies on, −1: none
     basis: Matrix  # two directions per snapshot; none where the columns are few

@@ -201,7 +201,7 @@ def hold_vertex(course: Course) -> None:
 
 @compiled(inner=True)
 def refresh(course: Course) -> None:
-    """Answers corrected by their residual, predictions afresh; a new inverse asked for if that is not enough."""
+    """Answers corrected by their residual, predictions afresh; STALE if a new inverse is needed."""
     error = 1.0
     for _ in range(3):
         if not error < REFINED:

@@ -158,7 +158,8 @@ class HardThresholding(Heuristic):
     """Gradient steps that keep the largest weights, then exchanges of single columns while they help.
 
     For other losses than the squared one both run on the second-order model of the last fit; with many
-    columns greedy selection takes the place of the steps. Blumensath and Davies (2009), Beck and Eldar (2013).
+    columns greedy selection takes the place of the steps. Blumensath and Davies (2009); Beck and Eldar
+    (2013).
     """
 
     steps: int = 100

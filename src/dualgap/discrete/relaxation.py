@@ -26,6 +26,7 @@ LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
 BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
 TIGHT = 1e-11  # a gap this small beside the objective is zero
 LONGEST = 64.0  # Newton steps in one: a flat piece of the loss has no end
+CHEAP = 3  # columns without a ridge that a dual point is balanced against at every step
 SPARE = 3  # kinks beyond one per column that a corner may have
 NEAR = 0.05  # where a node cannot be dropped anyway its bound may miss this share of what it lacks
 
@@ -92,6 +93,7 @@ class _Descent:
         self.gains = np.zeros(len(branch.free))
         counted = relaxation.chosen.counted[branch.inside]
         self.paid = relaxation.chosen.price * int(np.count_nonzero(counted))
+        self._bound(self.theta, mend=False)  # no loss is below its minimum
 
     def run(self, goal: float) -> Relaxed:
         rows: Rows | None = self.whole.rows
@@ -186,7 +188,7 @@ class _Descent:
         lower, upper = problem.dual_bounds
         inside = np.clip(theta, lower, upper)
         if self.bare.size and not np.array_equal(inside, theta):
-            if not mend:
+            if not mend and self.bare.size > CHEAP:
                 return
             inside = _balanced(inside, lower, upper, self.X[:, self.bare])
         v = self.X.T @ inside

@@ -37,7 +37,7 @@ class Blocks:
     @property
     def size(self) -> int:
         """Variables in a working set."""
-        wanted = 128 if self.box.n < 10_000 else 512
+        wanted = 256 if self.box.n < 10_000 else 512
         return max(2, min(wanted, len(self.box.kink), self.cache.capacity))
 
     def run(self, until: float) -> Iterator[None]:
@@ -80,7 +80,7 @@ class Blocks:
         target = max(0.5 * until, INSIDE * self.violation)
         limits = (box.low[chosen], box.high[chosen], box.ridge[chosen])
         solve(np.ascontiguousarray(Q), limits, after, slope, target, STEPS * len(chosen))
-        change = np.bincount(where, after - before, len(rows))
+        change = np.asarray(np.bincount(where, after - before, len(rows)), dtype=np.float64)
         moved = np.flatnonzero(change)
         self.parts[chosen] = after
         if not np.any(after != before):

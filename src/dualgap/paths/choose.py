@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dualgap.arrays import Vector
 from dualgap.errors import NoSolverError
 from dualgap.paths.constant import Constant
@@ -131,14 +133,13 @@ def _end(setting: Setting, wishes: Wishes, *, squares: bool) -> float:
 
 
 def _holds(setting: Setting, curve: Curve) -> bool:
-    """Is the curve proven at a few places, its last among them?"""
+    """Is the curve proven at a few places? (Points that are not are mended one by one.)"""
     lams = curve.lams
     if isinstance(curve, Traced) and not curve.trace.complete:
         return False
-    for k in {len(lams) // 4, len(lams) // 2, len(lams) - 1}:
-        lam = float(lams[k])
-        if lam <= 0.0:
-            continue
+    large = np.flatnonzero(lams >= 1e-3 * lams[0])
+    for k in {len(large) // 4, len(large) // 2, len(large) - 1}:
+        lam = float(lams[large[k]])
         working = setting.at(lam)
         found = setting.proof(working, curve.pair(lam))
         if not working.asked.relative(found.gap, found.primal) <= GOOD:

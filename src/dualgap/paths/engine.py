@@ -32,6 +32,7 @@ from dualgap.compiled.homotopy_course import (
     SIZE,
     STORED,
     TILT,
+    TRUE_AT,
     VALUES,
     Course,
     Integers,
@@ -48,7 +49,7 @@ from dualgap.problem.problem import Problem
 
 LONGEST = 1 << 24  # events before an advance is given up
 RECORDS = 1 << 12  # records per piece of log
-NOTHING = 1e-10  # λ below this share of its natural size counts as zero where s = 1/λ
+NOTHING = 1e-10  # events at λ below this share of its natural size are rounding
 ABOVE = 1e-4  # a path starts this much above its first event
 
 
@@ -228,9 +229,7 @@ class Engine:
 
     def level_of(self, lam: float) -> float:
         """s for a λ: itself, or its inverse where a straight loss meets squares."""
-        if not self.columns.l2.any():
-            return lam
-        return 1.0 / max(lam, NOTHING * self.natural)
+        return 1.0 / max(lam, NOTHING * self.natural) if self.columns.l2.any() else lam
 
     def follow(self, end: float) -> tuple[int, list[Records]]:
         """The whole path from the start down to λ = end."""
@@ -238,7 +237,7 @@ class Engine:
         if not self.columns.l2.any():
             self.set_form((1.0, 0.0), (0.0, 1.0), 0.0)
             self.natural = self.course.level[NATURAL] = top
-            return self.run(top * (1.0 + ABOVE), end)
+            return self._landed(end, *self.run(top * (1.0 + ABOVE), max(end, NOTHING * top)))
         self.natural = top or self.largest_slope()
         if not top:
             self.signs[self.columns.l2 > 0.0] = 1
@@ -246,6 +245,22 @@ class Engine:
         self.course.level[NATURAL] = 1.0 / self.natural
         begin = 1.0 / (top * (1.0 + ABOVE)) if top > 0.0 else 0.0
         return self.run(begin, self.level_of(end))
+
+    def lower(self, end: float) -> tuple[int, list[Records]]:
+        """Go on to a smaller λ."""
+        if self.columns.l2.any():
+            return self.go_on(self.level_of(end))
+        return self._landed(end, *self.go_on(max(end, NOTHING * self.natural)))
+
+    def _landed(self, end: float, status: int, parts: list[Records]) -> tuple[int, list[Records]]:
+        """Below NOTHING nothing happens any more: the answer is followed to λ = 0 as it stands."""
+        if status == ARRIVED and end < NOTHING * self.natural:
+            self.course.level[AT] = end
+            self.course.level[TRUE_AT] = end
+            log = new_log(1, self.n + self.p)
+            homotopy.write(self.course, log, np.full((2, 2), -1))
+            parts = [*parts, _drained(self.course, log)]
+        return status, parts
 
     def solve(self, lam: float) -> int:
         """The answer at one λ, from wherever the state is, by a tilt that goes to zero."""

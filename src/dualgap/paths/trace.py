@@ -40,8 +40,7 @@ class Trace:
 
     def extend(self, end: float) -> None:
         """Go on to a smaller λ."""
-        s = self.engine.level_of(end)
-        status, parts = self.engine.go_on(s)
+        status, parts = self.engine.lower(end)
         self.complete = status == ARRIVED
         self.records = joined([self.records, *parts])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
@@ -241,11 +243,17 @@ def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pyte
     X, y = wide(40, 60)
     X[:, 7] = 2.0
     for solver in ("greedy_forward", "hard_thresholding"):
-        keywords = {"loss": "squared", "penalty": penalty, "budget": 5, "solver": solver, "tol": 1e9}
+        keywords: dict[str, Any] = {
+            "loss": "squared",
+            "penalty": penalty,
+            "budget": 5,
+            "solver": solver,
+            "tol": 1e9,
+        }
         monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10_000)
-        narrow = dg.fit(X, y, **keywords)
+        narrow = dg.fit(X, y, loss="squared", **keywords)
         monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10)
-        by_rows = dg.fit(X, y, **keywords)
+        by_rows = dg.fit(X, y, loss="squared", **keywords)
         assert by_rows.objective <= narrow.objective * (1 + 1e-9) or solver == "hard_thresholding"
         assert by_rows.objective <= 1.05 * narrow.objective and by_rows.n_nonzero == 5
         assert by_rows.bound == 0.0

@@ -97,6 +97,15 @@ def test_rows_of_very_different_weight_do_not_make_it_run_in_circles(seed: int) 
     assert relative_gap(problem, run(problem, InteriorPoint())) <= 1e-9
 
 
+@pytest.mark.parametrize("radius", [1e2, 1e5, 1e8])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+def test_an_overflow_is_an_end_and_not_an_error(penalty: Penalty, radius: float) -> None:
+    base = Recipe(40, 72, kind="collinear").build(losses.Exponential(), penalty)
+    problem = base.with_regulariser(Constrained(base.regulariser.gauge, radius))
+    outcome = run(problem, InteriorPoint())
+    assert outcome.bounds.dual <= outcome.bounds.primal <= problem.null
+
+
 AIR_WATER_ACID_LOSS = """80 27 89 42  80 27 88 37  75 25 90 37  62 24 87 28  62 22 87 18  62 23 87 18
 62 24 93 19  62 24 93 20  58 23 87 15  58 18 80 14  58 18 89 14  58 17 88 13  58 18 82 11  58 19 93 12
 50 18 89 8  50 18 86 7  50 19 72 8  50 19 79 8  50 20 80 9  56 20 82 15  70 20 91 15"""

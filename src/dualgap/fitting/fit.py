@@ -6,9 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from dualgap.errors import NotCertifiedWarning
-from dualgap.fitting.hard_margin import fit_hard_margin, is_infinite
 from dualgap.fitting.multiclass import fit_many, read_form
-from dualgap.fitting.options import read_limits, read_solver, seeded
+from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read
 from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
@@ -67,6 +66,8 @@ def fit(  # noqa: PLR0913
         "standardize": standardize,
     }
     if lam is None and budget is None and is_infinite(C):
+        from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
+
         return fit_hard_margin(X, y, limits, **asked)
     reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
     chosen, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)

@@ -85,11 +85,6 @@ def _values(
     return objective, float(np.abs(theta).sum()) - 0.25 * float(v @ v) if feasible else -np.inf
 
 
-def is_infinite(C: Any) -> bool:
-    """Is this C = ∞?"""
-    return isinstance(C, float | np.floating) and bool(np.isposinf(C))
-
-
 def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: Any) -> Solution:
     """The solution for C = ∞; InfeasibleError with the proof where the classes cannot be separated."""
     reading = read(X, y, penalty=penalty, lam=1.0, **asked)

@@ -11,7 +11,6 @@ import numpy as np
 
 from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.class_certificate import ClassCertificate
-from dualgap.fitting.multinomial.fit import fit_multinomial
 from dualgap.fitting.options import read_start
 from dualgap.fitting.proof import Certificate
 from dualgap.fitting.reading import Reading
@@ -45,6 +44,8 @@ def fit_many(
 ) -> Solution:
     """The fit for more than two classes; `form` as `read_form` gives it."""
     if form == "multinomial":
+        from dualgap.fitting.multinomial.fit import fit_multinomial  # here: most fits never need it
+
         return fit_multinomial(reading, solver, limits, warm_start)
     return _fit_each(reading, solver, limits, warm_start)
 

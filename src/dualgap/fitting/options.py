@@ -52,6 +52,11 @@ def read_flag(name: str, given: Any) -> bool:
     raise DataError(f"{name} must be True or False, not {given!r}.")
 
 
+def is_infinite(C: Any) -> bool:
+    """Is this C = ∞?"""
+    return isinstance(C, float | np.floating) and bool(np.isposinf(C))
+
+
 def read_solver(solver: Any) -> str | Solver:
     """A name or a solver with its options."""
     if isinstance(solver, str):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dualgap.arrays import Vector
 from dualgap.errors import NoSolverError
 from dualgap.paths.constant import Constant
@@ -134,17 +132,22 @@ def _end(setting: Setting, wishes: Wishes, *, squares: bool) -> float:
 
 def _holds(setting: Setting, curve: Curve) -> bool:
     """Is the curve proven at a few places? (Points that are not are mended one by one.)"""
-    lams = curve.lams
     if isinstance(curve, Traced) and not curve.trace.complete:
         return False
-    large = np.flatnonzero(lams >= 1e-3 * lams[0])
-    for k in {len(large) // 4, len(large) // 2, len(large) - 1}:
-        lam = float(lams[large[k]])
+    for lam in _places(curve):
         working = setting.at(lam)
         found = setting.proof(working, curve.pair(lam))
         if not working.asked.relative(found.gap, found.primal) <= GOOD:
             return False
     return True
+
+
+def _places(curve: Curve) -> list[float]:
+    """Where a curve is tried."""
+    if isinstance(curve, Traced):
+        natural, end = curve.trace.engine.natural, float(curve.trace.lams[-1])
+        return [natural * share for share in (0.3, 0.03, 1e-3) if natural * share >= end]
+    return [float(curve.lams[k]) for k in {len(curve.lams) // 2, len(curve.lams) - 1}]
 
 
 def _gridded(setting: Setting, wishes: Wishes) -> Curve:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.compiled import homotopy
 from dualgap.compiled.homotopy_course import (
     ARRIVED,
@@ -49,6 +49,7 @@ from dualgap.problem.problem import Problem
 
 LONGEST = 1 << 24  # events before an advance is given up
 RECORDS = 1 << 12  # records per piece of log
+MOST_VALUES = 1 << 25  # of a path that are kept; beyond it every other record keeps its own
 NOTHING = 1e-10  # events at λ below this share of its natural size are rounding
 ABOVE = 1e-4  # a path starts this much above its first event
 
@@ -63,9 +64,34 @@ class Records:
     start: Integers
     slots: NDArray[np.int32]
     values: Vector
+    kept: Mask  # records of a long path that still have their values
 
     def __len__(self) -> int:
         return len(self.level)
+
+    def without_last(self) -> Records:
+        """All but the last record."""
+        end = int(self.start[-2])
+        return Records(
+            self.level[:-1],
+            self.keys[:-1],
+            self.codes[:-1],
+            self.start[:-1],
+            self.slots[:end],
+            self.values[:end],
+            self.kept[:-1],
+        )
+
+    def thinned(self) -> Records:
+        """Every other of the values; where they are missing, they can be solved for again."""
+        held = np.flatnonzero(self.kept)
+        kept = np.zeros_like(self.kept)
+        kept[held[::2]] = True
+        kept[-1] = self.kept[-1]
+        counts = np.where(kept, np.diff(self.start), 0)
+        entry = np.repeat(kept, np.diff(self.start))
+        start = np.concatenate([[0], np.cumsum(counts)])
+        return Records(self.level, self.keys, self.codes, start, self.slots[entry], self.values[entry], kept)
 
 
 class Engine:
@@ -170,6 +196,8 @@ class Engine:
                 self.course = roomier(self.course)
                 continue
             found.append(_drained(self.course, log))
+            while sum(len(part.values) for part in found) > MOST_VALUES:
+                found = [part.thinned() for part in found]
             if status != FULL:
                 return int(status), found
 
@@ -259,7 +287,7 @@ class Engine:
             self.course.level[TRUE_AT] = end
             log = new_log(1, self.n + self.p)
             homotopy.write(self.course, log, np.full((2, 2), -1))
-            parts = [*parts, _drained(self.course, log)]
+            parts = [*parts[:-1], parts[-1].without_last(), _drained(self.course, log)]
         return status, parts
 
     def solve(self, lam: float) -> int:
@@ -301,4 +329,5 @@ def _drained(course: Course, log: Log) -> Records:
         log.start[: count + 1].copy(),
         log.slots[:values].copy(),
         log.values[:values].copy(),
+        np.ones(count, dtype=bool),
     )

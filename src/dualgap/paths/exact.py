@@ -22,7 +22,17 @@ class Traced:
 
     @property
     def breaks(self) -> bool:
-        return self._points is None
+        return self._points is None and bool(self.trace.records.kept.all())
+
+    @property
+    def inverse(self) -> bool:
+        """Are the weights linear in 1/λ?"""
+        return self.trace.inverse
+
+    @property
+    def constant(self) -> bool:
+        """Do the weights stay as they are between breakpoints?"""
+        return self.trace.constant
 
     @cached_property
     def _shown(self) -> tuple[Index, Vector]:
@@ -61,14 +71,12 @@ class Traced:
             self.trace.extend(lam)
 
     def pair_within(self, budget: float) -> tuple[Pair, float]:
-        if self._sizes[-1] <= budget:
+        if self._size(len(self.trace.records) - 1) <= budget:
             self._reach(0.0)
-        sizes = self._sizes
-        k = int(np.searchsorted(sizes, budget, side="right")) - 1
-        if k >= len(sizes) - 1:
-            place = Place(len(sizes) - 1, 0.0, float(self.trace.lams[-1]))
+        k, last = self._segment(budget), len(self.trace.records) - 1
+        if k >= last:
+            place = Place(last, 0.0, float(self.trace.lams[-1]))
             return Pair(self.trace.weights(place), self.trace.theta(place)), place.lam
-        k = max(k, 0)
         share = self._share(k, budget)
         if self.trace.constant:
             lam = float(self.trace.lams[k + 1])
@@ -79,15 +87,18 @@ class Traced:
         place = Place(k, share, 1.0 / s if self.trace.inverse else s)
         return Pair(self.trace.weights(place), self.trace.theta(place)), place.lam
 
-    @property
-    def _sizes(self) -> Vector:
-        """h of every record, rising."""
-        trace, r = self.trace, self.trace.records
-        columns, weight = trace.engine.columns, self.trace.records.slots < self.trace.engine.p
-        j = np.where(weight, r.slots, 0)
-        part = np.where(weight, columns.l1[j] * np.abs(r.values) + columns.l2[j] * r.values**2, 0.0)
-        total = np.concatenate([[0.0], np.cumsum(part)])
-        return np.maximum.accumulate(total[r.start[1:]] - total[r.start[:-1]])
+    def _size(self, k: int) -> float:
+        """h at record k."""
+        columns, v = self.trace.engine.columns, self.trace.values(k)[: self.trace.engine.p]
+        return float(columns.l1 @ np.abs(v) + columns.l2 @ (v * v))
+
+    def _segment(self, budget: float) -> int:
+        """The last record with h within the budget; h rises along the path."""
+        low, high = 0, len(self.trace.records)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._size(middle) <= budget else (low, middle)
+        return low
 
     def _share(self, k: int, budget: float) -> float:
         """How far along the segment h reaches the budget: h is quadratic there, its signs constant."""

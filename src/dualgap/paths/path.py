@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.design import Design
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.proof import read_targets
@@ -126,17 +127,20 @@ class Path:
 
     def decision_functions(self, X: Any) -> Matrix:
         """Xw + b at every point, one row each."""
-        design = read_table(X).design
-        if design.shape[1] != self.coefs.shape[1]:
-            raise DataError(f"X has {design.shape[1]} columns, the path {self.coefs.shape[1]}.")
-        predicted = [design.matvec(w) + b for w, b in zip(self.coefs, self.intercepts, strict=True)]
-        return np.array(predicted)
+        return predictions(read_table(X).design, self.coefs, self.intercepts)
 
     def test_risks(self, X: Any, y: Any) -> Vector:
         """The mean loss of every point on other rows."""
-        z = self.decision_functions(X)
-        targets = read_targets(y, z.shape[1], self._setting.reading.labels)
-        return np.asarray(self.terms.loss.value(targets, z).mean(axis=1))
+        return self.risks_of(self.coefs, self.intercepts, X, y)[1]
+
+    def risks_of(self, coefs: Matrix, intercepts: Vector, X: Any, y: Any) -> tuple[Vector, Vector]:
+        """The mean loss of any weights, on the rows of the path and on other rows."""
+        reading, loss = self._setting.reading, self.terms.loss
+        design = read_table(X).design
+        targets = read_targets(y, design.shape[0], reading.labels)
+        share = self.terms.sample_weight / self.terms.sample_weight.sum()
+        here = loss.value(reading.targets(), predictions(reading.table.design, coefs, intercepts)) @ share
+        return here, np.asarray(loss.value(targets, predictions(design, coefs, intercepts)).mean(axis=1))
 
     # -- anywhere ------------------------------------------------------------------------------------
 
@@ -216,6 +220,21 @@ class Path:
 
         return draw(self, x=x, ax=ax, test=test, names=names, top=top)
 
+    def size(self, coef: Vector) -> float:
+        """h of weights on the scale of the X that was given."""
+        w = np.append(coef, 0.0) if self._setting.asked.intercept else coef
+        return self._setting.asked.regulariser.gauge.value(w)
+
+    @property
+    def inverse(self) -> bool:
+        """Between breakpoints, are the weights linear in 1/λ, and not in λ?"""
+        return bool(getattr(self._curve, "inverse", False))
+
+    @property
+    def constant(self) -> bool:
+        """Between breakpoints, do the weights stay as they are?"""
+        return bool(getattr(self._curve, "constant", False))
+
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, where X had any."""
@@ -240,6 +259,13 @@ class Path:
             f"Path({terms.loss} + {terms.penalty}: {len(self)} {kind}, "
             f"lam from {self.lams[0]:.4g} to {self.lams[-1]:.4g})"
         )
+
+
+def predictions(design: Design, coefs: Matrix, intercepts: Vector) -> Matrix:
+    """Xw + b for many weights, one row each."""
+    if design.shape[1] != coefs.shape[1]:
+        raise DataError(f"X has {design.shape[1]} columns, the path {coefs.shape[1]}.")
+    return np.array([design.matvec(w) + b for w, b in zip(coefs, intercepts, strict=True)])
 
 
 def _one_of(lam: Any, budget: Any) -> tuple[str, float]:

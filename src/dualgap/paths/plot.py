@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9")  # told apart by all
 AXES = ("lam", "budget", "norm")
-CLOSE = 0.035  # labels nearer than this share of the height are moved apart
+FINE = 8  # parts of a stretch between two breakpoints
+MANY = 2000  # breakpoints so close that the stretches between them look straight
+CLOSE = 0.043  # labels nearer than this share of the height are moved apart
 
 
 def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any:
@@ -23,7 +26,8 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
 
     `x` is "lam" (logarithmic), "budget" or "norm" (‖w‖₁). The `top` largest weights are named at the ends of
     their lines; the others are thin and grey. The number of non-zero weights stands above the frame. With
-    `test=(X, y)` a second panel shows the mean loss on the rows of the path and on those.
+    `test=(X, y)` a second panel shows the mean loss on the rows of the path and on those. With
+    `standardize=True` weights are drawn per standard deviation, as they are penalised.
     """
     import matplotlib.pyplot as plt
 
@@ -38,31 +42,61 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
     else:
         left, right = (ax, None) if test is None else ax
         figure = left.figure
-    at, shown = _places(path, x)
-    _weights(left, path, at, shown, names, top)
-    _frame(left, path, x, "weight")
-    _count(left, path, at, shown)
+    strokes = _strokes(path, x)
+    scaled = bool(np.any(path.terms.scale != 1.0))
+    _weights(left, path, strokes, names, top)
+    _frame(left, path, x, "weight per standard deviation" if scaled else "weight")
+    _count(left, strokes, logarithmic=x == "lam")
     if test is not None:
-        _losses(right, path, at, shown, test)
+        _losses(right, path, strokes, test)
         _frame(right, path, x, f"mean {path.terms.loss} loss")
     return figure
 
 
-def _places(path: Path, x: str) -> tuple[Vector, Any]:
-    """Where the points stand on the axis, and which of them have a place there."""
+@dataclass(frozen=True, eq=False)
+class Strokes:
+    """What is drawn: places on the axis, and weights with intercepts there."""
+
+    at: Vector
+    coefs: Matrix
+    intercepts: Vector
+
+
+def _strokes(path: Path, x: str) -> Strokes:
+    """The points, and between breakpoints as many more as it takes to show the bends of the axis."""
+    lams, coefs, intercepts = path.lams, path.coefs, path.intercepts
+    if path.breakpoints and 1 < len(path) <= MANY:
+        lams, both = _finer(path, np.column_stack([coefs, intercepts]))
+        coefs, intercepts = both[:, :-1], both[:, -1]
     if x == "lam":
-        shown = np.flatnonzero(path.lams > 0.0)
-        return np.asarray(path.lams[shown]), shown
-    shown = np.arange(len(path))
-    return np.asarray(path.budgets if x == "budget" else np.abs(path.coefs).sum(axis=1)), shown
+        shown = lams > 0.0
+        return Strokes(lams[shown], coefs[shown], intercepts[shown])
+    if x == "norm":
+        return Strokes(np.abs(coefs).sum(axis=1), coefs, intercepts)
+    return Strokes(np.array([path.size(w) for w in coefs]), coefs, intercepts)
+
+
+def _finer(path: Path, both: Matrix) -> tuple[Vector, Matrix]:
+    """Weights are straight in λ or 1/λ between breakpoints, hence bent on a logarithmic axis."""
+    lams = path.lams.copy()
+    last = lams[-1] if lams[-1] > 0.0 else lams[lams > 0.0].min(initial=np.inf) / 3.0
+    level = 1.0 / np.maximum(lams, last) if path.inverse else lams
+    found_lams, found = [lams[:1]], [both[:1]]
+    for k in range(len(lams) - 1):
+        between = np.geomspace(max(lams[k], last), max(lams[k + 1], last), FINE + 1)[1:-1]
+        s = 1.0 / between if path.inverse else between
+        if level[k] != level[k + 1] and lams[k + 1] < lams[k]:
+            share = ((s - level[k]) / (level[k + 1] - level[k]))[:, None]
+            found_lams.append(between)
+            found.append(both[k] + (0.0 if path.constant else share) * (both[k + 1] - both[k]))
+        found_lams.append(lams[k + 1 : k + 2])
+        found.append(both[k + 1 : k + 2])
+    return np.concatenate(found_lams), np.concatenate(found)
 
 
 def _frame(ax: Any, path: Path, x: str, y: str) -> None:
-    words = {
-        "lam": "λ",
-        "budget": f"budget  c = {path.terms.penalty.formula}".replace("sum ", "Σ "),
-        "norm": "‖w‖₁",
-    }
+    formula = path.terms.penalty.formula.replace("sum ", r"$\Sigma$ ").replace("w_j^2", "$w_j^2$")
+    words = {"lam": "λ", "budget": f"budget {formula}".replace("|w_j|", "|$w_j$|"), "norm": r"$\|w\|_1$"}
     ax.set_xlabel(words[x])
     ax.set_ylabel(y)
     if x == "lam":
@@ -73,20 +107,20 @@ def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     ax.tick_params(direction="out", length=3)
 
 
-def _weights(ax: Any, path: Path, at: Vector, shown: Any, names: Any, top: int) -> None:
-    coefs = path.coefs[shown]
+def _weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int) -> None:
+    coefs = strokes.coefs * path.terms.scale
     labels = _labels(path, names)
     size = np.abs(coefs).max(axis=0, initial=0.0)
     order = np.argsort(-size, kind="stable")
     named = [int(j) for j in order[:top] if size[j] > 0.0]
-    others = [int(j) for j in order[top:] if size[j] > 0.0]
     ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
-    for j in others:
-        ax.plot(at, coefs[:, j], color="0.75", linewidth=0.6, zorder=1)
+    for j in order[top:]:
+        if size[j] > 0.0:
+            ax.plot(strokes.at, coefs[:, j], color="0.75", linewidth=0.6, zorder=1)
     for rank, j in enumerate(named):
         style = DASHES[(rank // len(COLOURS) + rank) % len(DASHES)]
         colour = COLOURS[rank % len(COLOURS)]
-        ax.plot(at, coefs[:, j], color=colour, linestyle=style, linewidth=1.3, zorder=2)
+        ax.plot(strokes.at, coefs[:, j], color=colour, linestyle=style, linewidth=1.3, zorder=2)
     ax.margins(x=0.0)
     _name_ends(ax, coefs[-1, named], [labels[j] for j in named])
 
@@ -128,18 +162,19 @@ def _apart(height: Vector, least: float) -> Vector:
     return out
 
 
-def _count(ax: Any, path: Path, at: Vector, shown: Any) -> None:
-    """The number of non-zero weights, above the frame, where it changes and there is room."""
+def _count(ax: Any, strokes: Strokes, *, logarithmic: bool) -> None:
+    """The number of non-zero weights, above the frame, where there is room."""
     above = ax.secondary_xaxis("top")
-    counts = path.n_nonzero[shown]
-    picked = _spaced(at, counts, logarithmic=bool(np.all(at > 0.0) and at[0] > at[-1]))
-    above.set_xticks(at[picked], [str(int(counts[k])) for k in picked], fontsize=8)
+    counts = np.count_nonzero(strokes.coefs, axis=1)
+    picked = _spaced(strokes.at, logarithmic=logarithmic)
+    above.set_xticks(strokes.at[picked], [str(int(counts[k])) for k in picked], fontsize=8)
+    above.minorticks_off()
     above.tick_params(length=2)
     above.spines["top"].set_visible(False)
     above.set_xlabel("non-zero weights", fontsize=8)
 
 
-def _spaced(at: Vector, counts: Any, *, logarithmic: bool) -> list[int]:
+def _spaced(at: Vector, *, logarithmic: bool) -> list[int]:
     """Up to a dozen points, evenly over the axis."""
     scale = np.log(at) if logarithmic else at
     wanted = np.linspace(scale[0], scale[-1], 12)
@@ -156,11 +191,12 @@ def _spaced(at: Vector, counts: Any, *, logarithmic: bool) -> list[int]:
     return kept
 
 
-def _losses(ax: Any, path: Path, at: Vector, shown: Any, test: Any) -> None:
-    ax.plot(at, path.risks[shown], color="black", linewidth=1.3, label="these rows")
-    there = path.test_risks(*test)[shown]
-    ax.plot(at, there, color="#D55E00", linestyle=DASHES[1], linewidth=1.3, label="test rows")
+def _losses(ax: Any, path: Path, strokes: Strokes, test: Any) -> None:
+    X, y = test
+    here, there = path.risks_of(strokes.coefs, strokes.intercepts, X, y)
+    ax.plot(strokes.at, here, color="black", linewidth=1.3, label="these rows")
+    ax.plot(strokes.at, there, color="#D55E00", linestyle=DASHES[1], linewidth=1.3, label="test rows")
     best = int(np.argmin(there))
-    ax.plot(at[best], there[best], marker="o", color="#D55E00", markersize=4)
+    ax.plot(strokes.at[best], there[best], marker="o", color="#D55E00", markersize=4)
     ax.margins(x=0.0)
     ax.legend(frameon=False, fontsize=8)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.compiled.homotopy_course import ARRIVED, KINKED, PIECE, SLOPE_AT
 from dualgap.paths.engine import Engine, Records
+from dualgap.paths.on_set import solve_on_set
 
+BLOCK = 1 << 22  # numbers compared at a time
 SAME = 1e-12  # strengths this close, relative, are one breakpoint
 
 
@@ -65,10 +67,20 @@ class Trace:
     def values(self, k: int) -> Vector:
         """Weights, then multipliers, of record k."""
         r = self.records
+        if not r.kept[k]:
+            return solve_on_set(self.engine, self.codes(k), float(r.level[k]))
         both = np.zeros(self.engine.p + self.engine.n)
         part = slice(r.start[k], r.start[k + 1])
         both[r.slots[part]] = r.values[part]
+        if self._newborn(np.array([k]))[0]:
+            both[r.keys[k, 0]] = 0.0
         return both
+
+    def _newborn(self, which: Index) -> NDArray[np.bool_]:
+        """Did a weight enter at these records, without a slide? It is zero there, up to rounding."""
+        keys, codes = self.records.keys[which], self.records.codes[which]
+        weight = (keys[:, 0] >= 0) & (keys[:, 0] < self.engine.p)
+        return np.asarray(weight & (codes[:, 0] != 0) & (keys[:, 1] < 0))
 
     def weights(self, place: Place, *, sliding: bool = False) -> Vector:
         """The working weights there; constant along a segment unless that ends in a slide."""
@@ -111,6 +123,9 @@ class Trace:
 
     def all_weights(self, which: Index) -> Matrix:
         """The working weights of some records."""
+        return self.engine.columns.working(self._engine_weights(which))
+
+    def _engine_weights(self, which: Index) -> Matrix:
         r, p = self.records, self.engine.p
         counts = np.diff(r.start)[which]
         v = np.zeros((len(which), p))
@@ -119,7 +134,9 @@ class Trace:
         entry = np.repeat(r.start[which], counts) + within
         weight = r.slots[entry] < p
         v[line[weight], r.slots[entry][weight]] = r.values[entry][weight]
-        return self.engine.columns.working(v)
+        new = np.flatnonzero(self._newborn(which))
+        v[new, r.keys[which[new], 0]] = 0.0
+        return v
 
     def all_thetas(self, which: Index) -> Matrix | None:
         """The dual points of some records, in rising order of them."""
@@ -151,7 +168,7 @@ class Trace:
         weights are constant between breakpoints, or slide at one, a λ has two points.
         """
         lams = self.lams
-        seen = np.flatnonzero(np.isfinite(lams))[1 if not self.inverse else 0 :]
+        seen = np.flatnonzero(np.isfinite(lams) & self.records.kept)[1 if not self.inverse else 0 :]
         if not len(seen):
             return np.array([len(lams) - 1]), lams[-1:]
         apart = np.flatnonzero(lams[seen][:-1] - lams[seen][1:] > SAME * lams[seen][:-1])
@@ -160,15 +177,32 @@ class Trace:
         both = np.column_stack([before, last]).ravel()
         at = np.repeat(lams[last], 2)
         moved = np.ones(len(both), dtype=bool)
-        moved[::2] = self._differ(before, last)
-        return both[moved], at[moved]
+        moved[::2] = self.records.kept[before] & self._differ(before, last)
+        return self._from_zero(both[moved], at[moved])
+
+    def _from_zero(self, shown: Index, at: Vector) -> tuple[Index, Vector]:
+        """Of the points before any priced weight moves only the last: the least λ at which all are zero."""
+        r, l1 = self.records, self.engine.columns.l1
+        weight = r.slots < self.engine.p
+        alive = weight & (l1[np.where(weight, r.slots, 0)] > 0.0)
+        record = np.repeat(np.arange(len(r)), np.diff(r.start))
+        counts = np.bincount(record[alive], minlength=len(r)) - self._newborn(np.arange(len(r)))
+        moving = np.flatnonzero(counts[shown] > 0)
+        if not len(moving):
+            return shown, at
+        first = max(int(moving[0]) - 1, 0)
+        return shown[first:], at[first:]
 
     def _differ(self, one: Index, other: Index) -> NDArray[np.bool_]:
         """Do records have different weights?"""
         apart = np.zeros(len(one), dtype=bool)
-        for line in np.flatnonzero(one != other):
-            v, w = (self.values(int(k[line]))[: self.engine.p] for k in (one, other))
-            apart[line] = bool(np.abs(v - w).max(initial=0.0) > 1e-10 * np.abs(w).max(initial=0.0))
+        lines = np.flatnonzero(one != other)
+        step = max(1, BLOCK // self.engine.p)
+        for first in range(0, len(lines), step):
+            some = lines[first : first + step]
+            v, w = self._engine_weights(one[some]), self._engine_weights(other[some])
+            size = np.abs(w).max(axis=1, initial=0.0)
+            apart[some] = np.abs(v - w).max(axis=1, initial=0.0) > 1e-10 * size
         return apart
 
 
@@ -185,4 +219,5 @@ def joined(parts: list[Records]) -> Records:
         np.concatenate([*start, shift[-1:]]),
         np.concatenate([part.slots for part in parts]),
         np.concatenate([part.values for part in parts]),
+        np.concatenate([part.kept for part in parts]),
     )

@@ -21,6 +21,8 @@ from dualgap.traits import Trait
 PATIENCE = 12  # rounds at the full prices without progress before giving up
 LIMIT = 1000
 
+LOADING = 2e6  # what it takes to load compiled loops: small problems are done sooner without them
+
 
 @solver("coordinate_descent")
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class CoordinateDescent:
         support = min(n, p) / 4.0
         rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
-        return passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
+        return LOADING + passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)

@@ -19,6 +19,7 @@ from dualgap.solvers.base import Iterate
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
 PROXIMAL, FAINT = 0.1, 1e-6  # first eta over sigma; faint where the loss alone holds the weights
+LASTF = 1.0
 FLOOR = 1e-8  # eta falls no lower than this share of its first value
 
 
@@ -45,20 +46,25 @@ class Lagrangian:
     floor: float  # eta stays above
     level: float  # mean curvature of the loss at the centre
     pull: Vector  # Xᵀ of the row multipliers
+    last: float = np.inf  # change of the multipliers in the round before
 
     def gradient(self, point: Point) -> Vector:
         """By the weights."""
         return point.pull + point.weights.v + self.eta * (point.w - self.centre)
 
     def solved(self, point: Point) -> bool:
-        """Is the gradient small against the change of the multipliers in this round?"""
-        moved = (
+        """Is the gradient small against the change of the multipliers in this round and the last?"""
+        change = min(self.change(point), self.last)
+        return float(np.linalg.norm(self.gradient(point))) <= INEXACT * change
+
+    def change(self, point: Point) -> float:
+        """How far the multipliers have moved in this round, as a force on the weights."""
+        forces = (
             point.weights.v - self.weights.anchor,
             point.pull - self.pull,
             self.eta * (point.w - self.centre),
         )
-        scale = max(float(np.linalg.norm(change)) for change in moved)
-        return float(np.linalg.norm(self.gradient(point))) <= INEXACT * scale
+        return max(float(np.linalg.norm(force)) for force in forces)
 
     def residual(self, point: Point) -> float:
         """An estimate of the duality gap, to first order and without a product with the matrix."""
@@ -111,6 +117,7 @@ class Lagrangian:
             floor=flatter * self.floor,
             level=level,
             pull=point.pull,
+            last=LASTF * self.change(point),
         )
         return following, following.at(point.w, point.z)
 

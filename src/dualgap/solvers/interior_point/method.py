@@ -80,16 +80,15 @@ class Method:
             if exact is not None:
                 yield exact
             total = float(self._slack @ self._price)
-            late = total <= LATE * self._scale()
+            risk = self._problem.risk(self._z)
+            if not np.isfinite(risk):  # an exponential loss overflows where a singular system led too far
+                return
+            late = self._problem.relative(total, risk) <= LATE
             moved = self._step(total, late)
             theta = -self._rows.gradient
             idle = idle + 1 if moved <= (STILL if 0.0 < total <= 4.0 * self._last else 1e-14) else 0
             if idle > PATIENCE or not np.isfinite(moved):
                 return
-
-    def _scale(self) -> float:
-        """The loss's share of the objective, floored as a relative gap floors the objective."""
-        return 1.0 / self._problem.relative(1.0, self._problem.risk(self._z))
 
     def _step(self, total: float, late: bool) -> float:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""

@@ -244,7 +244,6 @@ def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pyte
     X[:, 7] = 2.0
     for solver in ("greedy_forward", "hard_thresholding"):
         keywords: dict[str, Any] = {
-            "loss": "squared",
             "penalty": penalty,
             "budget": 5,
             "solver": solver,

@@ -68,7 +68,7 @@ def test_stationary_where_there_is_a_weight(loss: str, penalty: str) -> None:
 
 def test_never_worse_than_plain_l1_and_feasible() -> None:
     X, y = data(60, 8, seed=3)
-    l1 = dg.fit(X, y, loss="squared", penalty="l1", budget=1.0)
+    l1 = dg.fit(X, y, loss="squared", penalty="l1", budget=1.0, tol=1e-11)
     inside = fit(X, y, loss="squared", penalty="lp(0.5)", budget=1.0)
     assert (np.abs(inside.coef) ** 0.5).sum() ** 2 <= 1.0 + 1e-9
     assert inside.bound == pytest.approx(l1.bound, rel=1e-5)  # the hull of this ball is the l1 ball

@@ -19,6 +19,7 @@ from dualgap.penalties.separable import Separable
 from dualgap.problem.certificate import Bounds
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
+from dualgap.problem.zeros import with_zeros
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
@@ -98,7 +99,8 @@ class _Run:
         """A convex problem in the working coordinates."""
         self.count += 1
         part = self.problem.with_regulariser(regulariser)
-        return drive(as_is(part), lambda: candidates(part, "auto"), Iterate(start), INNER).bounds
+        found = drive(as_is(part), lambda: candidates(part, "auto"), Iterate(start), INNER).bounds
+        return with_zeros(part, found, INNER.tolerance)
 
     def below(self) -> Finding:
         """The loss without the penalty: a bound that is always there."""

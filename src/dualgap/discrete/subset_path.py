@@ -21,8 +21,7 @@ def subset_path(
 ) -> list[Answer]:
     """One answer per size. The penalty of `problem` must count columns; its own strength is not looked at.
 
-    A limit on time is for the path as a whole; bounds grow tighter along it, since what a size cannot reach
-    no smaller one can.
+    A limit on time is for the path as a whole; interrupted, it ends with the size it was at.
     """
     if not chooses_columns(problem):
         raise DataError("A path over subset sizes needs the penalty l0 or l0_l2.")

@@ -14,11 +14,11 @@ from dualgap.fitting.proof import Certificate, coefficient_error, no_error_bar, 
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.zeros import with_zeros
 from dualgap.problem.as_given import unchanged
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
+from dualgap.problem.zeros import with_zeros
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import as_given, candidates

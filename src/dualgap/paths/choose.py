@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dualgap.arrays import Vector
 from dualgap.errors import NoSolverError
 from dualgap.paths.constant import Constant
@@ -14,8 +16,8 @@ from dualgap.paths.exact import Traced
 from dualgap.paths.grid import Gridded, Walk
 from dualgap.paths.rational import Tilted
 from dualgap.paths.ridge import Ridge
-from dualgap.paths.setting import Setting
-from dualgap.paths.strengths import default_ratio, falling, largest
+from dualgap.paths.setting import Pair, Setting
+from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
 from dualgap.paths.trace import Trace
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
@@ -25,6 +27,7 @@ from dualgap.traits import Trait
 
 AFFORDABLE = 2e11  # operations that "auto" spends on an exact path
 SEEDS = 3
+NOTHING = 1e-13  # gradients of this size, in working units, are rounding
 GOOD = 1e-8  # relative gap at the checked places of a trace
 
 
@@ -44,6 +47,9 @@ class Wishes:
 def curve_for(setting: Setting, wishes: Wishes) -> Curve:
     """See the module."""
     problem = setting.problem
+    still = _at_rest(setting)
+    if still is not None:
+        return Constant(still, wishes.lams)
     able = refusal(problem)
     if wishes.exact and able:
         raise NoSolverError(f"exact=True: {able}; exact=False follows a grid of λ, proven at every point.")
@@ -55,6 +61,18 @@ def curve_for(setting: Setting, wishes: Wishes) -> Curve:
         if found is not None:
             return found
     return _gridded(setting, wishes)
+
+
+def _at_rest(setting: Setting) -> Pair | None:
+    """The answer at every λ, if no penalised weight can lower the loss."""
+    problem, zero = setting.problem, at_zero(setting)
+    assert zero.theta is not None
+    v = problem.design.transpose_matvec(zero.theta)
+    if np.abs(v[~problem.free]).max(initial=0.0) <= NOTHING:
+        return zero
+    idle = Pair(zero.w, np.zeros(problem.n))  # no loss is below its minimum
+    working = setting.at(1.0)
+    return idle if setting.proof(working, idle).gap <= 0.0 else None
 
 
 def refusal(problem: Problem) -> str:
@@ -99,8 +117,6 @@ def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
     squares = bool(gauge.l2.any()) and not gauge.l1.any()
     if squares and problem.loss_has(Trait.QUADRATIC):
         return Ridge(problem, _grid(setting, wishes, squares=True))
-    if problem.null <= 1e-300 or largest(setting) <= 1e-300:
-        return Constant(problem, wishes.lams)
     for seed in range(SEEDS):
         engine = Engine(problem, seed)
         if not engine.start():

@@ -10,6 +10,8 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.paths.setting import Pair
 from dualgap.paths.trace import Place, Trace
 
+HUGE = 1e-12  # natural size over λ, where λ counts as infinite
+
 
 class Traced:
     """A Trace as a curve, ending at the λ asked for or, where `points` are given, shown at those."""
@@ -84,6 +86,8 @@ class Traced:
             return Pair(w, self.trace.theta(Place(k, 1.0, lam))), lam
         here, there = self.trace.records.level[k : k + 2]
         s = float(here + share * (there - here))
+        if self.trace.inverse:  # a budget of nothing is an infinite λ: any large one will do
+            s = max(s, HUGE / self.trace.engine.natural)
         place = Place(k, share, 1.0 / s if self.trace.inverse else s)
         return Pair(self.trace.weights(place), self.trace.theta(place)), place.lam
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.paths.setting import Setting
+from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
@@ -18,23 +18,28 @@ from dualgap.solvers.registry import candidates
 ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
 
 
-def null_theta(problem: Problem) -> Vector:
-    """The dual point of w = 0 with the best free weights."""
-    free = problem.free
-    if np.count_nonzero(free) == problem.intercept:
-        return problem.feasible(problem.null_dual)[0]
-    design = problem.design.columns(np.flatnonzero(free))
-    bare = dataclasses.replace(problem, design=design, regulariser=unregularised(int(free.sum())))
+def at_zero(setting: Setting) -> Pair:
+    """Every penalised weight zero, the free ones at their best."""
+    problem, asked = setting.problem, setting.asked
+    if np.count_nonzero(asked.free) == asked.intercept:
+        return Pair(problem.null_weights, problem.feasible(problem.null_dual)[0])
+    free = np.flatnonzero(asked.free)
+    bare = dataclasses.replace(asked, design=asked.design.columns(free), regulariser=unregularised(len(free)))
     working = precondition(bare)
     outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-10))
-    return np.asarray(outcome.bounds.theta)
+    w = np.zeros(asked.p)
+    w[free] = outcome.bounds.w
+    inner = setting.working
+    return Pair(inner.coordinates(w), inner.working_theta(outcome.bounds.theta))
 
 
 def largest(setting: Setting) -> float:
     """The least λ at which all penalised weights are zero; for squares alone ABOVE · max |x_j·θ| / l2_j."""
     problem = setting.problem
     gauge = problem.regulariser.gauge
-    v = problem.design.transpose_matvec(null_theta(problem))
+    theta = at_zero(setting).theta
+    assert theta is not None
+    v = problem.design.transpose_matvec(theta)
     top = gauge.smallest_strength_at_zero(v)
     if np.isfinite(top):
         return float(top)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.compiled.homotopy_course import ARRIVED, KINKED, PIECE, SLOPE_AT
-from dualgap.paths.engine import Engine, Records
+from dualgap.paths.engine import NOTHING, Engine, Records
 from dualgap.paths.on_set import solve_on_set
 
 BLOCK = 1 << 22  # numbers compared at a time
@@ -38,13 +38,19 @@ class Trace:
         self.constant = not engine.curved and not self.inverse
         status, parts = engine.follow(end)
         self.complete = status == ARRIVED
-        self.records = joined(parts)
+        self.records = self._grounded(joined(parts))
+
+    def _grounded(self, records: Records) -> Records:
+        """Events at a λ of nothing happen at zero."""
+        if not self.inverse:
+            records.level[records.level < NOTHING * self.engine.natural] = 0.0
+        return records
 
     def extend(self, end: float) -> None:
         """Go on to a smaller λ."""
         status, parts = self.engine.lower(end)
         self.complete = status == ARRIVED
-        self.records = joined([self.records, *parts])
+        self.records = self._grounded(joined([self.records, *parts]))
 
     @property
     def lams(self) -> Vector:

@@ -16,7 +16,8 @@ from dualgap.solvers.augmented_lagrangian.system import System
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
 from dualgap.solvers.base import Iterate
 
-INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by
+INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by,
+SETTLING = 0.3  # and they must be on the way to rest: no more than this share of the last move counts
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
 PROXIMAL, FAINT = 0.1, 1e-6  # first eta over sigma; faint where the loss alone holds the weights
 LASTF = 1.0
@@ -53,8 +54,12 @@ class Lagrangian:
         return point.pull + point.weights.v + self.eta * (point.w - self.centre)
 
     def solved(self, point: Point) -> bool:
-        """Is the gradient small against the change of the multipliers in this round and the last?"""
-        change = min(self.change(point), self.last)
+        """Is the gradient small against the change of the multipliers in this round and the last?
+
+        Against this round alone it is not enough: stiffer multipliers move further by themselves, and on
+        degenerate problems their errors then grow from round to round.
+        """
+        change = min(self.change(point), SETTLING * self.last)
         return float(np.linalg.norm(self.gradient(point))) <= INEXACT * change
 
     def change(self, point: Point) -> float:

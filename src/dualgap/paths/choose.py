@@ -47,6 +47,11 @@ class Wishes:
 def curve_for(setting: Setting, wishes: Wishes) -> Curve:
     """See the module."""
     problem = setting.problem
+    if not problem.convex:
+        raise NoSolverError(
+            f"A path needs a convex loss and penalty, which {problem.loss} with this penalty is not; "
+            "fit one strength at a time: fit(..., budget=k)."
+        )
     still = _at_rest(setting)
     if still is not None:
         return Constant(still, wishes.lams)

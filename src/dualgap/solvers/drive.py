@@ -240,7 +240,7 @@ def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
         try:
             with np.errstate(all="ignore"):
                 iterate = next(iterates, None)
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ArithmeticError):
             return None
         if iterate is None:
             return None

@@ -208,6 +208,12 @@ def refresh(course: Course) -> None:
             error = refine(course)
     if not error < SOUND:
         course.count[STALE] = 1
+    settle_predictions(course)
+
+
+@compiled(inner=True)
+def settle_predictions(course: Course) -> None:
+    """What follows from new answers: predictions where rows are curved, else the stillness of a vertex."""
     if course.count[CURVED]:
         predict(course, course.slot[0], course.row[Z0])
         predict(course, course.slot[1], course.row[Z1])
@@ -253,5 +259,6 @@ def refactor(course: Course) -> None:
     for a in range(size):
         set_right(course, a)
     times_four(course.inverse, size, course.slot[4:8], course.slot)
-    refresh(course)
+    refine(course)
+    settle_predictions(course)
     course.count[STALE] = 0

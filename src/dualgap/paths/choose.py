@@ -33,7 +33,7 @@ GOOD = 1e-8  # relative gap at the checked places of a trace
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asked of the points of a path, λ in working units."""
+    """What the user asked of the points of a path; `curve_for` takes λ in working units."""
 
     exact: bool | None  # None: where it can be had at a reasonable price
     lams: Vector | None

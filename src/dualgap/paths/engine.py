@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -177,12 +178,11 @@ class Engine:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def run(self, start: float, end: float, records: int = RECORDS) -> tuple[int, list[Records]]:
+    def run(self, start: float, end: float) -> tuple[int, list[Records]]:
         """Begin with the signs, pieces and kinks as they are, and follow s from start to end."""
-        while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[KINKED].sum() + 3:
-            self.course = roomier(self.course)
+        self._make_room()
         homotopy.begin(self.course, start, end)
-        log = new_log(records, records * 32 + 4 * (self.n + self.p))
+        log = new_log(RECORDS, RECORDS * 32 + 4 * (self.n + self.p))
         homotopy.write(self.course, log, np.full((2, 2), -1))
         return self.go_on(end, log)
 
@@ -200,6 +200,26 @@ class Engine:
                 found = [part.thinned() for part in found]
             if status != FULL:
                 return int(status), found
+
+    def _untilt(self) -> int:
+        """From s = 1 to s = 0 with the tilt that was set; only the end counts, nothing is kept on the way."""
+        self._make_room()
+        homotopy.begin(self.course, 1.0, 0.0)
+        while True:
+            status = int(homotopy.advance(self.course, self._notes, 0.0, LONGEST))
+            self.course.count[STORED] = self.course.count[VALUES] = 0
+            if status == ROOM:
+                self.course = roomier(self.course)
+            elif status != FULL:
+                return status
+
+    @cached_property
+    def _notes(self) -> Log:
+        return new_log(64, 4096 + 8 * (self.n + self.p))
+
+    def _make_room(self) -> None:
+        while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[KINKED].sum() + 3:
+            self.course = roomier(self.course)
 
     # -- starting ------------------------------------------------------------------------------------
 
@@ -233,8 +253,7 @@ class Engine:
             dual[kinked] = -dual.sum() / np.count_nonzero(kinked)
         gradient = self.gradient(dual)
         self.course.weight[TILT] = np.where(self.free, -gradient, 0.0)
-        status, _ = self.run(1.0, 0.0, 64)
-        return status
+        return self._untilt()
 
     def dual(self) -> Vector:
         """The derivative of the bent loss, row by row, multipliers for kinked rows."""
@@ -307,7 +326,7 @@ class Engine:
         outside = gradient - np.clip(gradient, -edge, edge)
         inside = gradient + price * self.signs + self.course.weight[RIDGE] * v
         self.course.weight[TILT] = -np.where(active, inside, outside)
-        return self.run(1.0, 0.0, 64)[0]
+        return self._untilt()
 
     def answer(self) -> tuple[Vector, Vector]:
         """The true weights and multipliers at the present s."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
+from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read
 from dualgap.losses import Loss
 from dualgap.paths.choose import Wishes, curve_for
+from dualgap.paths.many import ManyPath, common_grid
 from dualgap.paths.path import Path
 from dualgap.paths.setting import setting
 from dualgap.penalties import Penalty
@@ -38,6 +41,7 @@ def path(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
     max_iter: int | None = None,
@@ -57,7 +61,8 @@ def path(  # noqa: PLR0913
     the one at which all weights are zero down to `lam_min_ratio` times that. `everywhere=1e-3` chooses the
     points so that for every λ in the range the nearest one is proven within that relative gap.
     `form="constrained"` has `gaps` prove the constrained problem at every point instead of the penalised
-    one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`.
+    one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`. More than two
+    classes are followed on a grid, as `multiclass` says (see dg.fit).
     """
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
@@ -76,31 +81,44 @@ def path(  # noqa: PLR0913
         penalty_factors=penalty_factors,
         standardize=standardize,
     )
-    _refuse(reading)
     chosen = seeded(read_solver(solver), random_state)
-    shared = setting(reading, reading.targets())
     wishes = Wishes(
         _read_exact(exact),
-        _read_lams(lams, shared.unit),
+        _read_lams(lams),
         _read_count(n_lams),
         _read_share("lam_min_ratio", lam_min_ratio),
         _read_share("everywhere", everywhere),
         chosen,
         limits,
     )
-    found = Path(shared, curve_for(shared, wishes), form, chosen, limits)
+    if reading.many_classes:
+        found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), wishes)
+    else:
+        found = path_of(reading, wishes, form)
     if not found.exact:
         _warn(found, max(limits.tolerance, everywhere or 0.0))
     return found
 
 
-def _refuse(reading: Reading) -> None:
-    if reading.many_classes:
-        assert reading.classes is not None
-        raise DataError(
-            f"y has {len(reading.classes)} classes; a path is for two. Make one path per class "
-            "(y == class), or fit the joint model at each strength with dg.fit."
-        )
+def path_of(reading: Reading, wishes: Wishes, form: str = "penalised") -> Path:
+    """The path of data that have been read; `wishes.lams` as users see them.
+
+    Folds that share a grid call this with the same `lams`: the answer's coefs, intercepts and gaps are at
+    those, exact where they can be, else each started from the one before.
+    """
+    shared = setting(reading, reading.targets())
+    if wishes.lams is not None:
+        wishes = dataclasses.replace(wishes, lams=wishes.lams / shared.unit)
+    return Path(shared, curve_for(shared, wishes), form, wishes.solver, wishes.limits)
+
+
+def _for_many(reading: Reading, form: str, wishes: Wishes) -> ManyPath:
+    if wishes.exact:
+        raise NoSolverError("exact=True: with more than two classes a path follows a grid of λ.")
+    grid = wishes.lams
+    if grid is None:
+        grid = common_grid(reading, wishes.count, wishes.ratio)
+    return ManyPath(reading, form, grid, wishes.solver, wishes.limits)
 
 
 def _warn(found: Path, tolerance: float) -> None:
@@ -123,8 +141,8 @@ def _read_exact(exact: Any) -> bool | None:
     raise DataError(f"exact must be True, False or 'auto', not {exact!r}.")
 
 
-def _read_lams(lams: Any, unit: float) -> Vector | None:
-    """Strengths given by the user, falling, in working units."""
+def _read_lams(lams: Any) -> Vector | None:
+    """Strengths given by the user, falling."""
     if lams is None:
         return None
     try:
@@ -133,7 +151,7 @@ def _read_lams(lams: Any, unit: float) -> Vector | None:
         raise DataError("lams must be a list of numbers.") from None
     if not len(values) or not np.all(np.isfinite(values)) or np.any(values <= 0.0):
         raise DataError("lams must be positive finite numbers, at least one.")
-    return np.sort(values)[::-1] / unit
+    return np.sort(values)[::-1]
 
 
 def _read_count(n_lams: Any) -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgWarning
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Design
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
+from dualgap.fitting.objective import Objective
 from dualgap.fitting.proof import read_targets
 from dualgap.fitting.solution import Solution
 from dualgap.paths.curve import Curve
@@ -25,6 +28,7 @@ from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, drive
 from dualgap.solvers.registry import candidates
 
+ROUNDING = 1e-13  # risks closer than this, relative, are the same
 GOOD = 1e-9  # an exact answer with a relative gap above this is solved again
 
 
@@ -157,7 +161,9 @@ class Path:
     def _solved(self, working: Working, pair: Pair) -> Outcome:
         limits = Limits(min(self._limits.tolerance, GOOD))
         start = Iterate(pair.w, pair.theta) if np.all(np.isfinite(pair.w)) else None
-        return drive(working, lambda: candidates(working.problem, self._solver), start, limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # the next solver is tried then
+            return drive(working, lambda: candidates(working.problem, self._solver), start, limits)
 
     def _within(self, budget: float) -> tuple[Working, Bounds, Outcome | None, float]:
         working = self._setting.within(budget)
@@ -169,7 +175,7 @@ class Path:
         return working, outcome.bounds, outcome, lam
 
     def _answer(self, lam: Any, budget: Any) -> tuple[Working, Bounds, Outcome | None]:
-        name, value = _one_of(lam, budget)
+        name, value = one_of(lam, budget)
         if name == "lam":
             return self._at(value / self._setting.unit)
         return self._within(value)[:3]
@@ -195,13 +201,13 @@ class Path:
 
     def budget(self, lam: float) -> float:
         """The c whose constrained problem has the solution at λ."""
-        _, value = _one_of(lam, None)
+        _, value = one_of(lam, None)
         working, found, _ = self._at(value / self._setting.unit)
         return working.asked.regulariser.gauge.value(found.w)
 
     def lam(self, budget: float) -> float:
         """The λ whose penalised problem has the solution under a budget; 0 where the budget does not bind."""
-        _, value = _one_of(None, budget)
+        _, value = one_of(None, budget)
         return self._within(value)[3] * self._setting.unit
 
     def pareto(self) -> Pareto:
@@ -209,7 +215,7 @@ class Path:
         order = np.lexsort((self.risks, self.budgets))
         risks = self.risks[order]
         ahead = np.concatenate([[np.inf], np.minimum.accumulate(risks)[:-1]])
-        best = order[risks < ahead]
+        best = order[risks < ahead - ROUNDING * np.abs(risks).max()]
         return Pareto(self.budgets[best], self.risks[best], self.lams[best])
 
     def plot(
@@ -241,7 +247,7 @@ class Path:
         return self._setting.reading.table.names
 
     @property
-    def terms(self) -> Any:
+    def terms(self) -> Objective:
         """Loss, penalty and the weights of rows and columns."""
         return self._setting.reading.terms
 
@@ -268,7 +274,7 @@ def predictions(design: Design, coefs: Matrix, intercepts: Vector) -> Matrix:
     return np.array([design.matvec(w) + b for w, b in zip(coefs, intercepts, strict=True)])
 
 
-def _one_of(lam: Any, budget: Any) -> tuple[str, float]:
+def one_of(lam: Any, budget: Any) -> tuple[str, float]:
     """The strength that was given, checked."""
     given = {name: value for name, value in (("lam", lam), ("budget", budget)) if value is not None}
     if len(given) != 1:

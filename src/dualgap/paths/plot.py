@@ -86,9 +86,9 @@ def _finer(path: Path, both: Matrix) -> tuple[Vector, Matrix]:
         between = np.geomspace(max(lams[k], last), max(lams[k + 1], last), FINE + 1)[1:-1]
         s = 1.0 / between if path.inverse else between
         if level[k] != level[k + 1] and lams[k + 1] < lams[k]:
-            share = ((s - level[k]) / (level[k + 1] - level[k]))[:, None]
+            share = ((s - level[k]) / (level[k + 1] - level[k]))[:, None] * (not path.constant)
             found_lams.append(between)
-            found.append(both[k] + (0.0 if path.constant else share) * (both[k + 1] - both[k]))
+            found.append(both[k] + share * (both[k + 1] - both[k]))
         found_lams.append(lams[k + 1 : k + 2])
         found.append(both[k + 1 : k + 2])
     return np.concatenate(found_lams), np.concatenate(found)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design import Dense, Design, Standardised, WithOnes
 from dualgap.paths.setting import Pair
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
@@ -31,6 +32,8 @@ class Ridge:
         self._free = np.flatnonzero(gauge.free)
         self._priced = np.flatnonzero(~gauge.free)
         self._root = np.sqrt(gauge.l2[self._priced])
+        self._tie: Matrix = np.zeros((len(self._free), len(self._priced)))  # free weights are rest − tie · w
+        self._rest: Vector = np.zeros(len(self._free))
         if len(self._priced) <= problem.n:
             self._from_columns()
         else:
@@ -44,8 +47,6 @@ class Ridge:
         gram = problem.design.weighted_gram(problem.a)
         right = problem.design.transpose_matvec(problem.a * problem.y)
         inner, pull = gram[np.ix_(priced, priced)], right[priced]
-        self._tie: Matrix = np.zeros((len(free), len(priced)))
-        self._rest: Vector = np.zeros(len(free))
         if len(free):
             both = np.column_stack([gram[np.ix_(free, priced)], right[free]])
             solved = np.asarray(np.linalg.lstsq(gram[np.ix_(free, free)], both, rcond=1e-14)[0], np.float64)
@@ -66,13 +67,15 @@ class Ridge:
         inverse[self._priced] = 1.0 / self._root**2
         outer = problem.design.weighted_outer(inverse) * root * root[:, None]
         target = root * problem.y
-        self._outside = np.zeros((problem.n, 0))
         if len(free):
             part = problem.design.columns(free).toarray() * root[:, None]
             left, sizes, _ = np.linalg.svd(part, full_matrices=False)
-            self._outside = left[:, sizes > 1e-12 * sizes.max(initial=0.0)]
-            outer = _project(_project(outer, self._outside).T, self._outside)
-            target = _project(target, self._outside)
+            away = left[:, sizes > 1e-12 * sizes.max(initial=0.0)]
+            outer = _project(_project(outer, away).T, away)
+            back = np.asarray(np.linalg.pinv(part, rcond=1e-12) * root, np.float64)
+            self._tie = _transposed(problem.design, back)[:, self._priced]
+            self._rest = back @ problem.y
+            target = _project(target, away)
         sizes, basis = scipy.linalg.eigh(outer, overwrite_a=True, check_finite=False, driver="evd")
         alive = sizes > SPURIOUS * sizes.max(initial=0.0)
         self._sizes, basis = sizes[alive], basis[:, alive]
@@ -94,18 +97,10 @@ class Ridge:
             out[:, self._free] = self._rest - out[:, self._priced] @ self._tie.T
             return out
         duals = part @ self._dual_basis.T
-        for line, dual in enumerate(duals):
-            out[line] = self._inverse * self.problem.design.transpose_matvec(dual)
+        out[:] = self._inverse * _transposed(self.problem.design, duals)
         if len(self._free):
-            self._fill_free(out)
+            out[:, self._free] = self._rest - out[:, self._priced] @ self._tie.T
         return out
-
-    def _fill_free(self, out: Matrix) -> None:
-        """The free weights by least squares on what the others leave."""
-        root = np.sqrt(self.problem.a)
-        part = self.problem.design.columns(self._free).toarray() * root[:, None]
-        rest = np.array([root * (self.problem.y - self.problem.predict(w)) for w in out])
-        out[:, self._free] = np.linalg.lstsq(part, rest.T, rcond=1e-13)[0].T
 
     def weights(self) -> Matrix:
         return self._at(self.lams)
@@ -131,6 +126,20 @@ class Ridge:
                     break
                 lam = max(ahead, 0.0)
         return self.pair(lam), lam
+
+
+def _transposed(design: Design, duals: Matrix) -> Matrix:
+    """Xᵀθ for many θ, one row each, in one product where the storage allows it."""
+    if isinstance(design, WithOnes):
+        return np.column_stack([_transposed(design.inner, duals), duals.sum(axis=1)])
+    if isinstance(design, Standardised):
+        inner = _transposed(design.inner, duals)
+        inner -= duals.sum(axis=1)[:, None] * design.centre
+        inner /= design.scale
+        return inner
+    if isinstance(design, Dense):
+        return duals @ design.array
+    return np.array([design.transpose_matvec(dual) for dual in duals])
 
 
 def _project(part: Matrix, away: Matrix) -> Matrix:

@@ -13,6 +13,7 @@ from dualgap.paths.engine import NOTHING, Engine, Records
 from dualgap.paths.on_set import solve_on_set
 
 BLOCK = 1 << 22  # numbers compared at a time
+ROUNDING = 1e-12
 SAME = 1e-12  # strengths this close, relative, are one breakpoint
 
 
@@ -80,7 +81,12 @@ class Trace:
         both[r.slots[part]] = r.values[part]
         if self._newborn(np.array([k]))[0]:
             both[r.keys[k, 0]] = 0.0
+        self._snap(both[: self.engine.p])
         return both
+
+    def _snap(self, v: Matrix) -> None:
+        """Priced weights of the size of rounding (targets and columns are of size one here) are zero."""
+        v[(np.abs(v) < ROUNDING) & (self.engine.columns.l1 > 0.0)] = 0.0
 
     def _newborn(self, which: Index) -> NDArray[np.bool_]:
         """Did a weight enter at these records, without a slide? It is zero there, up to rounding."""
@@ -142,6 +148,7 @@ class Trace:
         v[line[weight], r.slots[entry][weight]] = r.values[entry][weight]
         new = np.flatnonzero(self._newborn(which))
         v[new, r.keys[which[new], 0]] = 0.0
+        self._snap(v)
         return v
 
     def all_thetas(self, which: Index) -> Matrix | None:
@@ -189,13 +196,15 @@ class Trace:
     def _from_zero(self, shown: Index, at: Vector) -> tuple[Index, Vector]:
         """Of the points before any priced weight moves only the last: the least λ at which all are zero."""
         r, l1 = self.records, self.engine.columns.l1
+        if not l1.any():
+            return shown, at
         weight = r.slots < self.engine.p
-        alive = weight & (l1[np.where(weight, r.slots, 0)] > 0.0)
+        alive = weight & (l1[np.where(weight, r.slots, 0)] > 0.0) & (np.abs(r.values) >= ROUNDING)
         record = np.repeat(np.arange(len(r)), np.diff(r.start))
-        counts = np.bincount(record[alive], minlength=len(r)) - self._newborn(np.arange(len(r)))
+        counts = np.bincount(record[alive], minlength=len(r))
         moving = np.flatnonzero(counts[shown] > 0)
         if not len(moving):
-            return shown, at
+            return shown[-1:], at[-1:]
         first = max(int(moving[0]) - 1, 0)
         return shown[first:], at[first:]
 

@@ -13,7 +13,8 @@ demo: .venv/installed-test
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-lint: .venv/installed-lint
+# Types are checked against what the tests install too.
+lint: .venv/installed-test .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src

@@ -1,7 +1,7 @@
 """Ridge regression as noise: rows of random numbers with target zero pull the weights towards zero.
 
-Append m rows x ~ N(0, σ²) with y = 0 and total weight κ to n rows. Their loss is κ·mean (x·w)², which tends
-to κσ²‖w‖² as m grows. So least squares on all rows tends to ridge with λ = κσ²/n; a mean of m squares misses
+Append m rows x ~ N(0, σ²) with y = 0 and total weight κ to n rows. Their loss κ·mean (x·w)² tends to
+κσ²‖w‖² as m grows. So least squares on all rows tends to ridge with λ = κσ²/n; a mean of m squares misses
 its limit by about 1/√m, and so do the weights: the script prints the rate.
 """
 

@@ -46,6 +46,7 @@ __all__ = [
     "fit",
     "list_solvers",
     "losses",
+    "path",
     "penalties",
     "solvers",
     "stability",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution
+    from dualgap.paths.make import path
     from dualgap.selection.stability import stability
     from dualgap.solvers import stopping
     from dualgap.solvers.textbook import steps

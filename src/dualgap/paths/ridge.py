@@ -116,6 +116,8 @@ class Ridge:
         square = self._share**2 if self._basis.size else self._share**2 * self._sizes
         alive = self._sizes > SPURIOUS * self._sizes.max(initial=0.0)
         sizes, square = self._sizes[alive], square[alive]
+        if budget <= 0.0:
+            return self.pair(np.inf), np.inf
         lam = 0.0
         if float((square / sizes**2).sum()) > budget:
             for _ in range(ROUNDS):

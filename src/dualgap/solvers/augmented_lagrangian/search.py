@@ -25,20 +25,22 @@ def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tu
         slope, bend, payload = along(t)
         if abs(slope) <= ENOUGH * abs(first):
             return t, payload
+        width = high - low
         if slope < 0.0:
             low, kept = t, (t, payload)
         else:
             high = t
-        t = _next(t, slope, bend, low, high)
         if high < np.inf and high - low <= 1e-14 * high:
             break
+        # On an exponential, Newton walks down in steps of one unit: halve what it does not
+        newton = t - slope / bend if bend > 0.0 and high - low <= 0.5 * width else np.nan
+        t = _next(newton, t, low, high)
     return kept
 
 
-def _next(t: float, slope: float, bend: float, low: float, high: float) -> float:
-    ahead = t - slope / bend if bend > 0.0 and np.isfinite(slope) else np.nan
+def _next(newton: float, t: float, low: float, high: float) -> float:
     if high == np.inf:
-        return float(np.clip(ahead, 2.0 * t, 16.0 * t)) if np.isfinite(ahead) else 4.0 * t
-    if low < ahead < high:
-        return ahead
+        return float(np.clip(newton, 2.0 * t, 16.0 * t)) if np.isfinite(newton) else 4.0 * t
+    if low < newton < high:
+        return newton
     return 0.5 * (low + high) if low > 0.0 else 0.2 * high

@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
 
+SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
 JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to a unit diagonal until the factor exists
 
 
@@ -41,9 +42,15 @@ class System:
 
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
         rows, curvature = self.design.rows(live), self.curvature[live]
-        solver = _RowSolver(self, rows, curvature, free)
+        solver = _RowSolver(self, rows, curvature, self._soft(free, len(live)))
         x = solver.solve(right)
         return x + solver.solve(right - self._product(rows, curvature, x))
+
+    def _soft(self, free: Mask, rows: int) -> Mask:
+        """Coordinates that the rows hold, not their own stiffness; more than the rows they cannot be."""
+        held = self.delta + self.eta
+        soft = free | (held <= SOFT * held.max())
+        return soft if np.count_nonzero(soft) <= rows else free
 
     def _product(self, rows: Design, curvature: Vector, x: Vector) -> Vector:
         total = (self.delta + self.eta) * x + rows.transpose_matvec(curvature * rows.matvec(x))
@@ -56,67 +63,75 @@ class _RowSolver:
     """Woodbury over the rows with curvature.
 
     With q = diag(h) X x the system is (h⁻¹ + X Δ⁻¹ Xᵀ) q = X Δ⁻¹ b, Δ = δ + η. A positive rank one is one
-    more row of curvature 1. Free coordinates, whose Δ is next to nothing, are borders; so is a negative
-    rank one, with the pivot 1 − rᵀΔ⁻¹r = Σ (r²/δ) η/(δ + η), since Σ r²/δ = 1: so written nothing cancels.
+    more row of curvature 1. Soft coordinates, whose Δ⁻¹ would swamp all digits, are columns beside the
+    kernel. So is a negative rank one, with the pivot 1 − rᵀΔ⁻¹r = Σ (r²/δ) η/(δ + η), since Σ r²/δ = 1:
+    written so, nothing cancels.
     """
 
-    def __init__(self, system: System, rows: Design, curvature: Vector, free: Mask) -> None:
-        self.rows, self.free = rows, free
-        self.inverse = np.where(free, 0.0, 1.0 / (system.delta + system.eta))
-        rank_one = system.rank_one
-        self.extra = rank_one if rank_one is not None and system.sign > 0 else None
-        self.border_one = rank_one if rank_one is not None and system.sign < 0 else None
+    def __init__(self, system: System, rows: Design, curvature: Vector, soft: Mask) -> None:
+        self.rows, self.soft = rows, soft
+        held = system.delta + system.eta
+        self.inverse = np.where(soft, 0.0, 1.0 / held)
+        self.rank_one = system.rank_one
+        self.extra = system.rank_one is not None and system.sign > 0
+        self.bordered = system.rank_one is not None and system.sign < 0
         self.factor = Factor(self._kernel(curvature))
-        border, pivots = self._border(system)
-        self.border = border
-        if border.shape[1]:
-            self.through = self.factor.solve(border)
-            self.schur = Factor(border.T @ self.through + np.diag(pivots))
+        self.border = self._border()
+        if self.border.shape[1]:
+            self.through = self.factor.solve(self.border)
+            self.schur = Factor(self.border.T @ self.through + self._pivots(system, held))
+
+    def _across(self) -> Vector:
+        """X Δ⁻¹ r."""
+        assert self.rank_one is not None
+        return self.rows.matvec(self.inverse * self.rank_one)
 
     def _kernel(self, curvature: Vector) -> Matrix:
         kernel = self.rows.weighted_outer(self.inverse)
         diagonal = np.arange(len(curvature))
         kernel[diagonal, diagonal] += 1.0 / curvature
-        if self.extra is None:
+        if not self.extra or self.rank_one is None:
             return kernel
-        cross = self.rows.matvec(self.inverse * self.extra)[:, None]
-        corner = np.array([[1.0 + float(self.extra @ (self.inverse * self.extra))]])
+        cross = self._across()[:, None]
+        corner = np.array([[1.0 + float(self.rank_one @ (self.inverse * self.rank_one))]])
         return np.block([[kernel, cross], [cross.T, corner]])
 
-    def _border(self, system: System) -> tuple[Matrix, Vector]:
-        """The columns beside the kernel and the pivots below it."""
-        columns = [self.rows.columns(self.free).toarray()] if self.free.any() else []
-        pivots = np.full(int(np.count_nonzero(self.free)), system.eta)
-        if self.border_one is not None:
-            columns.append(self.rows.matvec(self.inverse * self.border_one)[:, None])
-            share = np.zeros_like(self.border_one)
-            np.divide(self.border_one**2, system.delta, out=share, where=self.border_one != 0)
-            pivots = np.append(pivots, float((share * system.eta) @ self.inverse))
-        border = np.hstack(columns) if columns else np.zeros((self.rows.shape[0], 0))
-        if self.extra is not None:
-            border = np.vstack([border, np.zeros((1, border.shape[1]))])
-        return border, pivots
+    def _border(self) -> Matrix:
+        """The columns beside the kernel."""
+        count = int(np.count_nonzero(self.soft))
+        border = self.rows.columns(self.soft).toarray() if count else np.zeros((self.rows.shape[0], 0))
+        if self.extra and self.rank_one is not None:
+            border = np.vstack([border, self.rank_one[self.soft]])
+        return np.column_stack([border, self._across()]) if self.bordered else border
+
+    def _pivots(self, system: System, held: Vector) -> Matrix:
+        """The block below the border."""
+        pivots = np.diag(held[self.soft])
+        if not self.bordered or self.rank_one is None:
+            return pivots
+        share = np.zeros_like(held)
+        np.divide(self.rank_one**2, system.delta, out=share, where=self.rank_one != 0)
+        corner = float(share[self.soft].sum() + (share * system.eta) @ self.inverse)
+        edge = -self.rank_one[self.soft][:, None]
+        return np.block([[pivots, edge], [edge.T, np.array([[corner]])]])
 
     def solve(self, right: Vector) -> Vector:
         """One solution, without refinement."""
         first = self.inverse * right
+        along = 0.0 if self.rank_one is None else float(self.rank_one @ first)
         target = self.rows.matvec(first)
-        if self.extra is not None:
-            target = np.append(target, float(self.extra @ first))
+        if self.extra:
+            target = np.append(target, along)
         q, edge = self.factor.solve(target), np.zeros(0)
         if self.border.shape[1]:
-            wanted = right[self.free]
-            if self.border_one is not None:
-                wanted = np.append(wanted, float(self.border_one @ first))
+            wanted = np.append(right[self.soft], along) if self.bordered else right[self.soft]
             edge = self.schur.solve(wanted - self.border.T @ q)
             q = q + self.through @ edge
         rest = right - self.rows.transpose_matvec(q[: self.rows.shape[0]])
-        if self.extra is not None:
-            rest = rest - q[-1] * self.extra
-        if self.border_one is not None:
-            rest = rest + edge[-1] * self.border_one
+        if self.rank_one is not None:
+            rest = rest - (q[-1] if self.extra else -edge[-1]) * self.rank_one
         x = self.inverse * rest
-        x[self.free] = edge[: int(np.count_nonzero(self.free))]
+        x[self.soft] = edge[: int(np.count_nonzero(self.soft))]
         return x
 
 

@@ -294,14 +294,14 @@ def test_slopes_and_hessian_match_differences() -> None:
     problem = _problem()
     w = RNG.normal(size=problem.p)
     step = 1e-6
-    gradient = -problem.pull(problem.slope(problem.predict(w)))
+    gradient = -problem.correlation(problem.slope(problem.predict(w)))
     hessian = curvature(problem.design, problem.a, softmax(problem.predict(w), axis=1))
     for j in range(problem.p):
         e = np.zeros(problem.p)
         e[j] = step
         up, down = problem.predict(w + e), problem.predict(w - e)
         assert (problem.risk(up) - problem.risk(down)) / (2 * step) == pytest.approx(gradient[j], abs=1e-8)
-        change = (problem.pull(problem.slope(down)) - problem.pull(problem.slope(up))) / (2 * step)
+        change = (problem.correlation(problem.slope(down)) - problem.correlation(problem.slope(up))) / (2 * step)
         np.testing.assert_allclose(change, hessian[:, j], atol=1e-7)
 
 
@@ -311,7 +311,7 @@ def test_weak_duality_and_feasibility(penalty: str) -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
         theta, v = problem.feasible(problem.a[:, None] * rng.normal(size=(90, 3)))
-        np.testing.assert_allclose(v, problem.pull(theta), atol=1e-12)
+        np.testing.assert_allclose(v, problem.correlation(theta), atol=1e-12)
         bound = problem.dual(theta)
         assert np.isfinite(bound)
         for scale in (0.0, 0.1, 10.0):

@@ -8,6 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
+FEW = 16  # weights of which one in this many is not zero: read those columns alone
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 
 
@@ -26,6 +27,9 @@ class Dense:
         return self.array.size
 
     def matvec(self, w: Vector) -> Vector:
+        support = np.flatnonzero(w)
+        if FEW * len(support) <= len(w):
+            return self.array[:, support] @ w[support]
         return self.array @ w
 
     def transpose_matvec(self, theta: Vector) -> Vector:

@@ -13,6 +13,7 @@ from dualgap.fitting.inputs import read_labels, read_numbers, read_table
 from dualgap.fitting.objective import Objective
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
+from dualgap.problem.certificate import Bounds
 from dualgap.problem.problem import Problem
 
 
@@ -71,7 +72,7 @@ def class_numbers(y: Any, n: int, classes: tuple[Any, ...]) -> Vector:
     return np.array([float(classes.index(label)) for label in found.tolist()])[which]
 
 
-def proven_zero(problem: Problem, theta: Vector, gap: float) -> Mask:
+def proven_zero(problem: Problem, best: Bounds) -> Mask:
     """Columns whose weight is zero at every optimum, by the ball around θ that the gap allows.
 
     The dual is strongly concave where the loss is smooth: ‖(θ − θ*)/√a‖² ≤ 2·curvature·gap, so
@@ -85,8 +86,8 @@ def proven_zero(problem: Problem, theta: Vector, gap: float) -> Mask:
         or not np.isfinite(curvature)
     ):
         return np.zeros(problem.p, dtype=bool)
-    reach = np.sqrt(2.0 * curvature * gap * problem.column_squares)
-    v = problem.design.transpose_matvec(theta)
+    reach = np.sqrt(2.0 * curvature * best.gap * problem.column_squares)
+    v = problem.correlation(best.theta) if best.correlation is None else best.correlation
     return np.asarray(np.abs(v) + reach < regulariser.strength * gauge.l1)
 
 

@@ -69,7 +69,7 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
     theta[terms.used] = best.theta
     certificate = Certificate(theta, coef, intercept, best.primal, best.dual, terms, reading.labels)
     error = coefficient_error(problem, best.gap, terms.scale)
-    zero = proven_zero(problem, best.theta, best.gap)[: len(coef)]
+    zero = proven_zero(problem, best)[: len(coef)]
     return Solution(
         coef=coef,
         intercept=intercept,

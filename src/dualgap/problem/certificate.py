@@ -18,6 +18,7 @@ class Bounds:
     theta: Vector
     primal: float
     dual: float
+    correlation: Vector | None = None  # Xᵀθ, where it is at hand
 
     @property
     def gap(self) -> float:
@@ -28,27 +29,44 @@ class Bounds:
         """The better half of each."""
         first = self if self.primal <= other.primal else other
         second = self if self.dual >= other.dual else other
-        return Bounds(first.w, second.theta, first.primal, second.dual)
+        return Bounds(first.w, second.theta, first.primal, second.dual, second.correlation)
 
 
 def bounds(
-    problem: Problem, w: Vector, theta: Vector | None = None, prediction: Vector | None = None
+    problem: Problem,
+    w: Vector,
+    theta: Vector | None = None,
+    prediction: Vector | None = None,
+    correlation: Vector | None = None,
 ) -> Bounds:
     """Objective at w (moved into the penalty's domain) and bound at θ (made feasible).
 
-    `prediction`, if given, must be Xw; without θ the slope of the loss at w is taken.
+    `prediction`, if given, must be Xw and `correlation` Xᵀθ; without θ the slope of the loss at w is taken.
     """
     inside = problem.regulariser.feasible(w)
     if prediction is None or inside is not w:
         prediction = problem.predict(inside)
     primal = problem.primal(inside, prediction)
-    point, v = problem.feasible(problem.slope(prediction) if theta is None else theta)
+    if theta is None:
+        theta, correlation = problem.slope(prediction), None
+    point, v = problem.feasible(theta, correlation)
     dual = problem.dual(point, v)
     if not np.isfinite(primal):
         primal = np.inf
     if np.isnan(dual):
         dual = -np.inf
-    return Bounds(inside, point, primal, dual)
+    return Bounds(inside, point, primal, dual, v)
+
+
+def recomputed(problem: Problem, w: Vector, theta: Vector) -> Bounds:
+    """Both values at points found elsewhere: from this problem's arrays alone, θ moved if it must be."""
+    inside = problem.regulariser.feasible(w)
+    primal = problem.primal(inside)
+    v = problem.correlation(theta)
+    dual = problem.dual(theta, v)
+    if np.isfinite(primal) and np.isfinite(dual):
+        return Bounds(inside, theta, primal, dual, v)
+    return confirmed(problem, bounds(problem, inside, theta))
 
 
 def confirmed(problem: Problem, found: Bounds) -> Bounds:
@@ -59,7 +77,8 @@ def confirmed(problem: Problem, found: Bounds) -> Bounds:
     """
     for slack in (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
         theta = found.theta * (1.0 - slack) if slack else found.theta
-        dual = problem.dual(theta)
+        v = problem.correlation(theta)
+        dual = problem.dual(theta, v)
         if np.isfinite(dual):
-            return replace(found, theta=theta, dual=dual)
+            return replace(found, theta=theta, dual=dual, correlation=v)
     return found if not np.isfinite(found.dual) else replace(found, dual=-np.inf)

@@ -12,18 +12,19 @@ from dualgap.traits import Trait
 if TYPE_CHECKING:
     from dualgap.problem.problem import Problem
 
+ROUNDING = 1e-15  # a move of θ by this share of itself changes Xᵀθ by less than computing it again
 INSIDE = 1.0 - 1e-13  # a scaled point is put this much inside, so that recomputed norms stay below
 
 
-def feasible(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:
+def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:
     """A feasible θ near the one given, and Xᵀθ.
 
     Clipped into the loss's domain, balanced against the free columns, scaled into the penalty's domain
     (0 is in every domain, so shrinking stays feasible). What could not be balanced shows as a dual value
-    of −∞, never as a false bound.
+    of −∞, never as a false bound. `correlation` is Xᵀθ of the θ given, if it is known.
     """
     lower, upper = problem.dual_bounds
-    theta = np.clip(theta, lower, upper)
+    given, theta = theta, np.clip(theta, lower, upper)
     if not theta.any():  # feasible for every problem, without a look at the matrix
         return theta, np.zeros(problem.p)
     free = problem.free
@@ -32,12 +33,19 @@ def feasible(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:
         theta = balance(theta, lower, upper)
     elif count:
         theta = _orthogonal(problem, theta, lower, upper)
-    v = problem.design.transpose_matvec(theta)
+    if correlation is not None and _moved(given, theta) <= ROUNDING * float(np.abs(theta).sum()):
+        v = correlation
+    else:
+        v = problem.correlation(theta)
     scale = problem.regulariser.dual_scale(v)
     if scale < 1.0:
         scale *= INSIDE
         theta, v = theta * scale, v * scale
     return theta, v
+
+
+def _moved(before: Vector, after: Vector) -> float:
+    return float(np.abs(after - before).sum())
 
 
 def _room(theta: Vector, lower: Vector, upper: Vector) -> Vector:

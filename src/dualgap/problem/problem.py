@@ -103,6 +103,11 @@ class Problem:
         return other
 
     @property
+    def null_prediction(self) -> Vector:
+        """X `null_weights`."""
+        return np.full(self.n, self.null_weights[-1] if self.intercept else 0.0)
+
+    @property
     def null_dual(self) -> Vector:
         """A dual point for `null_weights`."""
         return null_dual(self)
@@ -124,9 +129,13 @@ class Problem:
         """θ = −a L'(y, prediction): where every dual candidate starts."""
         return -self.a * self.loss.derivative(self.y, prediction)
 
-    def feasible(self, theta: Vector) -> tuple[Vector, Vector]:
-        """A feasible dual point near θ, and Xᵀθ there."""
-        return feasible(self, theta)
+    def correlation(self, theta: Vector) -> Vector:
+        """Xᵀθ."""
+        return self.design.transpose_matvec(theta) if theta.any() else np.zeros(self.p)
+
+    def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:
+        """A feasible dual point near θ, and Xᵀθ there; `correlation` is Xᵀθ of the one given, if known."""
+        return feasible(self, theta, correlation)
 
     def dual(self, theta: Vector, v: Vector | None = None) -> float:
         """The dual objective at θ, −∞ where θ is not feasible. `v` is Xᵀθ if it is known."""
@@ -134,7 +143,7 @@ class Problem:
         if not np.all((theta >= lower) & (theta <= upper)):
             return -np.inf
         if v is None:
-            v = self.design.transpose_matvec(theta)
+            v = self.correlation(theta)
         if self.free.any() and not self.balanced(theta, v):
             return -np.inf
         if self.regulariser.dual_scale(v) < 1.0 - 1e-12:

@@ -45,7 +45,7 @@ def _share_of_price(problem: Problem, best: Bounds) -> Vector | None:
     gauge = regulariser.gauge
     if not isinstance(gauge, Separable) or not gauge.l1.any():
         return None
-    v = np.abs(problem.design.transpose_matvec(best.theta))
+    v = np.abs(problem.correlation(best.theta) if best.correlation is None else best.correlation)
     sharp, size = gauge.l1 > 0, np.abs(best.w)
     if isinstance(regulariser, Penalised):
         price = regulariser.strength

@@ -15,7 +15,7 @@ class Iterate:
     """A primal point, with what the solver happens to know beside it.
 
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
-    slope of the loss at the prediction serves. `step` is the step length, for people who watch. Without
+    slope of the loss at the prediction serves; `correlation` must be Xᵀθ of it if it is given. `step` is the step length, for people who watch. Without
     `certify` the objective alone is looked at, which saves a product with Xᵀ. With `answer` the point is
     the answer whatever its objective. `remark` is what the solver says of its end.
     """
@@ -27,6 +27,7 @@ class Iterate:
     certify: bool = True
     answer: bool = False
     remark: str = ""
+    correlation: Vector | None = None
 
 
 class Divergence(Exception):  # noqa: N818 - an end, not a fault: the driver turns it into a status

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
-from dualgap.solvers.normal_equations import Point, direct, dual_of_fit, system, work
+from dualgap.solvers.normal_equations import Point, direct, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
@@ -47,7 +47,11 @@ class ClosedForm:
         factored = system(design, ridge).factored(curvature)
         linear = np.zeros(problem.p)
         w, z = start.w, design.matvec(start.w)
+        theta = problem.slope(z)
+        correlation = problem.correlation(theta)
         for _ in range(REFINEMENTS if direct(design, ridge) else RESTARTS):
-            w = w + factored.step(Point(w, -problem.slope(z), linear), 1e-3)
+            w = w + factored.step(Point(w, -theta, linear, -correlation), 1e-3)
             z = design.matvec(w)
-            yield Iterate(w, dual_of_fit(problem, z), z)
+            theta = problem.slope(z)
+            correlation = problem.correlation(theta)
+            yield fitted(problem, Iterate(w, theta, z, correlation=correlation))

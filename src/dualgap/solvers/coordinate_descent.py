@@ -56,7 +56,8 @@ class CoordinateDescent:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)
         gram, sweeps = GramEngine(point), SweepEngine(point)
-        residual = point.residual()
+        theta, correlation = point.dual()
+        residual = correlation - point.ridge * point.w
         point.factor, before = _first_factor(point, residual)
         progress = _Progress(point)
         for spent in range(LIMIT):
@@ -64,9 +65,10 @@ class CoordinateDescent:
             engine = gram if gram.affordable(working, spent) else sweeps
             engine.improve(working, residual)
             before = point.factor
+            theta, correlation = point.dual()
             if before == 1.0:
-                yield Iterate(point.w.copy(), problem.slope(point.z), point.z)
-            residual = point.residual()
+                yield Iterate(point.w.copy(), theta, point.z, correlation=correlation)
+            residual = correlation - point.ridge * point.w
             if before == 1.0 and progress.stalled(residual):
                 return
             point.factor = max(1.0, 0.5 * before) if before > 2.1 else 1.0
@@ -106,7 +108,7 @@ def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:
     worth = np.where(priced & ~inside, np.abs(residual) / np.where(priced, point.price, 1.0), 0.0)
     edge = point.factor - 0.1 * (before - point.factor) if before > point.factor else 0.98 * point.factor
     new = np.flatnonzero(worth >= edge)
-    room = 100 + int(np.count_nonzero(inside)) // (2 if point.factor > 1.0 else 1)
+    room = 100 + int(np.count_nonzero(inside)) // 2
     if len(new) > room:
         new = new[np.argpartition(-worth[new], room)[:room]]
     return np.union1d(np.flatnonzero(inside), new)

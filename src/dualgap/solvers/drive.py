@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dualgap.problem.as_given import AsGiven
-from dualgap.problem.certificate import Bounds, bounds, confirmed
+from dualgap.problem.certificate import Bounds, bounds, recomputed
 from dualgap.problem.precondition import Working
 from dualgap.solvers.base import Adviser, Divergence, Iterate, Solver
 from dualgap.solvers.stopping import Moment, Stop
@@ -104,11 +104,12 @@ class _Run:
         """Objective and bound; the objective alone, in the best bound's company, where no proof is due."""
         inner = self.working.problem
         if iterate.certify or self.best is None:
-            return bounds(inner, iterate.w, iterate.theta, iterate.prediction)
+            return bounds(inner, iterate.w, iterate.theta, iterate.prediction, iterate.correlation)
         inside = inner.regulariser.feasible(iterate.w)
         prediction = iterate.prediction if inside is iterate.w else None
         primal = inner.primal(inside, prediction)
-        return Bounds(inside, self.best.theta, primal if np.isfinite(primal) else np.inf, self.best.dual)
+        value = primal if np.isfinite(primal) else np.inf
+        return replace(self.best, w=inside, primal=value)
 
     def _kept(self, iterate: Iterate, seen: Bounds) -> Bounds:
         if self.best is None:
@@ -116,7 +117,7 @@ class _Run:
         if not iterate.answer:
             return self.best.improved(seen)
         proof = seen if seen.dual >= self.best.dual else self.best
-        return Bounds(seen.w, proof.theta, seen.primal, proof.dual)
+        return replace(proof, w=seen.w, primal=seen.primal)
 
     def settle(self) -> None:
         """The proof that the last iterates went without."""
@@ -163,8 +164,7 @@ class _Run:
     def asked(self, best: Bounds) -> Bounds:
         """The best points on the asked problem, both values recomputed there."""
         problem = self.working.asked
-        found = bounds(problem, self.working.weights(best.w), self.working.theta(best.theta))
-        return confirmed(problem, found)
+        return recomputed(problem, self.working.weights(best.w), self.working.theta(best.theta))
 
     @property
     def elapsed(self) -> float:
@@ -201,8 +201,9 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
     problem = run.working.problem
     if isinstance(run.working, AsGiven):
         return _watch_one(run, solvers()[0], start)
-    null = Iterate(problem.null_weights, problem.null_dual)
-    nothing = Iterate(problem.null_weights, np.zeros_like(problem.null_dual))  # no loss is below its minimum
+    w, prediction = problem.null_weights, problem.null_prediction
+    null = Iterate(w, problem.null_dual, prediction)
+    nothing = Iterate(w, np.zeros_like(null.theta), prediction)  # no loss is below its minimum
     for first in (nothing, null, start):
         if first is not None:
             status = run.see(first)

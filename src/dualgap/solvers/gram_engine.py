@@ -14,6 +14,7 @@ from dualgap.traits import Trait
 LARGEST = 3000  # working columns
 MOST_UNPRICED = 500
 WORK = 3e8  # operations for a matrix that is used once
+ENOUGH = 0.1  # accuracy on the working set, as a share of the violations of all columns
 MANY = 20  # rounds
 SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
 
@@ -44,7 +45,9 @@ class GramEngine:
         price = point.factor * point.price[gram.columns]
         w, inner = point.w[gram.columns], gram.reduced(residual)
         rounds, tolerance = (60, 1e-12) if point.factor == 1.0 else (2, 1e-3)
-        if not self.quadratic:  # no better than the model, which is wrong by about the square of this
+        if self.quadratic:  # no better than what the columns left out are off by
+            tolerance = max(tolerance, ENOUGH * point.violation(residual))
+        else:  # no better than the model, which is wrong by about the square of this
             off = violation(w, inner, price)
             tolerance = max(tolerance, off * min(0.1, off))
         minimise(gram, w, inner, price, rounds, tolerance)

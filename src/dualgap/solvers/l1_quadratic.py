@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
-from dualgap.solvers.normal_equations import cholesky
+from dualgap.arrays import Index, Vector
 from dualgap.solvers.working_gram import WorkingGram
 
-SWEEPS = 30  # per round: enough to find most of the support; fewer make more Newton steps, which cost more
-NEWTONS = 3  # on one block of live columns
+SWEEPS = 30  # per round at most; they end when two in a row change no sign
+NEWTONS = 2  # on one block of live columns
 LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0
 
 
@@ -28,9 +27,9 @@ def minimise(
         if not len(live):
             return True
         before = w[live]
-        inner = _Block(gram.block(live), before.copy(), residual[live], price[live], damping)
+        inner = _Block((gram, live), before.copy(), residual[live], price[live], damping)
         clean = inner.improve()
-        damping = inner.damping if not clean else 0.03 * inner.damping if inner.damping > 1e-7 else 0.0
+        damping = 0.0 if clean else inner.damping
         moved = np.flatnonzero(inner.w != before)
         w[live] = inner.w
         gram.subtract(live[moved], (inner.w - before)[moved], residual)
@@ -50,11 +49,15 @@ def violation(w: Vector, residual: Vector, price: Vector) -> float:
 class _Block:
     """The problem on the live columns, its matrix gathered; damping is centred where it is raised."""
 
-    def __init__(self, gram: Matrix, w: Vector, residual: Vector, price: Vector, damping: float) -> None:
+    def __init__(
+        self, where: tuple[WorkingGram, Index], w: Vector, residual: Vector, price: Vector, damping: float
+    ) -> None:
         from dualgap.compiled import gram as loops
 
         self._loops = loops
-        self.gram, self.w, self.residual, self.price = gram, w, residual, price
+        whole, self.live = where
+        self.gram, self.factor = whole.block(self.live), whole.factor
+        self.w, self.residual, self.price = w, residual, price
         self.damping = 0.0
         self._damp(damping)
 
@@ -85,24 +88,32 @@ class _Block:
             return None
         here, price = self.w[support], self.price[support]
         sign = np.sign(here)
-        block = np.empty((len(support), len(support)))
-        self._loops.gather(self.gram, support, block)
         pull = self.residual[support]
-        step = cholesky(block)(pull - price * sign)
+        wanted = pull - price * sign
+        step = self.factor.solve(self.live[support], wanted, self.damping)
         crossing = (here + step) * sign <= 0.0
         if not crossing.any():
             self._move(support, step)
+            left = self.residual[support] - price * sign
+            if np.abs(left).max() > 0.5 * np.abs(wanted).max():  # too many corrections, or rounding
+                self.factor.forget()
             return None
         lengths = here[crossing] / -step[crossing]
         for length in (1.0, float(np.median(lengths)), float(lengths.min())):
             ahead = here + length * step
             ahead[ahead * sign <= 1e-15 * np.abs(here)] = 0.0
             change = ahead - here
-            smooth = float(change @ (0.5 * (block @ change) - pull))
+            smooth = -float(change @ (0.5 * self._image(support, change) + pull))
             if smooth + float(price @ (np.abs(ahead) - np.abs(here))) < 0.0:
                 self._move(support, change)
                 return length
         return 0.0
+
+    def _image(self, support: Index, change: Vector) -> Vector:
+        """−G change on the support."""
+        image = np.zeros_like(self.residual)
+        self._loops.subtract_rows(self.gram, support, change, image)
+        return image[support]
 
     def _move(self, support: Index, step: Vector) -> None:
         self.w[support] += step

@@ -13,7 +13,7 @@ from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step
-from dualgap.solvers.normal_equations import Point, dual_of_fit, system, work
+from dualgap.solvers.normal_equations import Point, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
@@ -78,10 +78,13 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterato
     floor = CurvatureFloor(problem)
     linear = np.zeros(problem.p)
     z = design.matvec(w)
+    theta = problem.slope(z)
+    correlation = problem.correlation(theta)
     accuracy, quiet = 0.1, 0
     for _ in range(ROUGH_LIMIT if rough else LIMIT):
-        slope = -problem.slope(z)
-        direction = equations.factored(floor.curvature(z)).step(Point(w, slope, linear), accuracy)
+        slope = -theta
+        point = Point(w, slope, linear, -correlation)
+        direction = equations.factored(floor.curvature(z)).step(point, accuracy)
         along = design.matvec(direction)
         promise = -float(slope @ along + (ridge * w) @ direction)
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
@@ -94,7 +97,9 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterato
         w, z = w + step * direction, z + step * along
         accuracy = min(0.1, max(1e-8, (promise / scale) ** 0.5)) if promise > 0 else 1e-8
         near = not rough and promise <= NEAR * scale
-        yield Iterate(w, dual_of_fit(problem, z), z, certify=near)
+        theta = problem.slope(z)
+        correlation = problem.correlation(theta)
+        yield fitted(problem, Iterate(w, theta, z, certify=near, correlation=correlation))
         if rough and promise <= ROUGH * scale:
             return
 

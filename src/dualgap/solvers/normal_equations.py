@@ -8,7 +8,7 @@ Around w, with slopes g and curvatures h ≥ 0 of the loss at z = Xw, the model 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate
 
 LARGEST = 5000  # a dense matrix of this order is factored; beyond, conjugate gradients
 CHEAP = 3e9  # factorisations of fewer operations are made even where gradients might be cheaper
@@ -26,11 +27,15 @@ GRADIENT_STEPS = 150.0
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the model is made: w, the slopes of the loss there, and the linear part of the penalty."""
+    """Where the model is made: w, the slopes of the loss there, and the linear part of the penalty.
+
+    `pull` is Xᵀ slope, if it is known.
+    """
 
     w: Vector
     slope: Vector
     linear: Vector
+    pull: Vector | None = None
 
 
 class Factored(Protocol):
@@ -83,24 +88,30 @@ def _dual_work(design: Design, ridge: Vector) -> float:
     return float(design.stored) * n + n**3 / 3.0
 
 
-def dual_of_fit(problem: Problem, z: Vector) -> Vector | None:
-    """0, the best dual point, where the fit is exact and the slopes are but rounding; else none to offer."""
-    return np.zeros(problem.n) if problem.risk(z) <= 1e-20 * problem.null else None
+def fitted(problem: Problem, iterate: Iterate) -> Iterate:
+    """The same with θ = 0, the best dual point, where the fit is exact and the slopes are but rounding."""
+    assert iterate.prediction is not None
+    if problem.risk(iterate.prediction) > 1e-20 * problem.null:
+        return iterate
+    return replace(iterate, theta=np.zeros(problem.n), correlation=None)
 
 
 def cholesky(matrix: Matrix) -> Callable[[Vector], Vector]:
-    """x = matrix⁻¹ b for a positive semidefinite matrix, which is overwritten.
+    """x = matrix⁻¹ b for a positive semidefinite C-contiguous matrix, which is overwritten.
 
     Where it is singular to rounding the diagonal is raised a little; what this costs in accuracy the next
     step of Newton repairs, except along directions that do not change the model.
     """
     diagonal = matrix.diagonal().copy()
     diagonal[diagonal <= 0.0] = float(diagonal.max(initial=0.0)) or 1.0
+    whole = matrix.diagonal().copy()
     for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-        # the transpose is Fortran-ordered, so that LAPACK makes one copy and keeps `matrix` for a retry
-        copy = matrix.T.copy(order="F")
-        copy[np.diag_indices_from(copy)] += raised * diagonal
-        factor, info = lapack.dpotrf(copy, lower=1, overwrite_a=1, clean=0)
+        if raised:  # LAPACK left the other triangle alone
+            above = np.triu_indices_from(matrix, 1)
+            matrix[above] = matrix.T[above]
+        matrix[np.diag_indices_from(matrix)] = whole + raised * diagonal
+        # the transpose is Fortran-ordered, so that LAPACK makes no copy
+        factor, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
         if info == 0 and np.min(factor.diagonal() ** 2 / diagonal, initial=1.0) > 1e-16:
             return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
@@ -130,7 +141,8 @@ class _PrimalFactor:
 
 def gradient(design: Design, ridge: Vector, point: Point) -> Vector:
     """The gradient of the model at d = 0."""
-    return design.transpose_matvec(point.slope) + ridge * point.w + point.linear
+    pull = design.transpose_matvec(point.slope) if point.pull is None else point.pull
+    return pull + ridge * point.w + point.linear
 
 
 class Dual:

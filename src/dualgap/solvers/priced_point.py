@@ -22,10 +22,10 @@ class PricedPoint:
         self.w, self.z = w.copy(), problem.design.matvec(w)
         self.factor = 1.0
 
-    def residual(self) -> Vector:
-        """The negative gradient of all but the prices."""
-        problem = self.problem
-        return problem.design.transpose_matvec(problem.slope(self.z)) - self.ridge * self.w
+    def dual(self) -> tuple[Vector, Vector]:
+        """θ, the negative slopes of the loss, and Xᵀθ."""
+        theta = self.problem.slope(self.z)
+        return theta, self.problem.correlation(theta)
 
     def violation(self, residual: Vector) -> float:
         """How far the point is from optimal at the full prices, relative to them."""

@@ -7,6 +7,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Design
 from dualgap.solvers.normal_equations import cholesky
+from dualgap.solvers.support_factor import SupportFactor
 
 DENSE = 0.1  # from this share of stored numbers on, working columns are kept as one dense array
 
@@ -27,6 +28,7 @@ class WorkingGram:
         self.dense = design.stored > DENSE * n * p
         self.columns: Index = np.zeros(0, dtype=np.int64)
         self.inside = np.zeros(p, dtype=bool)
+        self.factor = SupportFactor(self)
         self.gram: Matrix = np.zeros((0, 0))
         self.array: Matrix = np.zeros((n, 0), order="F")
         self.edge: Matrix = np.zeros((len(unpriced), 0))
@@ -45,19 +47,18 @@ class WorkingGram:
         self._reserve(total)
         self.columns = np.concatenate([self.columns, new])
         self.inside[new] = True
-        fresh = slice(before, total)
-        if self.dense:
-            self._add_dense(new, fresh)
-        else:
-            self._rebuild_sparse()
         if len(self.unpriced):
             self.edge = np.concatenate([self.edge, self._edge(new)], axis=1)
             self.explained = self._solve_unpriced(self.edge)
+        if self.dense:
+            self._add_dense(new, slice(before, total))
+        else:
+            self._rebuild_sparse()
 
     def _reserve(self, total: int) -> None:
         if total <= len(self.gram):
             return
-        capacity = max(total, 3 * len(self.gram) // 2, 256)
+        capacity = max(total, 2 * len(self.gram), 512)
         gram, size = np.empty((capacity, capacity)), len(self.columns)
         gram[:size, :size] = self.gram[:size, :size]
         self.gram = gram
@@ -70,6 +71,8 @@ class WorkingGram:
         total = fresh.stop
         self.array[:, fresh] = self.design.columns(new).toarray()
         cross = self.array[:, :total].T @ (self.curvature[:, None] * self.array[:, fresh])
+        if len(self.unpriced):
+            cross -= self.edge.T @ self.explained[:, fresh]
         self.gram[:total, fresh] = cross
         self.gram[fresh, :total] = cross.T
         self.gram[np.arange(fresh.start, total), np.arange(fresh.start, total)] += self.ridge[new]
@@ -81,6 +84,8 @@ class WorkingGram:
         back[order] = np.arange(len(order))
         size = len(order)
         self.gram[:size, :size] = ordered[np.ix_(back, back)]
+        if len(self.unpriced):
+            self.gram[:size, :size] -= self.edge.T @ self.explained
         self.gram[np.arange(size), np.arange(size)] += self.ridge[self.columns]
 
     def _edge(self, new: Index) -> Matrix:
@@ -109,12 +114,12 @@ class WorkingGram:
         """G on some of the working columns, by position."""
         out = np.empty((len(live), len(live)))
         self._loops.gather(self.gram, live, out)
-        if len(self.unpriced):
-            out -= self.edge[:, live].T @ self.explained[:, live]
         return out
+
+    def cross(self, rows: Index, columns: Index) -> Matrix:
+        """G on some rows and columns, by position."""
+        return self.gram[np.ix_(rows, columns)]
 
     def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
         """residual −= G[:, live] change."""
         self._loops.subtract_rows(self.gram, live, change, residual)
-        if len(self.unpriced):
-            residual += self.edge.T @ (self.explained[:, live] @ change)

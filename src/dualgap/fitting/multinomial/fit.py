@@ -128,7 +128,7 @@ def proven_zero(problem: MultinomialProblem, theta: Vector, gap: float) -> Mask:
     if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised):
         return np.zeros(problem.p, dtype=bool)
     reach = np.sqrt(gap * problem.design.weighted_square_norms(problem.a))
-    v = problem.pull(theta)
+    v = problem.correlation(theta)
     return np.asarray(np.abs(v) + np.tile(reach, problem.classes) < regulariser.strength * gauge.l1)
 
 

@@ -65,7 +65,7 @@ class _Run:
         short = 0
         for _ in range(ITERATIONS):
             theta = problem.slope(self.z)
-            v = problem.pull(theta)
+            v = problem.correlation(theta)
             hessian = curvature(problem.design, problem.a, softmax(self.z, axis=1))
             yield Iterate(self._polished(v, np.diag(hessian)), theta)
             r, diagonal, border = self.pairs.slope()

@@ -83,7 +83,7 @@ class _Descent:
         """Newton steps until the gradient is small beside the change of the multiplier, or nothing falls."""
         for count in range(INNER):
             theta = self.problem.slope(self.z)
-            gradient = self.curve.v - self.problem.pull(theta) + self.eta * (self.w - self.centre)
+            gradient = self.curve.v - self.problem.correlation(theta) + self.eta * (self.w - self.centre)
             if count and float(np.linalg.norm(gradient)) <= 0.1 * self._progress():
                 return
             if not self._move(self._direction(gradient), gradient):
@@ -160,7 +160,7 @@ class _Descent:
 
         def times(x: Vector) -> Vector:
             dz = problem.predict(x)
-            pulled = problem.pull(weights * (dz - (pi * dz).sum(axis=1, keepdims=True)))
+            pulled = problem.correlation(weights * (dz - (pi * dz).sum(axis=1, keepdims=True)))
             result = pulled + (curve.diagonal + self.eta) * x
             if curve.rank_one is not None:
                 result = result + curve.sign * curve.rank_one * float(curve.rank_one @ x)

@@ -55,13 +55,17 @@ class MultinomialProblem(Problem):
 
     @property
     def null_dual(self) -> Vector:
-        return self.slope(self.predict(self.null_weights))
+        return self.slope(self.null_prediction)
+
+    @property
+    def null_prediction(self) -> Matrix:
+        return self.predict(self.null_weights)
 
     def predict(self, w: Vector) -> Matrix:
         blocks = w.reshape(self.classes, self.width)
         return np.column_stack([self.design.matvec(block) for block in blocks])
 
-    def pull(self, theta: Matrix) -> Vector:
+    def correlation(self, theta: Matrix) -> Vector:
         """Xᵀθ, class after class."""
         return np.concatenate([self.design.transpose_matvec(column) for column in theta.T])
 
@@ -88,7 +92,7 @@ class MultinomialProblem(Problem):
         if pi.min(initial=0.0) < -ROUNDING or np.abs(pi.sum(axis=1) - 1.0).max(initial=0.0) > ROUNDING:
             return -np.inf
         if v is None:
-            v = self.pull(theta)
+            v = self.correlation(theta)
         if self.free.any() and not self.balanced(theta, v):
             return -np.inf
         if self.regulariser.dual_scale(v) < 1.0 - 1e-12:
@@ -101,7 +105,7 @@ class MultinomialProblem(Problem):
         scale = np.concatenate([self.design.absolute_transpose_matvec(np.abs(column)) for column in theta.T])
         return bool(np.all(np.abs(v[free]) <= FREE_TOLERANCE * scale[free]))
 
-    def feasible(self, theta: Matrix) -> tuple[Matrix, Vector]:
+    def feasible(self, theta: Matrix, correlation: Vector | None = None) -> tuple[Matrix, Vector]:
         """Into the simplex, tilted until the free columns balance, scaled into the penalty's domain."""
         pi = np.maximum(self.probabilities(theta), 0.0)
         total = pi.sum(axis=1, keepdims=True)
@@ -110,7 +114,7 @@ class MultinomialProblem(Problem):
         if free.any():
             pi = self._tilted(pi, free)
         theta = self.a[:, None] * (self.hot - pi)
-        v = self.pull(theta)
+        v = self.correlation(theta)
         scale = self.regulariser.dual_scale(v)
         if scale < 1.0:
             theta, v = theta * (scale * INSIDE), v * (scale * INSIDE)
@@ -125,7 +129,7 @@ class MultinomialProblem(Problem):
         rounds = 12 if columns.shape[1] <= 4 else 2  # many columns cost a Newton step of the whole each
         for _ in range(rounds):
             theta = self.a[:, None] * (self.hot - pi)
-            miss = small.pull(theta)
+            miss = small.correlation(theta)
             sizes = np.concatenate([columns.absolute_transpose_matvec(np.abs(c)) for c in theta.T])
             if np.all(np.abs(miss) <= 1e-13 * sizes):
                 break

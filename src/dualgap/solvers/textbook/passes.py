@@ -16,7 +16,7 @@ from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.solvers.storage import rows
-from dualgap.solvers.textbook.steps import Schedule
+from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.traits import Trait
 
 Order = Literal["shuffled", "uniform", "given"]
@@ -83,8 +83,9 @@ def _terms(problem: Problem) -> tuple[Any, Any, Any, float]:
 class Runner:
     """w as scale·v, its running average and the number of steps taken; the schedule goes on with these."""
 
-    def __init__(self, start: Vector, *, intercept: bool, averaged: bool) -> None:
+    def __init__(self, start: Vector, *, intercept: bool, averaged: bool = False, lift: float = 1.0) -> None:
         self.intercept, self.averaged = intercept, averaged
+        self.lift = lift if intercept else 0.0  # b moves by this share of η
         self.v = np.array(start[:-1] if intercept else start, dtype=np.float64)
         self.numbers = np.array([1.0, float(start[-1]) if intercept else 0.0, 0.0])
         self.total = np.zeros_like(self.v)
@@ -97,7 +98,7 @@ class Runner:
 
         count = -(-len(order) // batch)
         lengths = lengths_of(length, self.steps + 1, count)
-        price = (data.l1, data.ridge, self.intercept, self.averaged)
+        price = (data.l1, data.ridge, self.lift, float(self.averaged))
         state = (self.v, self.numbers, self.total, self.parts)
         stochastic_pass(data.lines, data.targets, (order, batch, lengths), price, state)
         self.steps += count

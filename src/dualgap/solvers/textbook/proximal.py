@@ -13,13 +13,12 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import solver
 from dualgap.solvers.textbook.divergence import Watch, advice
+from dualgap.solvers.textbook.schedules import Falling, Schedule
 from dualgap.solvers.textbook.slopes import loss_curvature, risk_slope
 from dualgap.solvers.textbook.steps import (
     Backtracking,
-    Falling,
     InverseCurvature,
     InverseRoot,
-    Schedule,
     Step,
     StepLike,
     read_step,
@@ -135,7 +134,8 @@ class ProjectedGradient:
         while True:
             k += 1
             size = float(length(k))
-            w = problem.regulariser.prox(w - size * risk_slope(problem, z), 1.0)
+            nearest = problem.regulariser.prox(w - size * risk_slope(problem, z), 1.0)
+            w = problem.regulariser.feasible(nearest)  # without the rounding, which would cost a product
             z = problem.design.matvec(w)
             watch.look(w, z, size)
             yield Iterate(w, prediction=z, step=size, certify=due(problem, k))

@@ -9,29 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from dualgap.arrays import positive
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
+from dualgap.solvers.textbook.schedules import Falling, Schedule
 from dualgap.solvers.textbook.slopes import curvature_bound, polyak
-from dualgap.traits import Trait
-
-Schedule: TypeAlias = Callable[[int], float]
-
-
-@dataclass(frozen=True)
-class Falling:
-    """α/(β + k)^power for a k or an array of them; an object, so that a model holding one can be stored."""
-
-    alpha: float
-    beta: float = 0.0
-    power: float = 1.0
-
-    def __call__(self, k: Any) -> Any:
-        return self.alpha / (self.beta + k) ** self.power
+from dualgap.solvers.textbook.trials import SAMPLE, tried_length
 
 
 class Step(ABC):
@@ -187,29 +174,21 @@ class Backtracking(Step):
 
 @dataclass(frozen=True)
 class Automatic(Step):
-    """η_k = η₀ n/(n + k): η₀ from the longest row, so that one step moves no prediction too far."""
+    """η_k = η₀/(1 + 2λη₀k), η₀ the best of short trials on a thousand rows; for stochastic methods.
+
+    Where the l2 part is too weak to shorten the step within a pass over n rows: η₀/(1 + k/n)^¾.
+    """
 
     @property
     def robbins_monro(self) -> bool:
         return True
 
     def schedule(self, problem: Problem) -> Schedule:
-        return Falling(first_length(problem) * problem.n, beta=problem.n)
-
-
-def first_length(problem: Problem) -> float:
-    """1/(L''·‖x‖² + ridge) for the longest row; of a kink, what moves z by the scale of the loss."""
-    longest = float(problem.design.row_square_norms().max(initial=0.0)) or 1.0
-    heaviest = float(problem.a.max()) * problem.n
-    ridge = 2.0 * problem.regulariser.strong_convexity()
-    bend = float(problem.a @ np.abs(problem.loss.derivative(problem.y, np.zeros(problem.n))))
-    curvature = problem.loss.curvature
-    if not np.isfinite(curvature) and problem.loss_has(Trait.SMOOTH):
-        curvature = max(bend, 1e-12)
-    if not np.isfinite(curvature):
-        reach = problem.risk(np.zeros(problem.n)) / bend if bend > 0 else 1.0
-        curvature = 1.0 / (reach or 1.0)
-    return 1.0 / (curvature * longest * heaviest + ridge)
+        first, ridge = tried_length(problem), 2.0 * problem.regulariser.strong_convexity()
+        steps = float(max(problem.n, SAMPLE))
+        if ridge * first * steps >= 1.0:
+            return Falling(1.0 / ridge, beta=1.0 / (ridge * first))
+        return Falling(first * steps**0.75, beta=steps, power=0.75)
 
 
 StepLike: TypeAlias = Step | float | Callable[[int], float]

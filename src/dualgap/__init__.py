@@ -22,12 +22,17 @@ _WHERE = {
     "compare": "dualgap.fitting.comparison",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
+    "load": "dualgap.files.read",
     "path": "dualgap.paths.make",
+    "cross_validate": "dualgap.selection.cross_validate",
+    "Search": "dualgap.selection.search",
     "stability": "dualgap.selection.stability",
     "KernelClassifier": "dualgap.estimators.kernel",
     "KernelRegressor": "dualgap.estimators.kernel_regression",
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
+    "LinearClassifierCV": "dualgap.estimators.search",
+    "LinearRegressorCV": "dualgap.estimators.search",
 }
 _ELSEWHERE = {"steps": "dualgap.solvers.textbook.steps", "stopping": "dualgap.solvers.stopping"}
 _MODULES = ("discrete", "errors", "losses", "penalties", "solvers")
@@ -36,15 +41,20 @@ __all__ = [
     "KernelClassifier",
     "KernelRegressor",
     "LinearClassifier",
+    "LinearClassifierCV",
     "LinearRegressor",
+    "LinearRegressorCV",
+    "Search",
     "Solution",
     "certify",
     "compare",
+    "cross_validate",
     "discrete",
     "errors",
     "explain",
     "fit",
     "list_solvers",
+    "load",
     "losses",
     "path",
     "penalties",
@@ -60,12 +70,16 @@ if TYPE_CHECKING:
     from dualgap.estimators.kernel import KernelClassifier
     from dualgap.estimators.kernel_regression import KernelRegressor
     from dualgap.estimators.regression import LinearRegressor
+    from dualgap.estimators.search import LinearClassifierCV, LinearRegressorCV
+    from dualgap.files.read import load
     from dualgap.fitting.certify import certify
     from dualgap.fitting.comparison import compare
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution
     from dualgap.paths.make import path
+    from dualgap.selection.cross_validate import cross_validate
+    from dualgap.selection.search import Search
     from dualgap.selection.stability import stability
     from dualgap.solvers import stopping
     from dualgap.solvers.textbook import steps

@@ -35,3 +35,11 @@ class UnboundedError(ValueError):
 
 class NotCertifiedWarning(UserWarning):
     """The duality gap did not reach the tolerance; the message says the gap in numbers."""
+
+
+class ModelFileError(DataError):
+    """A model file cannot be trusted or understood; the message names the file and the place in it."""
+
+
+class MissingPackageError(ImportError):
+    """An optional package is not there; the message says how to install it."""

@@ -37,6 +37,11 @@ def _estimators() -> Iterator[Any]:
         yield dg.KernelRegressor(loss)
     yield dg.KernelClassifier("hinge", "poly")
     yield dg.KernelRegressor("huber", "laplacian", C=10.0)
+    yield dg.KernelClassifier(kernel="precomputed")
+    yield dg.KernelRegressor("huber", "precomputed")
+    yield dg.KernelClassifier(approximation="nystroem", n_components=20, random_state=0)
+    yield dg.KernelRegressor(approximation="nystroem", n_components=20, random_state=0)
+    yield dg.KernelClassifier(probability=True, random_state=0)
 
 
 def _checks() -> pytest.MarkDecorator:
@@ -67,7 +72,7 @@ def test_the_machine_of_scikit_learn(kernel: str, C: float) -> None:
     X, y = moons()
     model = dg.KernelClassifier("hinge", kernel, gamma=0.7, degree=2, C=2 * C).fit(X, y)
     peer = SVC(kernel=kernel, gamma=0.7, degree=2, coef0=1.0, C=C, tol=1e-9).fit(X, y)
-    # libsvm keeps kernel rows in single precision, which is what limits the agreement
+    # libsvm keeps kernel rows in single precision; tests/kernels/test_inputs.py has rows that survive it
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-4)
     assert set(model.support_) == set(peer.support_)
     assert model.solution_.relative_gap <= 1e-9

@@ -88,21 +88,21 @@ def ascend(
     row: tuple[Vector, Vector, Vector],
     dual: Matrix,
     w: Vector,
+    watch: tuple[NDArray[np.int64], Vector, NDArray[np.int64]],
     stop: tuple[float, int],
-    random: NDArray[np.int64],
-) -> float:
+) -> tuple[float, int]:
     """Sweeps with shrinking (Hsieh et al., 2008, algorithm 3), rows in blocks and the blocks in random order.
 
-    `terms` is (kink, lower, upper, softness); `row` is (weight, square norm, offset of the prediction).
-    Keeps w = −Σ weight_i Σ_k dual_ik line_i. Ends when the projected slopes of a sweep over all rows span
-    no more than stop[0], or after stop[1] sweeps; returns their span.
+    `terms` is (kink, lower, upper, softness); `row` is (weight, square norm, offset of the prediction);
+    `watch` is (active rows, window of slopes, state of the random numbers). Keeps w = −Σ weight_i Σ_k
+    dual_ik line_i. Ends when the projected slopes of a sweep span no more than stop[0], or after stop[1]
+    sweeps; returns their span and the number of active rows left, which are put first.
     """
-    n = dual.shape[0]
-    index, drop = np.arange(n), np.zeros(n, dtype=np.bool_)
-    window = np.array([np.inf, -np.inf, -np.inf, np.inf])
-    active, span = n, np.inf
+    index, window, random = watch
+    active, span = index.shape[0], np.inf
+    drop = np.zeros(active, dtype=np.bool_)
     for sweep in range(stop[1]):
-        window[TOP], window[BOTTOM] = -np.inf, np.inf
+        window[TOP], window[BOTTOM] = 0.0, 0.0
         blocks = (active + BLOCK - 1) // BLOCK
         order = np.arange(blocks)
         shuffle(order, blocks, random)
@@ -112,15 +112,10 @@ def ascend(
             for place in range(first, last):
                 s = place if sweep % 2 == 0 else first + last - 1 - place
                 drop[s] = visit(rows, terms, row, dual, w, index[s], window)
-        whole = active == n
         active = without(index, drop, active)
         span = window[TOP] - window[BOTTOM]
-        if span > stop[0]:
-            window[HIGHEST] = window[TOP] if window[TOP] > 0.0 else np.inf
-            window[LOWEST] = window[BOTTOM] if window[BOTTOM] < 0.0 else -np.inf
-        elif whole and active == n:
+        window[HIGHEST] = window[TOP] if window[TOP] > 0.0 else np.inf
+        window[LOWEST] = window[BOTTOM] if window[BOTTOM] < 0.0 else -np.inf
+        if span <= stop[0]:
             break
-        else:
-            active, window[HIGHEST], window[LOWEST] = n, np.inf, -np.inf
-            index[:] = np.arange(n)
-    return span
+    return span, active

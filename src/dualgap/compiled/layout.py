@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dualgap.arrays import Matrix
+from dualgap.arrays import Matrix, Vector
 
 
 class Lines(NamedTuple):
@@ -30,12 +30,22 @@ def dense_lines(lines: Matrix) -> Lines:
     return Lines(True, _locked(starts), _locked(np.zeros(0, dtype=np.int32)), _locked(array.reshape(-1)))
 
 
-def sparse_lines(matrix: sp.csr_array | sp.csc_array, *, compact: bool = False) -> Lines:
-    """The lines of a compressed matrix; compact: 4-byte numbers and, where they fit, 2-byte indices."""
+def sparse_lines(
+    matrix: sp.csr_array | sp.csc_array, *, compact: bool = False, scale: Vector | None = None
+) -> Lines:
+    """The lines of a compressed matrix; compact: 4-byte numbers and, where they fit, 2-byte indices.
+
+    `scale` multiplies what is stored at each index.
+    """
     width: Any = np.int32
     if compact:
         width = np.uint16 if int(matrix.indices.max(initial=0)) < 1 << 16 else np.uint32
-    values = np.asarray(matrix.data, dtype=np.float32 if compact else np.float64)
+    kind = np.float32 if compact else np.float64
+    if scale is None:
+        values = np.asarray(matrix.data, dtype=kind)
+    else:
+        values = scale.astype(kind)[matrix.indices]
+        np.multiply(values, matrix.data, out=values, casting="same_kind")
     indices = np.asarray(matrix.indices, dtype=width)
     return Lines(False, _locked(matrix.indptr.astype(np.int64)), _locked(indices), _locked(values))
 

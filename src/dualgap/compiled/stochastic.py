@@ -1,4 +1,8 @@
-"""Passes of stochastic (sub)gradient over rows, w kept as scale·v so that shrinking it costs nothing."""
+"""Passes of stochastic (sub)gradient over rows, w kept as scale·v so that shrinking it costs nothing.
+
+What is called in every step is given the line it needs and no more: a call with a whole problem in its
+arguments costs as much as the step.
+"""
 
 from __future__ import annotations
 
@@ -8,99 +12,103 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.lines import Lines, add, dot
+from dualgap.compiled.layout import Lines
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.prefetch import fetch
 
 CLIPPED = 0  # the slope of a loss that is a sum of terms
 SIGMOID = 1  # −y/(1 + e^m)
 EXPONENTIAL = 2  # −y e^−m
-BLOCK = 1 << 12  # numbers copied together, so that they stay in the nearest cache
+AHEAD = 4  # rows are asked for this long before they are read: rows drawn at random lie far apart
 TINY = 1e-9  # v is multiplied out when its scale has shrunk to this
+
+Terms = tuple[Matrix, Matrix, Matrix, float]
+Data = tuple[int, Vector, Terms, Vector]
+Draws = tuple[NDArray[np.int64], int, Vector]
+Price = tuple[Vector, float, float, float]
+State = tuple[Vector, Vector, Vector, Vector]
+Places = NDArray[np.uint32]
 
 
 @compiled
-def slope_at(shape: int, y: float, terms: tuple[Matrix, Matrix, Matrix, float], i: int, z: float) -> float:
-    """dL/dz in row i at the prediction z; at a kink the subgradient nearest to zero."""
+def _curved(shape: int, y: float, z: float) -> float:
+    """dL/dz of a loss that is no sum of terms."""
     if shape == SIGMOID:
         return -y / (1.0 + math.exp(min(y * z, 700.0)))
-    if shape == EXPONENTIAL:
-        return -y * math.exp(min(-y * z, 700.0))
-    kink, lower, upper, softness = terms
+    return -y * math.exp(min(-y * z, 700.0))
+
+
+@compiled
+def _clipped(away: float, lower: float, upper: float, softness: float) -> float:
+    """The slope of one term `away` from its kink; at the kink the subgradient nearest to zero."""
+    if softness > 0.0:
+        return min(max(away / softness, lower), upper)
+    if away > 0.0:
+        return upper
+    if away < 0.0:
+        return lower
+    return min(max(0.0, lower), upper)
+
+
+@compiled(reassociate=True)
+def _dot(line: Vector, x: Vector) -> float:
+    """line · x."""
     total = 0.0
-    for k in range(kink.shape[1]):
-        away = z - kink[i, k]
-        if softness > 0.0:
-            total += min(max(away / softness, lower[i, k]), upper[i, k])
-        elif away > 0.0:
-            total += upper[i, k]
-        elif away < 0.0:
-            total += lower[i, k]
-        else:
-            total += min(max(0.0, lower[i, k]), upper[i, k])
+    for j in range(x.shape[0]):
+        total += line[j] * x[j]
     return total
 
 
-Data = tuple[int, Vector, tuple[Matrix, Matrix, Matrix, float], Vector]
-Draws = tuple[NDArray[np.int64], int, Vector]
-State = tuple[Vector, Vector, Vector, Vector]
-Price = tuple[Vector, float, bool, bool]
+@compiled
+def _gathered(indices: Places, line: Vector, x: Vector) -> float:
+    """line · x for a line at `indices`."""
+    total = 0.0
+    for m in range(indices.shape[0]):
+        total += line[m] * x[indices[m]]
+    return total
+
+
+@compiled(reassociate=True)
+def _add(amount: float, line: Vector, x: Vector) -> None:
+    """x += amount·line."""
+    for j in range(x.shape[0]):
+        x[j] += amount * line[j]
 
 
 @compiled
-def shrink(eta: float, price: Price, state: State) -> None:
-    """w ← w − η (l1·sign(w) + ridge·w): the ridge goes into the scale alone, the l1 part column by column."""
-    l1, ridge = price[0], price[1]
-    v, numbers, total, parts = state
-    factor = 1.0 - eta * ridge
-    before = numbers[0]
-    signs = np.sign(before * v) if l1.shape[0] > 0 else v
-    if factor != 1.0 and abs(before * factor) < TINY:
-        for j in range(v.shape[0]):
-            total[j] += parts[0] * v[j]
-            v[j] *= before * factor
-        parts[0] = 0.0
-        numbers[0] = 1.0
+def _scatter(amount: float, indices: Places, line: Vector, x: Vector) -> None:
+    """x += amount·line for a line at `indices`."""
+    for m in range(indices.shape[0]):
+        x[indices[m]] += amount * line[m]
+
+
+@compiled
+def _put(amount: float, dense: bool, indices: Places, line: Vector, x: Vector) -> None:
+    """x += amount·line of either kind: for sums that are kept beside the steps."""
+    if dense:
+        _add(amount, line, x)
     else:
-        numbers[0] = before * factor
-    scale = numbers[0]
-    if l1.shape[0] > 0:
-        for j in range(v.shape[0]):
-            change = eta * l1[j] * signs[j] / scale
-            v[j] -= change
-            total[j] += parts[0] * change
+        _scatter(amount, indices, line, x)
 
 
 @compiled
-def _steps(
-    lines: Lines, span: tuple[int, int, int], problem: Data, draws: Draws, price: Price, state: State
+def _span(dense: bool, starts: NDArray[np.int64], i: int, width: int) -> tuple[int, int]:
+    """Where line i lies; dense ones without a wait for `starts`."""
+    if dense:
+        return i * width, (i + 1) * width
+    return starts[i], starts[i + 1]
+
+
+@compiled
+def _written_out(
+    change: tuple[float, float], l1: Vector, scales: tuple[float, float], v: Vector, total: Vector
 ) -> None:
-    """Steps first … last − 1; row r of the order is line r − offset, or line order[r] where offset is −1."""
-    start, stop, offset = span
-    shape, y, terms, weights = problem
-    order, batch, lengths = draws
-    v, numbers, total, parts = state
-    slopes = np.empty(batch)
-    for t in range(start, stop):
-        first = t * batch
-        last = min(first + batch, order.shape[0])
-        for r in range(first, last):
-            i = order[r]
-            z = numbers[0] * dot(lines, i if offset < 0 else r - offset, v) + numbers[1]
-            slopes[r - first] = weights[i] * slope_at(shape, y[i], terms, i, z)
-        shrink(lengths[t], price, state)
-        for r in range(first, last):
-            step = lengths[t] / (last - first) * slopes[r - first]
-            if step != 0.0:
-                k = order[r] if offset < 0 else r - offset
-                add(lines, k, -step / numbers[0], v)
-                if parts[0] != 0.0:
-                    add(lines, k, parts[0] * step / numbers[0], total)
-                if price[2]:
-                    numbers[1] -= step
-        if price[3]:
-            numbers[2] += 1.0
-            parts[0] += numbers[0]
-            parts[1] += numbers[1]
+    """v ← factor·w − η l1·sign(w) for w = scale·v; what the average has of the old v joins its sum."""
+    (factor, eta), (scale, part) = change, scales
+    for j in range(v.shape[0]):
+        w = scale * v[j]
+        total[j] += part * v[j]
+        v[j] = factor * w - (eta * l1[j] * np.sign(w) if l1.shape[0] > 0 else 0.0)
 
 
 @compiled
@@ -108,29 +116,58 @@ def stochastic_pass(rows: Lines, problem: Data, draws: Draws, price: Price, stat
     """One step w ← w − η (mean of weight·L'·x over the batch + l1·sign(w) + ridge·w) per batch of the order.
 
     `problem` is (shape, y, terms, weights with mean 1); `draws` is (order of the rows, batch, η of each
-    step); `price` is (l1 per column or nothing, ridge, is there an intercept, is the average wanted); `state`
-    is (v, [scale, b, steps averaged], sum of v for the average, [its scale part, its b part]), changed in
+    step); `price` is (l1 per column or nothing, ridge, what b moves of η, 1 for an average or 0); `state` is
+    (v, [scale, b, steps averaged], sum of v for the average, [its scale part, its b part]), changed in
     place. Σ scale_t v_t is kept as total + part·v (Xu, 2011), so that averaging costs as much as stepping.
-
-    Rows drawn at random lie far apart; dense ones are copied together a block at a time, when the processor
-    can wait for many at once (half the time of fetching each when its turn comes).
     """
+    dense, starts, indices, values = rows
+    shape, y, (kink, lower, upper, softness), weights = problem
     order, batch, lengths = draws
-    count, width = lengths.shape[0], state[0].shape[0]
-    if not rows.dense:
-        _steps(rows, (0, count, -1), problem, draws, price, state)
-        return
-    many = max(1, BLOCK // max(width * batch, 1))
-    starts = np.arange(many * batch + 1) * width
-    near = np.empty(many * batch * width)
-    for t in range(0, count, many):
-        end, first = min(t + many, count), t * batch
-        for r in range(first, min(end * batch, order.shape[0])):
-            line = rows.values[rows.starts[order[r]] : rows.starts[order[r] + 1]]
-            place = near[starts[r - first] : starts[r - first] + width]
-            for j in range(width):
-                place[j] = line[j]
-        _steps(Lines(True, starts, rows.indices, near), (t, end, first), problem, draws, price, state)
+    l1, ridge, lift, averaging = price
+    v, numbers, total, parts = state
+    scale, b, seen, part, part_b = numbers[0], numbers[1], numbers[2], parts[0], parts[1]
+    width = v.shape[0]
+    slopes = np.empty(batch)
+    for t in range(lengths.shape[0]):
+        eta, first = lengths[t], t * batch
+        last = min(first + batch, order.shape[0])
+        for r in range(first, last):
+            i = order[r]
+            start, stop = _span(dense, starts, order[min(r + AHEAD, order.shape[0] - 1)], width)
+            fetch(values, start, stop)
+            fetch(indices, start, 0 if dense else stop)
+            start, stop = _span(dense, starts, i, width)
+            line = values[start:stop]
+            z = scale * (_dot(line, v) if dense else _gathered(indices[start:stop], line, v)) + b
+            slope = 0.0 if shape == CLIPPED else _curved(shape, y[i], z)
+            if shape == CLIPPED:
+                for k in range(kink.shape[1]):
+                    slope += _clipped(z - kink[i, k], lower[i, k], upper[i, k], softness)
+            slopes[r - first] = weights[i] * slope
+        factor = 1.0 - eta * ridge
+        if l1.shape[0] > 0 or abs(scale * factor) < TINY:
+            _written_out((factor, eta), l1, (scale, part), v, total)
+            scale, part = 1.0, 0.0
+        else:
+            scale *= factor
+        share = eta / (last - first)
+        forward = -share / scale
+        for r in range(first, last):
+            slope = slopes[r - first]
+            if slope != 0.0:
+                start, stop = _span(dense, starts, order[r], width)
+                line = values[start:stop]
+                if dense:
+                    _add(forward * slope, line, v)
+                else:
+                    _scatter(forward * slope, indices[start:stop], line, v)
+                if part != 0.0:
+                    _put(-part * forward * slope, dense, indices[start:stop], line, total)
+                b -= lift * share * slope
+        seen += averaging
+        part += averaging * scale
+        part_b += averaging * b
+    numbers[0], numbers[1], numbers[2], parts[0], parts[1] = scale, b, seen, part, part_b
 
 
 @compiled
@@ -147,16 +184,23 @@ def perceptron_pass(
     `state` is (w, [b, rows seen, its b part], total), changed in place; `total` weighs each change by the
     rows seen before it, so that the average of all w is w − total/seen.
     """
+    dense, starts, indices, values = rows
     w, numbers, total = state
+    b, seen, part_b = numbers[0], numbers[1], numbers[2]
     mistakes = 0
     for i in range(y.shape[0]):
-        if y[i] * (dot(rows, i, w) + numbers[0]) <= 0.0:
+        start, stop = starts[i], starts[i + 1]
+        line = values[start:stop]
+        z = (_dot(line, w) if dense else _gathered(indices[start:stop], line, w)) + b
+        if y[i] * z <= 0.0:
             mistakes += 1
-            add(rows, i, step * y[i], w)
+            change = step * y[i]
+            _put(change, dense, indices[start:stop], line, w)
             if averaging:
-                add(rows, i, numbers[1] * step * y[i], total)
+                _put(seen * change, dense, indices[start:stop], line, total)
             if intercept:
-                numbers[0] += step * y[i]
-                numbers[2] += numbers[1] * step * y[i]
-        numbers[1] += 1.0
+                b += change
+                part_b += seen * change
+        seen += 1.0
+    numbers[0], numbers[1], numbers[2] = b, seen, part_b
     return mistakes

@@ -27,8 +27,8 @@ class Design(Protocol):
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         """|X|ᵀ θ: the size of the terms that cancel in Xᵀ θ."""
 
-    def weighted_gram(self, h: Vector) -> Matrix:
-        """Xᵀ diag(h) X, h ≥ 0, dense."""
+    def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
+        """Xᵀ diag(h) X, h ≥ 0, dense; `single`: products in 4-byte numbers where these are faster."""
 
     def weighted_outer(self, d: Vector) -> Matrix:
         """X diag(d) Xᵀ, d ≥ 0, dense."""

@@ -34,6 +34,11 @@ class Compressed:
     def stored(self) -> int:
         return int(self._given.nnz)
 
+    @property
+    def values(self) -> Vector:
+        """The numbers stored."""
+        return np.asarray(self._given.data)
+
     def matvec(self, w: Vector) -> Vector:
         return np.asarray(self._given @ w)
 
@@ -43,33 +48,78 @@ class Compressed:
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.asarray(abs(self._given).T @ theta)
 
-    def weighted_gram(self, h: Vector) -> Matrix:
+    def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         rows = self.by_rows
         live = np.flatnonzero(h)
         if len(live) < 0.7 * len(h):
             rows, h = rows[live], h[live]
-        half = sp.diags_array(np.sqrt(h)) @ rows
-        return np.asarray((half.T @ half).toarray())
+        from dualgap.compiled.sparse_gram import add_outer_products
+
+        gram = np.zeros((rows.shape[1], rows.shape[1]))
+        add_outer_products(rows.indptr, rows.indices, rows.data, h, gram)
+        return gram
 
     def weighted_outer(self, d: Vector) -> Matrix:
         columns = self.by_columns
         live = np.flatnonzero(d)
         if len(live) < 0.7 * len(d):
             columns, d = columns[:, live], d[live]
-        half = columns @ sp.diags_array(np.sqrt(d))
-        return np.asarray((half @ half.T).toarray())
+        from dualgap.compiled.sparse_gram import add_outer_products
+
+        outer = np.zeros((columns.shape[0], columns.shape[0]))
+        add_outer_products(columns.indptr, columns.indices, columns.data, d, outer)
+        return outer
 
     def weighted_square_norms(self, a: Vector) -> Vector:
-        return np.asarray(self._given.power(2).T @ a)
+        return np.asarray(self._squared().T @ a)
 
     def row_square_norms(self) -> Vector:
-        return np.asarray(self._given.power(2).sum(axis=1)).ravel()
+        return np.asarray(self._squared() @ np.ones(self.shape[1]))
+
+    def counts(self) -> Index:
+        """How many numbers each column stores."""
+        given = self._given
+        if given.format == "csc":
+            return np.asarray(np.diff(given.indptr), dtype=np.intp)
+        return np.bincount(given.indices, minlength=given.shape[1])
+
+    def constant_columns(self) -> Index:
+        """Columns that store every row, all with the same number."""
+        full = np.flatnonzero(self.counts() == self.shape[0])
+        values = self.by_columns[:, full].data.reshape(len(full), self.shape[0]) if len(full) else None
+        if values is None or not values.size:
+            return full[:0]
+        return np.asarray(full[values.min(axis=1) == values.max(axis=1)])
+
+    def _squared(self) -> sp.csr_array | sp.csc_array:
+        """x², on the same indices."""
+        given = self._given
+        return type(given)((given.data * given.data, given.indices, given.indptr), shape=given.shape)
+
+    def scaled(self, scale: Vector) -> Compressed:
+        """X diag(scale), on the same indices."""
+        given = self._given
+        if given.format == "csr":
+            data = given.data * scale[given.indices]
+        else:
+            data = given.data * np.repeat(scale, np.diff(given.indptr))
+        return Compressed(type(given)((data, given.indices, given.indptr), shape=given.shape))
 
     def rows(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_rows[which])
 
     def columns(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_columns[:, which])
+
+    def without_empty(self, keep: Mask) -> Compressed:
+        """The columns to keep, where the others store nothing: new numbers for the columns, no more."""
+        given = self._given
+        shape = (given.shape[0], int(np.count_nonzero(keep)))
+        if given.format == "csc":
+            starts = np.append(given.indptr[:-1][keep], given.indptr[-1])
+            return Compressed(sp.csc_array((given.data, given.indices, starts), shape=shape))
+        number = (np.cumsum(keep) - 1).astype(given.indices.dtype)
+        return Compressed(sp.csr_array((given.data, number[given.indices], given.indptr), shape=shape))
 
     def fill_transposed(self, out: Matrix) -> None:
         out[...] = self.toarray().T

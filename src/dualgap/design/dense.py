@@ -8,7 +8,8 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
-FEW = 16  # weights of which one in this many is not zero: read those columns alone
+# of a vector with one number in so many that is not zero, multiply those lines alone: along the storage, across it
+ALONG, ACROSS = 3, 16
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 
 
@@ -28,11 +29,14 @@ class Dense:
 
     def matvec(self, w: Vector) -> Vector:
         support = np.flatnonzero(w)
-        if FEW * len(support) <= len(w):
+        if (ALONG if self.array.flags.f_contiguous else ACROSS) * len(support) <= len(w):
             return self.array[:, support] @ w[support]
         return self.array @ w
 
     def transpose_matvec(self, theta: Vector) -> Vector:
+        live = np.flatnonzero(theta)
+        if (ALONG if self.array.flags.c_contiguous else ACROSS) * len(live) <= len(theta):
+            return self.array[live].T @ theta[live]
         return self.array.T @ theta
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
@@ -43,16 +47,20 @@ class Dense:
             total += np.abs(self.array[i : i + step]).T @ theta[i : i + step]
         return total
 
-    def weighted_gram(self, h: Vector) -> Matrix:
+    def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         n, p = self.shape
         array, root = self.array, np.sqrt(h)
         live = np.flatnonzero(h)
         if len(live) < 0.7 * n:
             array, root, n = array[live], root[live], len(live)
-        step = max(p, BLOCK // max(p, 1))
+        step = max(1, min(n, max(p, BLOCK // max(p, 1))))
         total = np.zeros((p, p))
+        scaled = np.empty((step, p), dtype=np.float32 if single else np.float64)
+        root = root.astype(scaled.dtype)
         for i in range(0, n, step):
-            part = array[i : i + step] * root[i : i + step, None]
+            part = scaled[: min(step, n - i)]
+            part[...] = array[i : i + step]
+            part *= root[i : i + step, None]
             total += part.T @ part
         return total
 

@@ -34,10 +34,10 @@ class WithOnes:
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.absolute_transpose_matvec(theta), theta.sum())
 
-    def weighted_gram(self, h: Vector) -> Matrix:
+    def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         p = self.inner.shape[1]
         total = np.empty((p + 1, p + 1))
-        total[:p, :p] = self.inner.weighted_gram(h)
+        total[:p, :p] = self.inner.weighted_gram(h, single=single)
         total[:p, p] = total[p, :p] = self.inner.transpose_matvec(h)
         total[p, p] = h.sum()
         return total

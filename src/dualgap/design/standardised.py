@@ -8,6 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design.base import Design
+from dualgap.design.compressed import Compressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,8 @@ class Standardised:
         size = self.inner.absolute_transpose_matvec(theta) + np.abs(self.centre) * theta.sum()
         return np.asarray(size / self.scale)
 
-    def weighted_gram(self, h: Vector) -> Matrix:
-        gram = self.inner.weighted_gram(h)
+    def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
+        gram = self.inner.weighted_gram(h, single=single)
         if self.centre.any():
             along = self.inner.transpose_matvec(h) - 0.5 * h.sum() * self.centre
             gram -= np.outer(self.centre, along)
@@ -68,7 +69,10 @@ class Standardised:
         return np.asarray(np.maximum(square, 0.0) / (self.scale * self.scale))
 
     def row_square_norms(self) -> Vector:
-        return np.asarray(np.einsum("ij,ij->i", self.toarray(), self.toarray()))
+        if isinstance(self.inner, Compressed) and not self.centre.any():
+            return self.inner.scaled(1.0 / self.scale).row_square_norms()
+        array = self.toarray()
+        return np.asarray(np.einsum("ij,ij->i", array, array))
 
     def rows(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.rows(which), self.centre, self.scale)

@@ -55,7 +55,10 @@ class Search(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The best weights found with the best bound proven, and how the run went."""
+    """The best weights found with the best bound proven, and how the run went.
+
+    `stopped`: somebody asked it to end, by Ctrl-C or a callback.
+    """
 
     w: Vector
     primal: float
@@ -67,6 +70,8 @@ class Answer:
     nodes: int
     seconds: float
     trace: Trace
+    stopped: bool = False
+    remark: str = ""
 
     @property
     def gap(self) -> float:

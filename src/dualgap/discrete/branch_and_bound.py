@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.gram import gram_problem, is_quadratic
 from dualgap.discrete.registry import search
-from dualgap.discrete.selection import lacks_selection, selection
+from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.statement import all_in, nothing_to_choose
 from dualgap.discrete.wide import is_too_wide
-from dualgap.penalties.forms import unregularised
-from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, drive
-from dualgap.solvers.registry import candidates
+from dualgap.solvers.drive import Limits
 
 TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
 
@@ -41,8 +41,8 @@ class BranchAndBound:
         return 1e3 * problem.p**2
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
-        if not selection(problem).binding:
-            yield _all_in(problem)
+        if nothing_to_choose(problem):
+            yield all_in(problem)
         elif is_quadratic(problem) and is_too_wide(problem):
             from dualgap.discrete.heuristics import HardThresholding
 
@@ -52,19 +52,12 @@ class BranchAndBound:
             from dualgap.discrete.gram_search import GramSearch
 
             stated = gram_problem(problem)
+            if not stated.size:  # no column takes anything off what the free ones leave
+                yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
+                return
             origin = None if start is None else stated.support(start)
             yield from GramSearch(stated, origin, limits.tolerance).findings(limits.iterations)
         else:
             from dualgap.discrete.dual_search import DualSearch
 
             yield from DualSearch(problem, start, limits).findings()
-
-
-def _all_in(problem: Problem) -> Finding:
-    """There is room for every column: a convex problem."""
-    regulariser = selection(problem).convex()
-    if regulariser.free.all():
-        regulariser = unregularised(problem.p)
-    working = precondition(problem.with_regulariser(regulariser))
-    found = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-9, 2000)).bounds
-    return Finding(found.w, found.dual, 1, found.theta)

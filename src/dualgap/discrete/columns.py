@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,15 +12,17 @@ from dualgap.discrete.gram import reduced
 from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows
 from dualgap.discrete.selection import selection
+from dualgap.discrete.statement import told_apart
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import Working, precondition
-from dualgap.problem.problem import Problem
+from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
 
 TURNS = 25
+TRIES = 5  # columns that are refitted at each step of a greedy search, best guess first
 GOOD = 1e-9  # relative gap at which a fit on given columns is taken as it is
 
 
@@ -26,7 +30,7 @@ class Columns:
     """A problem of choosing columns in good coordinates; sets of columns are sorted index arrays."""
 
     def __init__(self, problem: Problem) -> None:
-        self.working: Working = precondition(problem)
+        self.working: Working = precondition(told_apart(problem))
         self.problem = self.working.problem
         self.chosen = selection(self.problem)
         self.counted: Index = np.flatnonzero(self.chosen.counted & (self._spread() > 0.0))
@@ -50,10 +54,14 @@ class Columns:
         found = self.relaxation.solve(branch, origin, goal)
         if not (np.isfinite(found.value) and np.isfinite(found.bound)):
             found = self.relaxation.solve(branch, self.problem.null_weights, goal)
-        missing = found.value - found.bound
-        if found.bound < goal and self.problem.relative(missing, found.value) > GOOD:
+        if found.bound < goal and not self._tight(found):
             found = self._careful(branch, found)
         return found
+
+    def _tight(self, found: Relaxed) -> bool:
+        """Is the gap closed? A value that is not finite has no gap."""
+        missing = found.value - found.bound
+        return bool(np.isfinite(missing) and self.problem.relative(missing, found.value) <= GOOD)
 
     def _careful(self, branch: Branch, found: Relaxed) -> Relaxed:
         """The same by the convex solvers, where Newton's method has not closed the gap."""
@@ -124,6 +132,58 @@ class Columns:
                 break
             support, fitted = ahead, trial
         return support, fitted
+
+    def forward(self) -> Iterator[tuple[Index, Relaxed]]:
+        """Nothing, then one column more each time, the likeliest refitted, while that helps."""
+        support = self.counted[:0]
+        fitted = self.fit(support)
+        yield support, fitted
+        while len(support) < self.limit:
+            support, longer = self.best(self._additions(support, fitted), fitted)
+            if not longer.value < fitted.value:
+                return
+            fitted = longer
+            yield support, fitted
+
+    def exchanged(self, support: Index, fitted: Relaxed) -> Iterator[tuple[Index, Relaxed]]:
+        """Better and better neighbours by one column dropped, added or both, each refitted."""
+        for _ in range(TURNS):
+            found = self._neighbour(support, fitted)
+            if found is None:
+                return
+            support, fitted = found
+            yield support, fitted
+
+    def _neighbour(self, support: Index, fitted: Relaxed) -> tuple[Index, Relaxed] | None:
+        """The first that is better, the columns of least weight dropped first."""
+        enough = fitted.value - 1e-9 * max(abs(fitted.value), SMALL * abs(self.problem.null))
+        weight = np.abs(fitted.w[support]) * self.relaxation.norms[support]
+        drops: list[int | None] = [int(at) for at in np.argsort(weight)]
+        if len(support) < self.limit:
+            drops.insert(0, None)
+        for at in drops:
+            rest = support if at is None else np.delete(support, at)
+            less = fitted if at is None else self.fit(rest, fitted.w)
+            trials = [t for t in self._additions(rest, less) if not np.array_equal(t, support)]
+            fuller, best = self.best(trials, less) if trials else (rest, less)
+            if less.value < min(best.value, enough):
+                return rest, less
+            if best.value < enough:
+                return fuller, best
+        return None
+
+    def _additions(self, support: Index, fitted: Relaxed) -> list[Index]:
+        """The set with one of the columns that the slope of the loss pulls at most."""
+        outside = np.setdiff1d(self.counted, support)
+        pull = np.abs(self.relaxation.X[:, outside].T @ fitted.theta)
+        likely = np.argsort(-pull / self.relaxation.norms[outside])[:TRIES]
+        return [np.sort(np.append(support, outside[j])) for j in likely]
+
+    def best(self, trials: list[Index], fitted: Relaxed) -> tuple[Index, Relaxed]:
+        """Of several sets the one with the lowest value, each fitted from the same start."""
+        fits = [self.fit(trial, fitted.w) for trial in trials]
+        least = int(np.argmin([f.value for f in fits]))
+        return trials[least], fits[least]
 
     def objective(self, value: float) -> float:
         """A value of the working problem in the units of the asked one."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from dualgap.arrays import Index, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.columns import Columns
 from dualgap.discrete.relaxation import Branch, Relaxed, proven_out
+from dualgap.discrete.selection import NO_BOUND
 from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.drive import Limits
 
 PAUSE = 0.02  # seconds between two findings
+ENUMERABLE = 100_000  # sets that may be fitted one by one where there is no bound: a minute
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +56,22 @@ class DualSearch:
         """Below every value of the problem."""
         return min(self.upper, self.floor, min((o.bound for o in self.open), default=np.inf))
 
+    @property
+    def hopeless(self) -> bool:
+        """So many columns that all of them fit everything, and too many sets to look at each?"""
+        columns, inner = self.columns, self.columns.problem
+        count, room = len(columns.counted), columns.limit
+        if self.shared or count + len(columns.always) < inner.n:
+            return False
+        if columns.chosen.price > 0.0:
+            room = min(room, int(self.upper / columns.chosen.price))
+        return comb(count, min(room, count // 2)) > ENUMERABLE
+
     def findings(self) -> Iterator[Finding]:
         self._begin()
+        if self.hopeless:
+            yield from self._unbounded()
+            return
         yield self._finding()
         shown = time.perf_counter()
         while self.open:
@@ -65,6 +82,20 @@ class DualSearch:
                 yield self._finding()
                 shown = time.perf_counter()
         yield self._finding()
+
+    def _unbounded(self) -> Iterator[Finding]:
+        """Better sets by refitted neighbours, where nothing can be proven."""
+        columns = self.columns
+        yield replace(self._finding(), bound=0.0, ending=NO_BOUND)
+        starts = [columns.support(columns.working.weights(self.w))]
+        for support, fitted in columns.forward():
+            self._offer(fitted)
+            starts[1:] = [support]
+        yield replace(self._finding(), bound=0.0, ending=NO_BOUND)
+        for support in starts:
+            for _, fitted in columns.exchanged(support, columns.fit(support)):
+                self._offer(fitted)
+                yield replace(self._finding(), bound=0.0, nodes=columns.fits, ending=NO_BOUND)
 
     def _finding(self) -> Finding:
         return Finding(self.columns.working.weights(self.w), self.columns.objective(self.bound), self.nodes)

@@ -10,6 +10,7 @@ from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.discrete.selection import Selection, selection
+from dualgap.discrete.statement import told_apart
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
@@ -57,7 +58,7 @@ class UnitColumns:
         target[: inner.n] = root * inner.y
         u = np.zeros(inner.p)
         if len(live):
-            u[live] = np.linalg.lstsq(table, target, rcond=None)[0]
+            u[live] = _least_squares(table, target)
         return self.working.weights(u)
 
     def support(self, w: Vector) -> NDArray[np.int64]:
@@ -101,7 +102,7 @@ class Reduced:
 
 def gram_problem(problem: Problem) -> GramProblem:
     """State the problem on its Gram matrix. Sparse designs are not centred; the elimination does that."""
-    working = precondition(problem)
+    working = precondition(told_apart(problem))
     inner = working.problem
     chosen = selection(inner)
     full = inner.design.weighted_gram(inner.a)
@@ -114,7 +115,7 @@ def gram_problem(problem: Problem) -> GramProblem:
         part.linear,
         part.ridge,
         part.unit,
-        chosen.price / part.unit if part.unit > 0.0 else np.inf,
+        chosen.price / part.unit if part.unit > 0.0 else 0.0,
         min(chosen.limit, len(part.columns)),
         part.gram,
     )
@@ -128,7 +129,7 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
     gram, linear, unit = _part(full, columns), pulled[columns], total or 0.0
     if len(free):
-        inverse = np.linalg.pinv(full[np.ix_(free, free)], rcond=1e-13, hermitian=True)
+        inverse = _inverse(_part(full, free))
         cross = full[np.ix_(columns, free)] @ inverse
         if np.any(cross):
             gram -= cross @ full[np.ix_(free, columns)]
@@ -148,6 +149,24 @@ def _part(matrix: Matrix, index: Index) -> Matrix:
     if count and index[-1] == count - 1:
         return matrix[:count, :count].copy()
     return matrix[np.ix_(index, index)]
+
+
+def _least_squares(table: Matrix, target: Vector) -> Vector:
+    """By QR; where columns are dependent the shortest solution."""
+    rows, columns = table.shape
+    if rows >= columns:
+        factored, solution, failed = lapack.dgels(table, target)
+        size = np.abs(np.diag(factored))
+        if not failed and size.min() > 1e-10 * size.max():
+            return np.asarray(solution[:columns])
+    return np.asarray(np.linalg.lstsq(table, target, rcond=None)[0])
+
+
+def _inverse(gram: Matrix) -> Matrix:
+    """Of what belongs to the free columns, most often the intercept alone."""
+    if gram.shape == (1, 1) and gram[0, 0] > 0.0:
+        return 1.0 / gram
+    return np.asarray(np.linalg.pinv(gram, rcond=1e-13, hermitian=True))
 
 
 def _unit_columns(columns: Index, gram: Matrix, linear: Vector, chosen: Selection, unit: float) -> Reduced:

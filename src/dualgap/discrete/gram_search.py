@@ -15,6 +15,7 @@ from dualgap.compiled.subset_bound import Scratch, relax
 from dualgap.compiled.subset_exchange import exchange, forward
 from dualgap.discrete.base import Finding
 from dualgap.discrete.gram import GramProblem
+from dualgap.discrete.selection import NO_BOUND
 from dualgap.discrete.split import first_split, improve_split, spectral_split
 
 SLICE = 0.03  # seconds between two looks at the clock
@@ -23,11 +24,6 @@ EVERY = 10  # nodes of a level between two improvements of its split
 ROOT_ROUNDS = 8
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
 ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
-
-NO_BOUND = (
-    "There is no useful bound: without an l2 part so many dependent columns can fit everything. This is the "
-    "best set found, not a proven one; l0_l2(alpha) makes a proof possible."
-)
 
 
 def incumbent(problem: GramProblem, start: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], float]:

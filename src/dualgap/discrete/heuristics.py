@@ -8,19 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.columns import Columns
+from dualgap.discrete.columns import TRIES, Columns
 from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
 from dualgap.discrete.registry import search
 from dualgap.discrete.relaxation import Branch, Relaxed
 from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.statement import all_in, nothing_to_choose
 from dualgap.discrete.wide import is_wide, wide_problem
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits
 
-TRIES = 5  # columns that are refitted at each step of a greedy search, best guess first
 NOT_PROVEN = "A good set of columns, not proven to be the best; branch_and_bound can prove."
 
 Whole = NDArray[np.int64]
@@ -38,6 +39,9 @@ class Heuristic:
         return float(problem.n * problem.p**2)
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        if nothing_to_choose(problem):
+            yield all_in(problem)
+            return
         if is_quadratic(problem):
             wide = is_wide(problem) and self.without_gram(problem, start)
             yield from wide or self._with_gram(problem, start)
@@ -89,18 +93,7 @@ class GreedyForward(Heuristic):
         return [Finding(stated.weights(stated.forward()), 0.0, 1, ending=NOT_PROVEN)]
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
-        support = columns.counted[:0]
-        fitted = columns.fit(support)
-        yield fitted
-        while len(support) < columns.limit:
-            outside = np.setdiff1d(columns.counted, support)
-            pull = np.abs(columns.relaxation.X[:, outside].T @ fitted.theta)
-            likely = np.argsort(-pull / columns.relaxation.norms[outside])[:TRIES]
-            trials = [np.sort(np.append(support, outside[j])) for j in likely]
-            support, best = _best(columns, trials, fitted)
-            if not best.value < fitted.value:
-                return
-            fitted = best
+        for _, fitted in columns.forward():
             yield fitted
 
 
@@ -138,18 +131,11 @@ class GreedyBackward(Heuristic):
         while len(support):
             weight = np.abs(fitted.w[support]) * columns.relaxation.norms[support]
             likely = np.argsort(weight)[:TRIES]
-            shorter, best = _best(columns, [np.delete(support, j) for j in likely], fitted)
+            shorter, best = columns.best([np.delete(support, j) for j in likely], fitted)
             if len(support) <= columns.limit and not best.value < fitted.value:
                 break
             support, fitted = shorter, best
         yield fitted
-
-
-def _best(columns: Columns, trials: list[Index], fitted: Relaxed) -> tuple[Index, Relaxed]:
-    """The set with the lowest value."""
-    fits = [columns.fit(trial, fitted.w) for trial in trials]
-    least = int(np.argmin([f.value for f in fits]))
-    return trials[least], fits[least]
 
 
 @search("hard_thresholding", manual=True)
@@ -170,7 +156,9 @@ class HardThresholding(Heuristic):
 
         gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
         starts = [forward(gram, linear, price, limit)]
-        starts.append(thresholded(gram, linear, price, limit, self.steps))
+        kept = thresholded(gram, linear, price, limit, self.steps)
+        if not np.array_equal(kept, np.sort(starts[0])):
+            starts.append(kept)
         if start is not None:
             starts.append(problem.support(start))
         found = [exchange(gram, linear, price, limit, s) for s in starts]
@@ -195,9 +183,13 @@ class HardThresholding(Heuristic):
         starts = [columns.counted[:0], np.sort(which[kept])]
         if start is not None:
             starts.append(columns.support(start))
+        found = []
         for support in starts:
             fitted = columns.fit(support, nothing.w) if len(support) else nothing
-            yield columns.improved(support, fitted)[1]
+            found.append(columns.improved(support, fitted))
+            yield found[-1][1]
+        for _, fitted in columns.exchanged(*min(found, key=lambda pair: pair[1].value)):
+            yield fitted
 
 
 def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: int) -> Whole:
@@ -213,9 +205,17 @@ def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: i
         again = np.sort(largest[u[largest] ** 2 > price / steepest])
         short = np.zeros_like(u)
         if len(again):
-            short[again] = np.linalg.lstsq(gram[np.ix_(again, again)], linear[again], rcond=1e-12)[0]
+            short[again] = _solved(gram[np.ix_(again, again)], linear[again])
         u = short
         if np.array_equal(again, kept):
             break
         kept = again
     return kept.astype(np.int64)
+
+
+def _solved(gram: Matrix, linear: Vector) -> Vector:
+    """G⁻¹c; the shortest solution where columns are dependent."""
+    _, solution, failed = lapack.dposv(gram, linear)
+    if failed:
+        solution = np.linalg.lstsq(gram, linear, rcond=1e-12)[0]
+    return np.asarray(solution)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Answer, Finding, Search
+from dualgap.discrete.progress import Progress
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.stopping import Moment
@@ -31,6 +32,7 @@ class _Run:
         self.ending, self.remark = Status.STALLED.value, ""
         self.trace = Trace()
         self.rule = None if limits.rule is None else limits.rule.watch()
+        self.progress = Progress(wanted=limits.callback is None)
 
     @property
     def elapsed(self) -> float:
@@ -51,12 +53,16 @@ class _Run:
             self.bound, self.theta = finding.bound, finding.theta
         record = Record(self.nodes, self.elapsed, self.primal, self.primal, self.reported, self.solver.name)
         self.trace.append(record)
+        self.progress.show(record)
         return PROVEN if self.proven else self._limit(record)
 
     @property
     def reported(self) -> float:
         """The bound, not above the objective: what is above is rounding."""
-        return min(self.bound, self.primal)
+        bound = self.bound
+        if bound == -np.inf:  # but no loss is below its minimum
+            bound = self.problem.dual(np.zeros(self.problem.n), np.zeros(self.problem.p))
+        return min(bound, self.primal)
 
     def _offer(self, w: Vector) -> None:
         inside = self.problem.regulariser.feasible(w)
@@ -87,6 +93,8 @@ def pursue(problem: Problem, solver: Search, start: Vector | None, limits: Limit
         status = _follow(run, solver.findings(problem, start, limits), start)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED.value
+    finally:
+        run.progress.wipe()
     return Answer(
         run.w,
         run.primal,
@@ -98,6 +106,8 @@ def pursue(problem: Problem, solver: Search, start: Vector | None, limits: Limit
         run.nodes,
         run.elapsed,
         run.trace,
+        status in (Status.INTERRUPTED.value, Status.STOPPED.value),
+        run.remark,
     )
 
 

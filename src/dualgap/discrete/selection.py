@@ -13,6 +13,11 @@ from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
+NO_BOUND = (
+    "There is no useful bound: without an l2 part so many dependent columns can fit everything. This is the "
+    "best set found, not a proven one; l0_l2(alpha) makes a proof possible."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -26,7 +31,8 @@ class Selection:
     @property
     def binding(self) -> bool:
         """Is there anything to choose?"""
-        return self.price > 0.0 or self.limit < int(self.counted.sum())
+        count = int(self.counted.sum())
+        return self.limit < count or (self.price > 0.0 and count > 0)
 
     def convex(self) -> Penalised:
         """The squares alone: what is left once the columns are chosen."""

@@ -118,7 +118,7 @@ def wide_problem(problem: Problem) -> WideProblem:
         inner.design.transpose_matvec(root * target)[columns] / (size * scale),
         chosen.ridge[columns] / (size * size),
         unit,
-        chosen.price / unit if unit > 0.0 else np.inf,
+        chosen.price / unit if unit > 0.0 else 0.0,
         min(chosen.limit, len(columns)),
         size,
         basis,

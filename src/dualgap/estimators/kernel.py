@@ -11,23 +11,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.estimators.base import one_column, shaped
-from dualgap.estimators.calibration import Calibration, calibrated, own_probabilities
+from dualgap.estimators.calibration import Calibration, calibrated, folds, own_probabilities
 from dualgap.estimators.classification import _weighted_by_class, _zero_is_optimal
 from dualgap.estimators.kernel_base import KernelModel
 from dualgap.fitting.inputs import read_labels, read_weights
 from dualgap.fitting.names import loss_named
+from dualgap.fitting.options import is_infinite
 from dualgap.kernel_machines.answer import KernelSolution, Statement, together
+from dualgap.kernel_machines.hard_margin import refuse_hard
 from dualgap.kernels import Kernel
 from dualgap.losses import Loss
 from dualgap.solvers.drive import Limits
-
-FOLDS = 5
 
 
 def _has_probability(model: KernelClassifier) -> bool:
@@ -64,7 +63,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     lam : float, default=None
         Strength of the penalty beside the mean loss. At most one of lam and C may be given; without, C = 1.
     C : float, default=None
-        Weight of the sum of the losses beside the penalty.
+        Weight of the sum of the losses beside the penalty. With the hinge loss C=inf is the hard margin: the
+        surface of largest margin without any error, or InfeasibleError with the proof that there is none.
     fit_intercept : bool, default=True
         Whether to fit a constant.
     class_weight : dict or "balanced", default=None
@@ -174,7 +174,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns; the kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
             The classes, of any kind that can be sorted.
@@ -187,10 +187,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             The fitted model.
         """
         loss, limits = self._loss(classes=True), self._limits()
+        if self.lam is None and is_infinite(self.C):
+            refuse_hard(loss, self.approximation)
         table = self._table(X, reset=True)
         y = one_column(y)
-        self.classes_, which = read_labels(y, len(table))
-        weights = read_weights(shaped(sample_weight), len(table))
+        self.classes_, which = read_labels(y, table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
         if self.class_weight is not None:
             weights = _weighted_by_class(self.class_weight, y, sample_weight)
         _refuse_one_class(self.classes_, which[weights > 0])
@@ -214,23 +216,22 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             parts.append(self._solved(statement, np.where(which == k, 1.0, -1.0), own))
         return together(parts, limits.tolerance)
 
-    def _held_out(self, X: Matrix, which: Index, weights: Vector) -> tuple[Any, Index, Vector]:
+    def _held_out(self, X: Any, which: Index, weights: Vector) -> tuple[Any, Index, Vector]:
         """Decision values of rows that their fit did not see."""
         used = np.flatnonzero(weights > 0)
-        folds = min(FOLDS, int(np.bincount(which[used]).min()))
-        if folds < 2:
+        parts = folds(X[used] if self.kernel_ is not None else None, which[used], self.random_state)
+        if parts.max() < 1:
             return self._shaped_scores(self._scores(X[used])), which[used], weights[used]
         plain = clone(self).set_params(
-            probability=False, class_weight=None, kernel=self.kernel_ or self.kernel
+            probability=False, class_weight=None, kernel=self.kernel_ or self.kernel, tol=min(self.tol, 1e-9)
         )
-        split = StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
         scores: list[Any] = []
         order: list[Index] = []
-        for train, test in split.split(used, which[used]):
-            train, test = used[train], used[test]
+        for part in range(int(parts.max()) + 1):
+            train, test = used[parts != part], used[parts == part]
             columns = train if self.kernel_ is None else np.arange(X.shape[1])
-            plain.fit(X[np.ix_(train, columns)], which[train], weights[train])
-            scores.append(plain.decision_function(X[np.ix_(test, columns)]))
+            plain.fit(X[train][:, columns], which[train], weights[train])
+            scores.append(plain.decision_function(X[test][:, columns]))
             order.append(test)
         rows = np.concatenate(order)
         return np.concatenate(scores), which[rows], weights[rows]
@@ -243,7 +244,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
 
         Returns
@@ -258,7 +259,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns, as in `fit`.
 
         Returns
@@ -277,7 +278,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns, as in `fit`.
 
         Returns
@@ -297,7 +298,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns, as in `fit`.
 
         Returns

@@ -14,13 +14,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.design import Compressed
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.estimators.base import DEFAULT_C, shaped
 from dualgap.fitting.inputs import read_strength, read_table
 from dualgap.fitting.names import loss_named
-from dualgap.fitting.options import read_flag, read_limits
+from dualgap.fitting.options import is_infinite, read_flag, read_limits
 from dualgap.kernel_machines.answer import KernelSolution, Statement
 from dualgap.kernel_machines.approximate import METHODS, solve_approximately
+from dualgap.kernel_machines.hard_margin import hard_margin
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import (
     CATALOGUE,
@@ -33,7 +35,7 @@ from dualgap.kernels import (
     SigmoidKernel,
     gram_of,
 )
-from dualgap.kernels.definite import refuse_indefinite
+from dualgap.kernels.definite import refuse_indefinite, repaired
 from dualgap.losses import Loss
 from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
@@ -63,13 +65,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     solution_: KernelSolution
     kernel_: Kernel | None
     support_: NDArray[np.intp]
-    support_vectors_: Matrix
+    support_vectors_: Any
     dual_coef_: Matrix
     n_iter_: int
-    _single: bool
+    _whole_numbers: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
@@ -85,26 +88,32 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"Kernel machines need a convex loss, which {loss} is not.")
         return loss
 
-    def _table(self, X: Any, *, reset: bool) -> Matrix:
-        """X as numbers, its columns recorded or compared."""
-        if sparse.issparse(X):
-            raise TypeError("Sparse X: kernel machines work on dense rows; give X.toarray().")
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """X as numbers, an array or compressed rows, its columns recorded or compared."""
         X = shaped(X)
-        if len(X.shape) != 2:
-            read_table(X)  # says what is wrong
+        design = read_table(X).design
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
-            self._single = bool(getattr(X, "dtype", None) == np.float32)
-        return read_table(X).design.toarray()
+            self._whole_numbers = getattr(getattr(X, "dtype", None), "kind", "") in "iu"
+        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return design.by_rows if isinstance(design, Compressed) and not given else design.toarray()
 
-    def _statement(self, X: Matrix, weights: Vector, loss: Loss) -> Statement:
-        """The problem but for its targets."""
+    def _strength(self, weights: Vector) -> float:
+        """λ beside the mean loss; 0 for C = ∞."""
+        if self.lam is None and is_infinite(self.C):
+            return 0.0
         given = {"lam": self.lam, "C": self.C}
         if all(value is None for value in given.values()):
             given["C"] = DEFAULT_C
         lam, _ = read_strength(given["lam"], given["C"], None, float(weights.sum()))
         if not lam:
             raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
+        return lam
+
+    def _statement(self, X: Any, weights: Vector, loss: Loss) -> Statement:
+        """The problem but for its targets."""
+        lam = self._strength(weights)
+        tied = read_flag("fit_intercept", self.fit_intercept)
         used = weights > 0
         rows = X[used]
         self.kernel_ = self._kernel(rows, weights[used])
@@ -113,17 +122,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     f'kernel="precomputed" needs a square matrix of all pairs of rows, not {X.shape}.'
                 )
-            rows = rows[:, used]
-        tied = read_flag("fit_intercept", self.fit_intercept)
+            rows = repaired(rows[:, used], whole_numbers=self._whole_numbers, tied=tied)
         gram = gram_of(
             self.kernel_, rows, float(self.cache_bytes), centred=tied and self.approximation is None
         )
-        if self.kernel_ is None or not self.kernel_.definite:
-            name = "precomputed" if self.kernel_ is None else self.kernel_.name
-            refuse_indefinite(gram.raw(), name, single=self._single)
+        if self.kernel_ is not None and not self.kernel_.definite:
+            refuse_indefinite(gram.raw(), self.kernel_.name, tied=tied)
         return Statement(gram, loss, lam, weights, tied)
 
-    def _kernel(self, rows: Matrix, weights: Vector) -> Kernel | None:
+    def _kernel(self, rows: Any, weights: Vector) -> Kernel | None:
         kernel = self.kernel
         if isinstance(kernel, Kernel):
             return kernel
@@ -143,12 +150,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         }
         return made[kernel]()
 
-    def _width(self, rows: Matrix, weights: Vector) -> float:
+    def _width(self, rows: Any, weights: Vector) -> float:
         """γ: a number, 1/(columns · variance) or 1/columns."""
         if self.gamma == "scale":
             share = weights / weights.sum()
-            mean = float((share @ rows).mean())
-            variance = float(np.mean(share @ (rows - mean) ** 2))
+            if sparse.issparse(rows):
+                variance = float((share @ rows.power(2)).mean() - (share @ rows).mean() ** 2)
+            else:
+                mean = float((share @ rows).mean())
+                variance = float(np.mean(share @ (rows - mean) ** 2))
             return float(1.0 / (rows.shape[1] * variance)) if variance > 0 else 1.0
         if self.gamma == "auto":
             return float(1.0 / rows.shape[1])
@@ -160,6 +170,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return read_limits(self.tol, self.max_iter, self.max_time, None)
 
     def _solved(self, statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
+        if statement.lam == 0.0:
+            return hard_margin(statement, y, limits)
         problem = statement.problem(y)
         if self.approximation is None:
             return statement.solution(problem, solve(problem, limits))
@@ -171,7 +183,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         outcome = solve_approximately(problem, limits, self.approximation, int(self.n_components), rng)
         return statement.solution(problem, outcome, outcome.remark)
 
-    def _keep(self, solution: KernelSolution, X: Matrix) -> None:
+    def _keep(self, solution: KernelSolution, X: Any) -> None:
         """What a prediction needs: the support vectors and their coefficients."""
         self.solution_ = solution
         self.support_ = solution.support
@@ -194,13 +206,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         turned = np.ascontiguousarray(self.dual_coef_.T)
         if self.kernel_ is None:
             return np.asarray(X[:, self.support_] @ turned + level)
-        result = np.empty((len(X), len(self.dual_coef_)))
+        n = X.shape[0]
+        result = np.empty((n, len(self.dual_coef_)))
         if not len(self.support_):
             result[:] = level
             return result
         rows = self.kernel_.against(self.support_vectors_)
-        room = np.empty((CHUNK, len(self.support_)))
-        for first in range(0, len(X), CHUNK):
+        room = np.empty((min(CHUNK, n), len(self.support_)))
+        for first in range(0, n, CHUNK):
             part = X[first : first + CHUNK]
-            result[first : first + CHUNK] = rows(part, room[: len(part)]) @ turned + level
+            result[first : first + CHUNK] = rows(part, room[: part.shape[0]]) @ turned + level
         return result

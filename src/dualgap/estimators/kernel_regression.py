@@ -17,6 +17,7 @@ from dualgap.estimators.kernel_base import KernelModel
 from dualgap.estimators.regression import _lopsided
 from dualgap.fitting.inputs import read_numbers, read_weights
 from dualgap.fitting.names import loss_named
+from dualgap.fitting.options import is_infinite
 from dualgap.kernels import Kernel
 from dualgap.losses import Loss
 
@@ -142,7 +143,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns; the kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
             The numbers to predict.
@@ -155,9 +156,14 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
             The fitted model.
         """
         loss, limits = self._loss(classes=False), self._limits()
+        if self.lam is None and is_infinite(self.C):
+            raise DataError(
+                "C=inf asks that no row lie outside the tube; such a hard tube is not solved here. Give a "
+                "finite C: the larger, the nearer to it."
+            )
         table = self._table(X, reset=True)
-        targets = read_numbers(one_column(y), len(table))
-        weights = read_weights(shaped(sample_weight), len(table))
+        targets = read_numbers(one_column(y), table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
         statement = self._statement(table, weights, loss)
         self._keep(self._solved(statement, targets, limits), table)
         self.intercept_ = float(self.solution_.intercept)
@@ -168,7 +174,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The columns, as in `fit`.
 
         Returns

@@ -19,7 +19,7 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Solver
 from dualgap.solvers.registry import named
 from dualgap.solvers.textbook.passes import Rows, Runner
-from dualgap.solvers.textbook.steps import Schedule
+from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.solvers.textbook.stochastic import Stochastic
 from dualgap.solvers.trace import Trace
 
@@ -62,9 +62,8 @@ class Stream:
             if missing:
                 raise NoSolverError(f"The solver {self.rule.name!r} cannot do this: {'; '.join(missing)}.")
         if not self.runners:
-            has, averaged = problems[0].intercept, self.rule.averaged
             self.lengths = tuple(self.rule.schedule(problem) for problem in problems)
-            self.runners = tuple(Runner(start, intercept=has, averaged=averaged) for start in self.starts)
+            self.runners = tuple(self.rule.runner(problems[0], start) for start in self.starts)
         for problem, runner, length in zip(problems, self.runners, self.lengths, strict=True):
             runner.run(Rows.of(problem, weights), np.arange(problem.n), self.rule.batch, length)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
+from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.multiclass import read_form
@@ -25,6 +26,7 @@ from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
+from dualgap.penalties.l0 import Count
 from dualgap.problem.certificate import Bounds, bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import SMALL, Problem
@@ -33,70 +35,10 @@ from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
 
+if TYPE_CHECKING:
+    from dualgap.fitting.searched import SearchCertificate
+
 NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
-
-
-@dataclass(frozen=True, eq=False)
-class Assessment:
-    """`objective` is at most `gap` above the best possible, whatever the best weights are.
-
-    `best_known` is the objective of better weights that were found on the way, so the true excess lies
-    between `objective − best_known` and `gap`.
-    """
-
-    objective: float
-    bound: float
-    best_known: float
-    relative_gap: float
-    coef_error: float | None
-    certificate: Certificate | ClassCertificate
-    words: str
-    source: str
-    shape: tuple[int, int]
-    seconds: float
-    notes: tuple[str, ...] = ()
-
-    @property
-    def gap(self) -> float:
-        """objective − bound, at least 0."""
-        return max(self.objective - self.bound, 0.0)
-
-    @property
-    def excess(self) -> float:
-        """gap / bound: 0.3 says at most 30 % above the best possible. Infinite where nothing is the best."""
-        if self.gap == 0.0:
-            return 0.0
-        return self.gap / self.bound if self.bound > 0.0 else np.inf
-
-    @property
-    def theta(self) -> NDArray[np.float64]:
-        """The dual point that proves the bound."""
-        return self.certificate.theta
-
-    def __str__(self) -> str:
-        rows = [
-            ("objective", f"{self.objective:.8g}"),
-            ("proven bound", f"{self.bound:.8g}   no weights do better than this"),
-            ("excess", _excess(self)),
-        ]
-        if self.coef_error is not None:
-            rows.append(("weights", f"within {self.coef_error:.3g} of the optimum (Euclidean distance)"))
-        rows += [("note", note) for note in self.notes]
-        lines = [f"{self.source}: {self.words}", f"{self.shape[0]} rows, {self.shape[1]} columns", ""]
-        return "\n".join(lines + [f"  {name:<14}{text}" for name, text in rows])
-
-    __repr__ = __str__
-
-
-def _excess(found: Assessment) -> str:
-    """The excess in a person's words."""
-    if found.relative_gap <= NEAR:
-        return f"optimal: at most {found.relative_gap:.1e} (relative) above the best possible"
-    if not np.isfinite(found.excess):
-        return f"at most {found.gap:.4g} above the best possible"
-    if found.excess > 10.0:
-        return f"at most {1.0 + found.excess:.4g} times the best possible"
-    return f"at most {100.0 * found.excess:.3g} % above the best possible"
 
 
 def certify(  # noqa: PLR0913
@@ -124,7 +66,9 @@ def certify(  # noqa: PLR0913
 
     `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
     linear model (or a pipeline that ends in one), whose objective is read off it; or a Solution. The dual
-    point that proves the answer is found here, so that the excess is the true one up to `tol`.
+    point that proves the answer is found here, so that the excess is the true one up to `tol`. Where the
+    problem is not convex a search proves the bound, for as long as `max_time` says (a minute, if nothing
+    does); what it could not prove is said in a note.
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
@@ -281,7 +225,7 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
     if reading.many_classes and task.form == "multinomial":
         joint = _joint(reading, weights, solver, limits)
         parts = [joint[0]]
-        certificate: Certificate | ClassCertificate = joint[1]
+        certificate: Any = joint[1]
     else:
         parts = [
             _one(reading, targets, w, solver, limits)
@@ -305,7 +249,8 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
         shape=reading.table.design.shape,
         seconds=time.perf_counter() - began,
         notes=task.notes
-        + (("the weights were scaled into the budget, which they broke by rounding",) * mended),
+        + (("the weights were scaled into the budget, which they broke by rounding",) * mended)
+        + tuple(dict.fromkeys(p.note for p in parts if p.note)),
     )
 
 
@@ -327,11 +272,32 @@ class _Found:
     null: float
     error: float | None
     mended: bool
+    searched: SearchCertificate | None = None
+    note: str = ""
 
 
 def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
     problem = reading.terms.problem(reading.table.design, targets)
+    if not problem.convex:
+        return _searched(reading, problem, w, solver, limits)
     return _bounded(problem, reduced, candidates, w, (solver, limits, reading.terms))
+
+
+def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
+    """The bound of a search that starts from these weights."""
+    from dualgap.discrete import choose, pursue
+    from dualgap.fitting.searched import search_certificate
+
+    mended = _mended(problem, w)
+    w = problem.regulariser.feasible(w)
+    answer = pursue(problem, choose(problem, solver), w, limits)
+    proof = search_certificate(reading, problem, answer, limits, w)
+    best = Bounds(w, np.zeros(problem.n), proof.objective, min(answer.bound, proof.objective))
+    if answer.proven:
+        note = f"the bound is the optimum, which {answer.solver.name} has found and proven"
+    else:
+        note = f"the bound is what {answer.solver.name} could prove; {answer.status}"
+    return _Found(best, min(answer.primal, proof.objective), problem.null, None, mended, proof, note)
 
 
 def _joint(
@@ -376,7 +342,8 @@ def _mended(problem: Problem, w: Vector) -> bool:
     regulariser = problem.regulariser
     if np.isfinite(regulariser.value(w)):
         return False
-    size, radius = regulariser.gauge.value(w), getattr(regulariser, "radius", np.inf)
+    gauge, radius = regulariser.gauge, getattr(regulariser, "radius", np.inf)
+    size = gauge.size(w) if isinstance(gauge, Count) else gauge.value(w)
     if size > radius * (1.0 + NEAR) + 1e-12:
         raise DataError(
             f"These weights break the budget: the penalty is {size:.6g}, the budget {radius:.6g}; "
@@ -385,7 +352,12 @@ def _mended(problem: Problem, w: Vector) -> bool:
     return True
 
 
-def _certificate(task: _Task, parts: list[_Found]) -> Certificate | ClassCertificate:
+def _certificate(task: _Task, parts: list[_Found]) -> Any:
+    proofs = tuple(p.searched for p in parts if p.searched is not None)
+    if proofs:
+        from dualgap.fitting.searched import SearchCertificates
+
+        return proofs[0] if len(proofs) == 1 else SearchCertificates(proofs)
     reading = task.readings[0]
     terms = reading.terms
     has_intercept = terms.fit_intercept

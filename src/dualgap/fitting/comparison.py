@@ -14,6 +14,8 @@ from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.fit import fit
 from dualgap.fitting.solution import Solution
 from dualgap.solvers.base import Solver
+from dualgap.solvers.registry import as_given
+from dualgap.solvers.textbook.steps import Constant
 from dualgap.solvers.trace import Against
 
 TIGHT = 1e-10  # what the reference aims at; where it ends is the floor
@@ -57,11 +59,13 @@ class Comparison:
         import matplotlib.pyplot as plt
 
         if axes is None:
-            axes = plt.subplots(1, len(against), figsize=(5 * len(against), 3.8), layout="constrained")[1]
+            size = (4.5 * len(against) + 2.0, 3.8)
+            axes = plt.subplots(1, len(against), figsize=size, sharey=True, layout="constrained")[1]
         axes = np.atleast_1d(axes)
         for one, name in zip(axes, against, strict=True):
             self._draw(one, name)
-        axes[-1].legend(frameon=False, fontsize="small")
+        axes[0].set_ylabel("objective above the optimum")
+        axes[-1].legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
         return axes
 
     def _draw(self, axes: Any, against: Against) -> None:
@@ -72,7 +76,7 @@ class Comparison:
             x = trace.column(against)
             axes.loglog(x[x > 0], above[x > 0], label=label)
         axes.axhline(certain, color="0.5", ls="--", lw=1, label="proven optimum")
-        axes.set(xlabel=against, ylabel="objective above the optimum")
+        axes.set(xlabel=against)
         axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -94,6 +98,9 @@ def compare(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertifiedWarning)
         reference = fit(X, y, tol=TIGHT, **asked)
+        for one in runs.values():
+            if as_given(one):
+                fit(X, y, solver=one, max_iter=1, **asked)  # so that no run pays for compilation
         solutions = {label: fit(X, y, solver=one, **keywords) for label, one in runs.items()}
     return Comparison(solutions, reference)
 
@@ -104,8 +111,13 @@ def _label(one: str | Solver) -> str:
         return one
     default = type(one)()
     changed = [
-        f"{field.name}={getattr(one, field.name)}"
+        f"{field.name}={_value(getattr(one, field.name))}"
         for field in dataclasses.fields(one)  # type: ignore[arg-type]
         if getattr(one, field.name) != getattr(default, field.name)
     ]
     return f"{one.name}({', '.join(changed)})" if changed else one.name
+
+
+def _value(option: Any) -> str:
+    """As it would be typed."""
+    return f"{option.size:g}" if isinstance(option, Constant) else str(option)

@@ -93,7 +93,7 @@ def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: An
     reading = replace(reading, terms=HardMargin(**values))
     if not reading.many_classes:
         return _fit_plane(reading, 1, limits)
-    from dualgap.fitting.multiclass import _together as together
+    from dualgap.fitting.multiclass import together
 
     began = time.perf_counter()
     assert reading.labels is not None

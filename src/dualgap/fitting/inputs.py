@@ -32,7 +32,7 @@ def read_table(X: Any) -> Table:
     """A finite two-dimensional table: array, SciPy sparse, pandas or polars."""
     if sp.issparse(X):
         table = Table(Compressed(_sparse(X)), None)
-        values = table.design.by_columns.data  # type: ignore[attr-defined]
+        values = table.design.values  # type: ignore[attr-defined]
     else:
         array, names = _frame(X) if _is_frame(X) else (_array(X), None)
         table = Table(Dense(array), names)
@@ -144,6 +144,9 @@ def _sparse(X: Any) -> sp.csr_array | sp.csc_array:
     shaped = sp.csr_array(X) if X.format == "csr" else sp.csc_array(X)
     if shaped.dtype != np.float64:
         shaped = shaped.astype(np.float64)
+    if shaped.indices.dtype != np.int32 and max(*shaped.shape, shaped.nnz) < 1 << 31:  # half the bytes to read
+        parts = (shaped.data, shaped.indices.astype(np.int32), shaped.indptr.astype(np.int32))
+        shaped = type(shaped)(parts, shape=shaped.shape)
     if not shaped.has_canonical_format:
         shaped = shaped.copy()
         shaped.sum_duplicates()

@@ -70,7 +70,7 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
         part = _against_the_rest(reading, k, solver, own, starts[k])
         parts.append(part)
         stopped = stopped or part.status in (Status.INTERRUPTED.value, Status.STOPPED.value)
-    return _together(reading, parts, limits, time.perf_counter() - began)
+    return together(reading, parts, limits, time.perf_counter() - began)
 
 
 def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any) -> Solution:
@@ -85,7 +85,8 @@ def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Li
         ) from None
 
 
-def _together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
+def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
+    """One solution from those of each class against the rest: sums of the values, a row of weights each."""
     assert reading.classes is not None
     objective, bound = sum(p.objective for p in parts), sum(p.bound for p in parts)
     null = sum(p.facts["null"] for p in parts)

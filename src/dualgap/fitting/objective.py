@@ -91,7 +91,7 @@ def spreads(design: Design, a: Vector, square: Vector, mean: Vector | None) -> V
     """Standard deviations from mean squares and means (about zero where there are none); 1 if constant."""
     if mean is not None:
         variance = square - mean * mean
-        doubtful = variance <= 1e-6 * square  # cancellation: compute these again, centred
+        doubtful = (variance <= 1e-6 * square) & (square > 0)  # cancellation: compute these again, centred
         for j in np.flatnonzero(doubtful):
             column = design.columns(np.array([j])).toarray()[:, 0]
             variance[j] = a @ (column - mean[j]) ** 2

@@ -58,8 +58,8 @@ class Reading:
         if problem is None:
             spread = column_scales(self.table.design, weights, centred=True)
         else:
-            means, squares = problem.column_means[:p], problem.column_squares[:p]
-            spread = spreads(self.table.design, weights / weights.sum(), squares, means)
+            means = problem.column_means[:p] if self.terms.fit_intercept else None
+            spread = spreads(self.table.design, weights / weights.sum(), problem.column_squares[:p], means)
         return {"n": n, "p": p, "null": null, "spread": spread}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import Answer, Search, choose, pursue
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_numbers, read_table
@@ -47,6 +47,12 @@ class SearchCertificate:
         """objective − bound."""
         return max(self.objective - self.bound, 0.0)
 
+    def __repr__(self) -> str:
+        return (
+            f"SearchCertificate(objective {self.objective:.10g}, proven bound {self.bound:.10g} by "
+            f"{self.solver.name}, {self.nodes} nodes)"
+        )
+
     def recheck(self, X: Any, y: Any) -> SearchCertificate:
         """The objective from the arrays and the weights; the bound by searching again, as long as before."""
         table = read_table(X)
@@ -72,6 +78,16 @@ class SearchCertificates:
 
     parts: tuple[SearchCertificate, ...]
     theta: None = None
+
+    @property
+    def coef(self) -> Matrix:
+        """A row per class."""
+        return np.array([part.coef for part in self.parts])
+
+    @property
+    def intercept(self) -> Vector:
+        """An entry per class."""
+        return np.array([part.intercept for part in self.parts])
 
     @property
     def objective(self) -> float:
@@ -101,10 +117,11 @@ def fit_searched(
     if warm_start is not None:
         coef, intercept, _ = read_start(warm_start, (len(reading.terms.scale),))
         start = np.append(coef, intercept) if reading.terms.fit_intercept else coef
-    return _assemble(reading, problem, pursue(problem, choose(problem, solver), start, limits), limits)
+    return assemble(reading, problem, pursue(problem, choose(problem, solver), start, limits), limits)
 
 
-def _assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits) -> Solution:
+def assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits) -> Solution:
+    """The public answer from what a search found."""
     terms = reading.terms
     coef = answer.w[:-1] if terms.fit_intercept else answer.w
     intercept = float(answer.w[-1]) if terms.fit_intercept else 0.0
@@ -114,7 +131,7 @@ def _assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits
         objective=answer.primal,
         bound=answer.bound,
         relative_gap=problem.relative(answer.gap, answer.primal),
-        certificate=_certificate(reading, problem, answer, limits, (coef, intercept)),
+        certificate=search_certificate(reading, problem, answer, limits, answer.w),
         converged=answer.proven,
         status=answer.status,
         solver=answer.solver.name,
@@ -127,13 +144,14 @@ def _assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits
         terms=terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=reading.facts(problem.null),
+        facts={**reading.facts(problem.null, problem), "remark": answer.remark},
     )
 
 
-def _certificate(
-    reading: Reading, problem: Problem, answer: Answer, limits: Limits, weights: tuple[Vector, float]
+def search_certificate(
+    reading: Reading, problem: Problem, answer: Answer, limits: Limits, w: Vector
 ) -> SearchCertificate:
+    """What a search proves of some weights, its own or others."""
     terms = reading.terms
     theta = None
     if answer.theta is not None:
@@ -144,8 +162,9 @@ def _certificate(
         positive = int(reading.y[terms.used][problem.y > 0][0])
     return SearchCertificate(
         theta,
-        *weights,
-        answer.primal,
+        w[:-1] if terms.fit_intercept else w,
+        float(w[-1]) if terms.fit_intercept else 0.0,
+        problem.primal(w),
         answer.bound,
         terms,
         reading.labels,

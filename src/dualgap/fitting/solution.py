@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.solvers.trace import Trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dualgap.tables.recipe import Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,7 @@ class Solution:
     facts: dict[str, Any]
     parts: tuple[Solution, ...] = ()
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
+    recipe: Recipe | None = None  # what was done to the columns of a file, where the data came from one
 
     @property
     def gap(self) -> float:
@@ -67,7 +73,7 @@ class Solution:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Xw + b; one column per class beyond two classes."""
-        table = read_table(X)
+        table = read_table(X if self.recipe is None else self.recipe.read(X))
         p = np.atleast_2d(self.coef).shape[1]
         if table.design.shape[1] != p:
             raise DataError(f"X has {table.design.shape[1]} columns, the fit had {p}.")
@@ -104,6 +110,18 @@ class Solution:
         from dualgap.fitting.summary import summarise
 
         return summarise(self)
+
+    def save(self, path: str | Path, *, data: tuple[Any, Any] | None = None) -> Path:
+        """Write a model file that `dg.load` reads; `data` = (X, y) leave their fingerprint in it."""
+        from dualgap.files.write import save
+
+        return save(self, path, data)
+
+    def export(self, path: str | Path, *, table: str = "data") -> Path:
+        """Write the prediction for other programs: `.onnx`, `.py` or `.sql` (of a table of that name)."""
+        from dualgap.files.export import export
+
+        return export(self, path, table)
 
     def __repr__(self) -> str:
         found = "proven" if self.converged else "NOT proven to tolerance"

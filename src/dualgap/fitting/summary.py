@@ -61,6 +61,8 @@ def _proof(solution: Solution) -> list[str]:
     rows.append(("solver", f"{how}, {_duration(solution.seconds)}"))
     if not solution.converged:
         rows.append(("status", solution.status))
+    elif solution.facts.get("remark"):
+        rows.append(("note", solution.facts["remark"]))
     return [f"  {name:<15}{text}" for name, text in rows]
 
 

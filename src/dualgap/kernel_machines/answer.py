@@ -100,6 +100,13 @@ class KernelSolution:
         """The rows with a coefficient in any class."""
         return np.flatnonzero(np.atleast_2d(self.beta).any(axis=0))
 
+    def save(self, path: Any) -> None:
+        """Refused: the kernel and the support vectors, which predictions need, are the estimator's."""
+        raise DataError(
+            "Model files hold linear models; a kernel machine predicts with its kernel and support vectors. "
+            "Keep the fitted estimator itself, for instance with joblib.dump."
+        )
+
     def __repr__(self) -> str:
         found = "proven" if self.converged else "NOT proven to tolerance"
         return (

@@ -8,6 +8,8 @@ both values are those of the exact problem at that point.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg as sl
 
@@ -15,10 +17,15 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.kernel_machines.factored import RANK, lifted, linear_outcome
 from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernel_machines.solve import solve
+from dualgap.kernels import LinearGram
+from dualgap.kernels.base import array_of
 from dualgap.kernels.mercer import Gaussian, Laplacian
 from dualgap.problem.certificate import Bounds
 from dualgap.solvers.drive import Limits, Outcome, Status
+from dualgap.traits import Trait
 
+SHARP = 1e-9  # to which the small problem is solved, at least
 METHODS = ("nystroem", "random_features")
 
 
@@ -35,14 +42,31 @@ def solve_approximately(
 
 def _nystroem(problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator) -> Outcome:
     n = problem.n
-    chosen = np.sort(rng.choice(n, size=min(components, n), replace=False))
+    distinct = _distinct(problem)
+    chosen = np.sort(rng.choice(distinct, size=min(components, len(distinct)), replace=False))
     R, back = _landmarks(problem, chosen)
-    outcome = linear_outcome(problem, R, limits)
-    coef = outcome.bounds.w[: R.shape[1]]
+    outcome, coef, b = _small(problem, R, limits)
     beta = np.zeros(n)
     beta[chosen] = back @ coef
-    b = float(outcome.bounds.w[-1]) if problem.intercept else 0.0
     return _exact(problem, limits, outcome, [(beta, b)])
+
+
+def _small(problem: KernelProblem, R: Matrix, limits: Limits) -> tuple[Outcome, Vector, float]:
+    """The problem with the rows of R for features: weights and intercept; exact where the loss allows."""
+    limits = replace(limits, tolerance=min(limits.tolerance, SHARP))
+    if Trait.PIECEWISE_QUADRATIC in problem.loss.traits:
+        outcome = solve(replace(problem, gram=LinearGram(R, problem.gram.cache_bytes)), limits)
+        return outcome, outcome.bounds.w[:-1] @ R, float(outcome.bounds.w[-1])
+    outcome = linear_outcome(problem, R, limits)
+    w = outcome.bounds.w
+    return outcome, w[: R.shape[1]], float(w[-1]) if problem.intercept else 0.0
+
+
+def _distinct(problem: KernelProblem) -> Index:
+    """One of each group of equal rows: repeated rows and rows of weight two lead to the same choice."""
+    if problem.gram.kernel is None:
+        return np.arange(problem.n)
+    return np.unique(array_of(problem.gram.table), axis=0, return_index=True)[1]
 
 
 def _landmarks(problem: KernelProblem, chosen: Index) -> tuple[Matrix, Matrix]:
@@ -66,7 +90,7 @@ def _random_features(
         frequency = kernel.gamma * rng.standard_cauchy(shape)
     phase = table @ frequency
     R = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(shape[1])
-    return _exact(problem, limits, linear_outcome(problem, R, limits), [])
+    return _exact(problem, limits, _small(problem, R, limits)[0], [])
 
 
 def _exact(

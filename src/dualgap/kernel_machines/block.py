@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.compiled.kernel_pairs import add_rows, pair_steps, single_steps
+from dualgap.compiled.kernel_pairs import add_rows, pair_steps, single_steps, square_of
 from dualgap.kernel_machines.box import Box
 from dualgap.kernels.gram import RowCache
 
@@ -72,14 +72,14 @@ class Blocks:
         box, chosen = self.box, self._set
         rows, where = np.unique(box.row[chosen], return_inverse=True)
         places = self.cache.take(rows)
-        Q = self.cache.store[places[:, None], rows[None, :]].astype(np.float64)[np.ix_(where, where)]
+        Q = square_of(self.cache.store, places[where], rows[where])
         before = self.parts[chosen]
         after = before.copy()
         slope = box.slope(self.parts, self.f)[chosen]
         solve = pair_steps if self.tied else single_steps
         target = max(0.5 * until, INSIDE * self.violation)
         limits = (box.low[chosen], box.high[chosen], box.ridge[chosen])
-        solve(np.ascontiguousarray(Q), limits, after, slope, target, STEPS * len(chosen))
+        solve(Q, limits, after, slope, target, STEPS * len(chosen))
         change = np.asarray(np.bincount(where, after - before, len(rows)), dtype=np.float64)
         moved = np.flatnonzero(change)
         self.parts[chosen] = after

@@ -29,6 +29,7 @@ class Finished:
     beta: Vector
     f: Vector
     b: float | None
+    sure: bool = False  # f is exact where the loss is not flat around f + b, and nearly elsewhere
 
 
 @dataclass(eq=False)
@@ -41,6 +42,7 @@ class ActiveSet:
     parts: Vector
     free: Mask = field(init=False)
     b: float | None = None
+    slack: float = SLACK
     _held: Vector = field(init=False)
     _held_f: Vector = field(init=False)
 
@@ -97,8 +99,8 @@ class ActiveSet:
         b = self._level(slope) if self.b is None else self.b
         size = float(np.abs(self.parts).max(initial=0.0))
         width = np.where(np.isfinite(box.high - box.low), box.high - box.low, size)
-        under = free & (self.parts < box.low - SLACK * width)
-        over = free & (self.parts > box.high + SLACK * width)
+        under = free & (self.parts < box.low - self.slack * width)
+        over = free & (self.parts > box.high + self.slack * width)
         pull = slope - b
         edge = EDGE * max(box.unit, 1e-300)
         eager = ~free & (
@@ -118,19 +120,20 @@ class ActiveSet:
         """An intercept between what the held variables ask for."""
         if not self.tied:
             return 0.0
-        top, bottom = self._extremes(slope)
+        top, bottom = extremes(self.box, self.parts, slope)
         return 0.5 * (float(slope[top]) + float(slope[bottom]))
-
-    def _extremes(self, slope: Vector) -> tuple[int, int]:
-        box = self.box
-        up = np.where(self.parts < box.high, slope, -np.inf)
-        down = np.where(self.parts > box.low, slope, np.inf)
-        return int(np.argmax(up)), int(np.argmin(down))
 
     def _worst_pair(self, slope: Vector) -> Mask:
         found = np.zeros(len(slope), dtype=bool)
-        found[list(self._extremes(slope))] = True
+        found[list(extremes(self.box, self.parts, slope))] = True
         return found
+
+
+def extremes(box: Box, parts: Vector, slope: Vector) -> tuple[int, int]:
+    """The variables with most to gain from an increase and from a decrease."""
+    up = np.where(parts < box.high, slope, -np.inf)
+    down = np.where(parts > box.low, slope, np.inf)
+    return int(np.argmax(up)), int(np.argmin(down))
 
 
 def _merged(rows: Index, values: Vector) -> tuple[Index, Vector]:

@@ -7,6 +7,7 @@ in use, those with negative weight let go, the worst violating point taken in.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +45,13 @@ class Hulls:
         return 1.0 - (self.upper - self.lower) / square if square > 0 else np.inf
 
 
-def nearest_points(X: Matrix, y: Vector, *, intercept: bool, most: int | None = None) -> Hulls:
-    """The nearest points of the hulls of x with y = +1 and y = −1; without intercept, of {y x} and 0."""
+def nearest_points(X: Matrix, y: Vector, *, intercept: bool, deadline: float = np.inf) -> Hulls:
+    """The nearest points of the hulls of x with y = +1 and y = −1; without intercept, of {y x} and 0.
+
+    `deadline`: the reading of time.perf_counter() at which the best so far is returned.
+    """
     search = _Search(X, y, intercept)
-    return search.run(most or 50 * sum(X.shape) + 1000)
+    return search.run(50 * sum(X.shape) + 1000, deadline)
 
 
 class _Search:
@@ -71,11 +75,11 @@ class _Search:
             chosen.append(int(rows[np.argmin(np.linalg.norm(self.signed[rows] + other, axis=1))]))
         return chosen
 
-    def run(self, most: int) -> Hulls:
+    def run(self, most: int, deadline: float) -> Hulls:
         best = here = self._state()
         idle, patience = 0, 2 * self.signed.shape[1] + 20
         for _ in range(most):
-            if here.meet or best.relative_gap <= SURE or idle > patience:
+            if here.meet or best.relative_gap <= SURE or idle > patience or time.perf_counter() > deadline:
                 break
             entering = self._violator(here.difference)
             if entering is None:

@@ -5,11 +5,11 @@ Cholesky while the matrix can be held, conjugate gradients beyond.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.sparse.linalg import LinearOperator, cg
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.kernel_machines.problem import KernelProblem
@@ -18,15 +18,18 @@ DENSE = 6000  # rows up to which K is held and factorised
 FLOOR = 1e-14  # of the largest curvature, so that a row far out keeps a weight
 STEPS = 100
 
-Inverse = Callable[[Vector], Vector]
+ACCURACY = 1e-7  # relative residual of conjugate gradients
+PRODUCTS = 500
+
+Inverse = Callable[[Vector], Generator[None, None, Vector]]
 
 
-def newton(problem: KernelProblem, beta: Vector, b: float) -> Iterator[tuple[Vector, Vector, float]]:
-    """(β, Kβ, b) after each step."""
+def newton(problem: KernelProblem, beta: Vector, b: float) -> Iterator[tuple[Vector, Vector, float] | None]:
+    """(β, Kβ, b) after each step; None is a pause."""
     f = problem.gram.product(beta)
     value = problem.primal(beta, f, b)
     for _ in range(STEPS):
-        ahead, level = _direction(problem, f, b)
+        ahead, level = yield from _direction(problem, f, b)
         ahead_f = problem.gram.product(ahead)
         step = 1.0
         for _ in range(50):
@@ -54,7 +57,7 @@ def _implied(problem: KernelProblem, f: Vector, b: float) -> tuple[Vector, Vecto
     return beta, problem.gram.product(beta), b
 
 
-def _direction(problem: KernelProblem, f: Vector, b: float) -> tuple[Vector, float]:
+def _direction(problem: KernelProblem, f: Vector, b: float) -> Generator[None, None, tuple[Vector, float]]:
     """β and b of the quadratic model's minimum."""
     z = f + b
     with np.errstate(all="ignore"):
@@ -62,25 +65,59 @@ def _direction(problem: KernelProblem, f: Vector, b: float) -> tuple[Vector, flo
         slope = problem.a * problem.loss.derivative(problem.y, z)
     root = np.sqrt(np.maximum(weight, FLOOR * float(weight.max()) + 1e-300))
     right = root * z - slope / root
-    solve = _inverse(problem, root)
-    first = solve(right)
+    solve = _factored(problem, root) if _held(problem) else _Conjugate(problem, root)
+    first = yield from solve(right)
     if not problem.intercept:
         return root * first, 0.0
-    second = solve(root)
+    second = yield from solve(root)
     level = float(root @ first) / float(root @ second)
     return root * (first - level * second), level
 
 
-def _inverse(problem: KernelProblem, root: Vector) -> Inverse:
-    """(√W K √W + 2λ)⁻¹."""
-    if problem.n <= DENSE or problem.gram.kernel is None:
-        A: Matrix = problem.gram.whole * root * root[:, None]
-        A[np.diag_indices(len(A))] += 2.0 * problem.lam
-        factor = sl.cho_factor(A, lower=True, check_finite=False, overwrite_a=True)
-        return lambda v: np.asarray(sl.cho_solve(factor, v, check_finite=False))
-    n = problem.n
-    operator = LinearOperator(
-        (n, n), lambda v: root * problem.gram.product(root * v.ravel()) + 2.0 * problem.lam * v.ravel()
-    )
-    scale = LinearOperator((n, n), lambda v: v.ravel() / (root**2 * problem.gram.diagonal + 2 * problem.lam))
-    return lambda v: np.asarray(cg(operator, v, rtol=1e-8, maxiter=200, M=scale)[0])
+def _held(problem: KernelProblem) -> bool:
+    return problem.n <= DENSE or problem.gram.kernel is None
+
+
+def _factored(problem: KernelProblem, root: Vector) -> Inverse:
+    """(√W K √W + 2λ)⁻¹ by Cholesky."""
+    A: Matrix = problem.gram.whole * root * root[:, None]
+    A[np.diag_indices(len(A))] += 2.0 * problem.lam
+    factor = sl.cho_factor(A, lower=True, check_finite=False, overwrite_a=True)
+
+    def solve(right: Vector) -> Generator[None, None, Vector]:
+        yield from ()
+        return np.asarray(sl.cho_solve(factor, right, check_finite=False))
+
+    return solve
+
+
+@dataclass(frozen=True, eq=False)
+class _Conjugate:
+    """The same by conjugate gradients, scaled by the diagonal, a pause after each product with K.
+
+    Products in single precision do: the next step of Newton's starts from Kβ in double precision.
+    """
+
+    problem: KernelProblem
+    root: Vector
+
+    def __call__(self, right: Vector) -> Generator[None, None, Vector]:
+        problem, root = self.problem, self.root
+        diagonal = root**2 * problem.gram.diagonal + 2.0 * problem.lam
+        x, residual = np.zeros_like(right), right.copy()
+        scaled = residual / diagonal
+        along, size = scaled, float(residual @ scaled)
+        enough = ACCURACY**2 * size
+        for _ in range(PRODUCTS):
+            if size <= enough:
+                break
+            image = root * problem.gram.quick.product(np.arange(problem.n), root * along)
+            image += 2.0 * problem.lam * along
+            step = size / float(along @ image)
+            x += step * along
+            residual -= step * image
+            scaled = residual / diagonal
+            size, before = float(residual @ scaled), size
+            along = scaled + size / before * along
+            yield
+        return x

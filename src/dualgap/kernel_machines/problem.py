@@ -75,8 +75,13 @@ class KernelProblem:
         value = self.risk(f + b) + self.lam * max(float(beta @ f), 0.0)
         return value if np.isfinite(value) else np.inf
 
-    def bounds(self, beta: Vector, f: Vector | None = None, b: float | None = None) -> Bounds:
-        """Both values at β, which is first made feasible for the dual; w holds β and the best intercept."""
+    def bounds(
+        self, beta: Vector, f: Vector | None = None, b: float | None = None, *, fixed: bool = False
+    ) -> Bounds:
+        """Both values at β, which is first made feasible for the dual; w holds β and the best intercept.
+
+        `fixed`: b is the intercept, f is to be used at no other.
+        """
         theta = self.feasible(2.0 * self.lam * beta)
         near = theta / (2.0 * self.lam)
         moved = near - beta
@@ -84,7 +89,7 @@ class KernelProblem:
             f = self.gram.product(near)
         elif np.abs(moved).max() > 1e-15 * np.abs(near).max(initial=0.0):
             f = f + self.gram.product(moved)
-        choices = self._intercepts(f, b)
+        choices = [b] if fixed and b is not None else self._intercepts(f, b)
         values = [self.primal(near, f, choice) for choice in choices]
         best = int(np.argmin(values))
         if len(choices) > 1 and values[1] <= values[0] + 1e-14 * abs(values[0]):

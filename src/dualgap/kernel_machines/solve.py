@@ -15,6 +15,7 @@ from dualgap.kernel_machines.factored import LARGEST, factor, lifted, linear_out
 from dualgap.kernel_machines.finish import ActiveSet
 from dualgap.kernel_machines.newton import newton
 from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernel_machines.refined import RefinedSet, free_variables
 from dualgap.problem.certificate import Bounds
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.solvers.trace import Record, Trace
@@ -33,6 +34,7 @@ class Proposal:
     f: Vector | None = None
     b: float | None = None
     certify: bool = True
+    fixed: bool = False  # the intercept is settled
 
 
 Method = Callable[[KernelProblem, Vector], Iterator[Proposal]]
@@ -57,7 +59,7 @@ class _Run:
         self.name, self.last = seen.name, None if seen.certify else seen.beta
         self.count += 1
         if seen.certify:
-            self.take(self.problem.bounds(seen.beta, seen.f, seen.b))
+            self.take(self.problem.bounds(seen.beta, seen.f, seen.b, fixed=seen.fixed))
             if self.proven:
                 return Status.CERTIFIED
         limits = self.limits
@@ -141,14 +143,25 @@ def decomposition(problem: KernelProblem, start: Vector) -> Iterator[Proposal]:
         if stage < STAGES[0] and np.array_equal(before, blocks.parts):
             continue
         beta = box.joined(blocks.parts)
-        yield from _finish(problem, box, box.split(beta))
+        yield from _finish(problem, box, box.split(beta), blocks.f)
         if stage <= CERTIFY_BELOW:
             yield Proposal("block", beta)
         blocks = replace(blocks, parts=box.split(beta), f=gram.product(beta) if stage < 1e-2 else blocks.f)
 
 
-def _finish(problem: KernelProblem, box: Box, parts: Vector) -> Iterator[Proposal]:
+def _finish(problem: KernelProblem, box: Box, parts: Vector, f: Vector | None = None) -> Iterator[Proposal]:
+    """The active set; in single precision first where f = Kβ came from there."""
     try:
+        if f is not None and problem.gram.quick is not problem.gram.exact and free_variables(box, parts):
+            try:
+                for done in RefinedSet(problem, box, parts, f).run():
+                    if done is None:
+                        yield Proposal("active_set", box.joined(parts), certify=False)
+                    else:
+                        yield Proposal("active_set", done.beta, done.f, done.b, fixed=True)
+                return
+            except np.linalg.LinAlgError:
+                pass
         for found in ActiveSet(box, problem.gram, problem.intercept, parts).run():
             if found is not None:
                 yield Proposal("active_set", found.beta, found.f, found.b)
@@ -159,8 +172,12 @@ def _finish(problem: KernelProblem, box: Box, parts: Vector) -> Iterator[Proposa
 def smooth(problem: KernelProblem, start: Vector) -> Iterator[Proposal]:
     """Newton's iterates, each with the dual point of its slopes."""
     level = problem.best_intercept(problem.gram.product(start))
-    for beta, f, b in newton(problem, start, level):
-        yield Proposal("newton", beta, f, b)
+    for found in newton(problem, start, level):
+        if found is None:
+            yield Proposal("newton", start, certify=False)
+        else:
+            start, f, b = found
+            yield Proposal("newton", start, f, b)
 
 
 def _by_factor(run: _Run) -> Status | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualgap.arrays import Matrix, Vector
 
@@ -18,7 +19,10 @@ class Rows(Protocol):
 
 
 class Kernel(ABC):
-    """k(x, x'). Instances are frozen dataclasses; `definite` says that every Gram matrix is semi-definite."""
+    """k(x, x'). Instances are frozen dataclasses; `definite` says that every Gram matrix is semi-definite.
+
+    Tables are arrays or SciPy's compressed rows; what comes back is an array.
+    """
 
     name: ClassVar[str]
     definite: ClassVar[bool] = True
@@ -36,6 +40,22 @@ class Kernel(ABC):
         return self.against(right)(left)
 
 
-def square_norms(rows: Matrix) -> Vector:
+def array_of(table: Any) -> Any:
+    """A sparse table as an array; others as they are."""
+    return table.toarray() if sp.issparse(table) else table
+
+
+def dots(right: Any) -> Rows:
+    """A ↦ A rightᵀ as an array, for tables that are arrays or sparse."""
+    if sp.issparse(right):
+        columns = right.T.tocsr()
+        return lambda left, out=None: array_of(left @ columns)
+    turned = np.ascontiguousarray(right.T)
+    return lambda left, out=None: np.matmul(array_of(left), turned, out=out)
+
+
+def square_norms(rows: Any) -> Vector:
     """‖x‖² for every row."""
+    if sp.issparse(rows):
+        return np.asarray(rows.power(2).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", rows, rows))

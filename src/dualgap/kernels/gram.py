@@ -7,13 +7,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.compiled.kernel_pairs import add_rows
 from dualgap.kernels.base import Kernel, Rows
 from dualgap.kernels.mercer import LinearKernel
 
 CHUNK = 256  # rows computed together
+NEAR = 1 << 18  # numbers of a band that is computed and used at once
+WIDE, BAND = 512, 256  # columns and rows of a band in a symmetric product
 FIRST = 512  # rows for which memory is taken at first
 SMALL = 1500  # below this many rows the matrix is computed whole
 CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses too much
@@ -44,6 +48,11 @@ class RowCache:
         cache.store, cache.slot = K, np.arange(n)
         cache._owner, cache._last = np.arange(n), np.zeros(n, np.int64)
         return cache
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are in use."""
+        return int(self.used * self.n * self.store.itemsize)
 
     def take(self, rows: Index) -> Index:
         """Where in `store` these rows lie (at most `capacity` of them, all different)."""
@@ -84,17 +93,17 @@ class RowCache:
         """coef · K[rows, :]; rows not held are computed and forgotten."""
         total = np.zeros(self.n)
         held = self.slot[rows] >= 0
-        places, weights = self.slot[rows[held]], coef[held]
-        if 3 * len(places) > self.used:
-            full = np.zeros(self.used, self.store.dtype)
-            full[places] = weights
-            total += full @ self.store[: self.used]
-        else:
-            total += weights.astype(self.store.dtype) @ self.store[places]
+        add_rows(self.store, self.slot[rows[held]], coef[held], total)
         room = np.empty((min(CHUNK, len(rows)), self.n), self.store.dtype)
         for part, share in _chunks(rows[~held], coef[~held]):
             total += share.astype(room.dtype) @ self.compute(part, room[: len(part)])
         return total
+
+
+def _bands(first: int, last: int, width: int, most: int = CHUNK) -> list[slice]:
+    """Pieces of first:last, so many rows each that a band of this width stays near the processor."""
+    step = max(8, min(most, NEAR // max(width, 1)))
+    return [slice(s, min(s + step, last)) for s in range(first, last, step)]
 
 
 def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
@@ -109,10 +118,11 @@ class Gram:
     """
 
     def __init__(
-        self, kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False
+        self, kernel: Kernel | None, table: Any, cache_bytes: float = 5e8, *, centred: bool = False
     ) -> None:
-        self.kernel, self.table = kernel, np.ascontiguousarray(table, dtype=np.float64)
-        self.n, self.cache_bytes = len(table), cache_bytes
+        self.kernel: Kernel | None = kernel
+        self.table: Any = table if sp.issparse(table) else np.ascontiguousarray(table, dtype=np.float64)
+        self.n, self.cache_bytes = table.shape[0], cache_bytes
         self.centred = centred and self.small
         self.level: Vector = np.zeros(self.n)
         if self.centred:
@@ -164,7 +174,7 @@ class Gram:
     def raw(self) -> Matrix:
         """K as the kernel gives it."""
         if self.kernel is None:
-            return self.table
+            return np.asarray(self.table)
         K = np.empty((self.n, self.n))
         for first in range(0, self.n, CHUNK):
             K[first : first + CHUNK] = self._compute(self.table[first : first + CHUNK])
@@ -183,10 +193,14 @@ class Gram:
         if self.small or not self._single_suffices:
             return self.exact
         assert self.kernel is not None
-        table: Matrix = self.table.astype(np.float32)
+        table = self._single_table
         compute = self.kernel.against(table)
         capacity = int(0.5 * self.cache_bytes / (4 * self.n))
         return RowCache(self.n, lambda rows, out: compute(table[rows], out), np.float32, capacity)
+
+    @cached_property
+    def _single_table(self) -> Any:
+        return self.table.astype(np.float32)
 
     @property
     def _single_suffices(self) -> bool:
@@ -202,6 +216,48 @@ class Gram:
     def combine(self, rows: Index, coef: Vector) -> Vector:
         """coef · K[rows, :], in double precision."""
         return self.exact.product(rows, coef)
+
+    def product_at(self, where: Index, rows: Index, coef: Vector) -> Vector:
+        """coef · K[rows, where] in double precision, nothing kept; rows in both are computed once.
+
+        `rows` must come first in `where` if they are in it, and either all are or none.
+        """
+        if self.small:
+            return np.asarray(self.whole[np.ix_(where, rows)] @ coef)
+        assert self.kernel is not None
+        total, shared = np.zeros(len(where)), 0
+        if len(where) >= len(rows) and np.array_equal(where[: len(rows)], rows):
+            shared = len(rows)
+            self._symmetric_product(rows, coef, total[:shared])
+        values, table = self.kernel.against(self.table[rows]), self.table
+        for part in _bands(shared, len(where), len(rows)):
+            total[part] = values(table[where[part]]) @ coef
+        return total
+
+    def _symmetric_product(self, rows: Index, coef: Vector, total: Vector) -> None:
+        """total = K[rows, rows] coef, by bands up to the diagonal, each used for both of its sides."""
+        assert self.kernel is not None
+        table, m = self.table[rows], len(rows)
+        room = np.empty(0)
+        for wide in range(0, m, WIDE):
+            right = slice(wide, min(wide + WIDE, m))
+            values, width = self.kernel.against(table[right]), right.stop - right.start
+            room = np.empty(BAND * width) if len(room) < BAND * width else room
+            for part in _bands(right.start, m, width, BAND):
+                out = room[: (part.stop - part.start) * width].reshape(-1, width)
+                band = values(table[part], out)
+                total[part] += band @ coef[right]
+                if part.start >= right.stop:
+                    total[right] += coef[part] @ band
+
+    def lower_single(self, rows: Index) -> NDArray[np.float32]:
+        """K[rows, rows] in single precision, right on and below the diagonal only."""
+        assert self.kernel is not None
+        table, m = self._single_table[rows], len(rows)
+        K: NDArray[np.float32] = np.empty((m, m), np.float32)
+        for band in _bands(0, m, 1, CHUNK):
+            K[band, : band.stop] = self.kernel(table[band], table[: band.stop])
+        return K
 
     def square(self, rows: Index) -> Matrix:
         """K[rows, rows] to write on; the rows are kept for `combine` where there is room."""
@@ -228,8 +284,9 @@ class LinearGram(Gram):
         return self.block(rows, rows)
 
 
-def gram_of(kernel: Kernel | None, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False) -> Gram:
+def gram_of(kernel: Kernel | None, table: Any, cache_bytes: float = 5e8, *, centred: bool = False) -> Gram:
     """The Gram matrix in the form that suits the kernel and the shape of the table."""
-    if isinstance(kernel, LinearKernel) and 2 * table.shape[1] < len(table):
+    few = 2 * table.shape[1] < table.shape[0]
+    if isinstance(kernel, LinearKernel) and few and not sp.issparse(table):
         return LinearGram(table, cache_bytes, centred=centred)
     return Gram(kernel, table, cache_bytes, centred=centred)

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
-from dualgap.kernels.base import Kernel, Rows, square_norms
+from dualgap.kernels.base import Kernel, Rows, array_of, dots, square_norms
+
+HARMLESS = 1e-3  # an exponent that rounding may take this far above zero needs no pass of its own
 
 
 @dataclass(frozen=True)
@@ -21,8 +24,7 @@ class LinearKernel(Kernel):
     name = "linear"
 
     def against(self, right: Matrix) -> Rows:
-        turned = np.ascontiguousarray(right.T)
-        return lambda left, out=None: np.matmul(left, turned, out=out)
+        return dots(right)
 
     def diagonal(self, rows: Matrix) -> Vector:
         return square_norms(rows)
@@ -46,8 +48,8 @@ class Polynomial(Kernel):
             )
 
     def against(self, right: Matrix) -> Rows:
-        turned = np.ascontiguousarray(self.gamma * right.T)
-        return lambda left, out=None: self._power(left @ turned)
+        inner = dots(right)
+        return lambda left, out=None: self._power(inner(left, out) * right.dtype.type(self.gamma))
 
     def diagonal(self, rows: Matrix) -> Vector:
         return self._power(self.gamma * square_norms(rows))
@@ -65,27 +67,47 @@ class Gaussian(Kernel):
     name = "rbf"
 
     def against(self, right: Matrix) -> Rows:
-        # moved to the mean, which changes no distance but the rounding; one product gives the exponent
-        kind = right.dtype.type
-        centre = right.mean(axis=0)
-        moved = right - centre
-        ones = np.ones((len(right), 1), right.dtype)
-        norms = square_norms(moved)[:, None]
-        turned = np.ascontiguousarray(
-            np.hstack([kind(2 * self.gamma) * moved, kind(-self.gamma) * norms, kind(-self.gamma) * ones]).T
-        )
+        return self._against_sparse(right) if sp.issparse(right) else self._against_array(right)
 
-        def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
-            near = left - centre
-            exponent = np.hstack([near, np.ones((len(left), 1), right.dtype), square_norms(near)[:, None]])
-            result = np.matmul(exponent.astype(right.dtype, copy=False), turned, out=out)
+    def _against_sparse(self, right: Any) -> Rows:
+        inner, norms, kind = dots(right), square_norms(right), right.dtype.type
+
+        def rows(left: Any, out: Matrix | None = None) -> Matrix:
+            result = inner(left)
+            result *= kind(2.0)
+            result -= norms
+            result -= square_norms(left)[:, None]
+            result *= kind(self.gamma)
             np.minimum(result, kind(0), out=result)
             return np.exp(result, out=result)
 
         return rows
 
+    def _against_array(self, right: Matrix) -> Rows:
+        # moved to the mean, which changes no distance but the rounding; one product gives the exponent
+        kind, rounding = right.dtype.type, float(np.finfo(right.dtype).eps)
+        centre = right.mean(axis=0)
+        moved = right - centre
+        ones = np.ones((len(right), 1), right.dtype)
+        norms = square_norms(moved)[:, None]
+        reach = self.gamma * float(norms.max(initial=0.0))
+        turned = np.ascontiguousarray(
+            np.hstack([kind(2 * self.gamma) * moved, kind(-self.gamma) * norms, kind(-self.gamma) * ones]).T
+        )
+
+        def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
+            near = array_of(left) - centre
+            own = square_norms(near)[:, None]
+            exponent = np.hstack([near, np.ones((len(near), 1), right.dtype), own])
+            result = np.matmul(exponent.astype(right.dtype, copy=False), turned, out=out)
+            if (reach + self.gamma * float(own.max(initial=0.0))) * rounding > HARMLESS:
+                np.minimum(result, kind(0), out=result)
+            return np.exp(result, out=result)
+
+        return rows
+
     def diagonal(self, rows: Matrix) -> Vector:
-        return np.ones(len(rows))
+        return np.ones(rows.shape[0])
 
 
 @dataclass(frozen=True)
@@ -96,15 +118,17 @@ class Laplacian(Kernel):
     name = "laplacian"
 
     def against(self, right: Matrix) -> Rows:
+        table = array_of(right)
+
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
-            result = cdist(left, right, "cityblock").astype(right.dtype, copy=False)
+            result = cdist(array_of(left), table, "cityblock").astype(right.dtype, copy=False)
             result *= right.dtype.type(-self.gamma)
             return np.asarray(np.exp(result, out=result))
 
         return rows
 
     def diagonal(self, rows: Matrix) -> Vector:
-        return np.ones(len(rows))
+        return np.ones(rows.shape[0])
 
 
 @dataclass(frozen=True)
@@ -117,9 +141,10 @@ class SigmoidKernel(Kernel):
     definite = False
 
     def against(self, right: Matrix) -> Rows:
-        turned = np.ascontiguousarray(self.gamma * right.T)
-        shift = right.dtype.type(self.coef0)
-        return lambda left, out=None: np.asarray(np.tanh(left @ turned + shift))
+        inner, kind = dots(right), right.dtype.type
+        return lambda left, out=None: np.asarray(
+            np.tanh(inner(left, out) * kind(self.gamma) + kind(self.coef0))
+        )
 
     def diagonal(self, rows: Matrix) -> Vector:
         return np.asarray(np.tanh(self.gamma * square_norms(rows) + self.coef0))
@@ -135,11 +160,12 @@ class FunctionKernel(Kernel):
 
     def against(self, right: Matrix) -> Rows:
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
-            found = np.asarray(self.function(left, right), dtype=np.float64)
-            if found.shape != (len(left), len(right)):
+            found = np.asarray(array_of(self.function(left, right)), dtype=np.float64)
+            wanted = (left.shape[0], right.shape[0])
+            if found.shape != wanted:
                 raise DataError(
-                    f"The kernel function gave shape {found.shape} for {len(left)} and {len(right)} rows; "
-                    f"it must give ({len(left)}, {len(right)})."
+                    f"The kernel function gave shape {found.shape} for {wanted[0]} and {wanted[1]} rows; "
+                    f"it must give {wanted}."
                 )
             if not np.all(np.isfinite(found)):
                 raise DataError("The kernel function gave NaN or infinity.")
@@ -148,7 +174,7 @@ class FunctionKernel(Kernel):
         return rows
 
     def diagonal(self, rows: Matrix) -> Vector:
-        return np.array([self(rows[i : i + 1], rows[i : i + 1])[0, 0] for i in range(len(rows))])
+        return np.array([self(rows[i : i + 1], rows[i : i + 1])[0, 0] for i in range(rows.shape[0])])
 
 
 CATALOGUE: dict[str, type[Kernel]] = {

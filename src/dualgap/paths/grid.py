@@ -104,12 +104,20 @@ def solve(
     return outcome
 
 
+def uninterrupted(outcome: Outcome) -> Outcome:
+    """The outcome; an interrupt, which ends a single fit with its best iterate, ends a walk."""
+    if outcome.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return outcome
+
+
 class Walk:
     """Points as they are asked for, each started from the nearest one known."""
 
     def __init__(self, setting: Setting, solver: str | Solver, limits: Limits) -> None:
         self.setting, self.solver, self.limits = setting, solver, limits
         self.known: dict[float, Point] = {}
+        self.bounded: list[Point] = []  # solutions under budgets
 
     def point(self, lam: float) -> Point:
         """The solution at λ."""
@@ -125,7 +133,7 @@ class Walk:
 
     def _solved(self, lam: float, start: Pair | None) -> Point:
         working = self.setting.at(lam)
-        outcome = solve(self.setting, working, start, self.solver, self.limits)
+        outcome = uninterrupted(solve(self.setting, working, start, self.solver, self.limits))
         found = outcome.bounds
         inner = self.setting.working
         pair = Pair(inner.coordinates(found.w), inner.working_theta(found.theta))
@@ -134,17 +142,19 @@ class Walk:
     def within(self, budget: float) -> tuple[Point, Working]:
         """The solution under a budget."""
         working = self.setting.within(budget)
-        sizes = [(abs(self.setting.value(p.pair.w) - budget), k) for k, p in enumerate(self.known.values())]
-        start = list(self.known.values())[min(sizes)[1]].pair if sizes else None
+        near = [*self.known.values(), *self.bounded]
+        sizes = [abs(self.setting.value(p.pair.w) - budget) for p in near]
+        start = near[int(np.argmin(sizes))].pair if near else None
         outcome = drive(
             working,
             lambda: candidates(working.problem, self.solver),
             None if start is None else Iterate(start.w, start.theta),
             self.limits,
         )
-        found, inner = outcome.bounds, self.setting.working
+        found, inner = uninterrupted(outcome).bounds, self.setting.working
         pair = Pair(inner.coordinates(found.w), inner.working_theta(found.theta))
-        return Point(np.nan, pair, found, outcome), working
+        self.bounded.append(Point(np.nan, pair, found, outcome))
+        return self.bounded[-1], working
 
 
 def multiplier(problem: Problem, pair: Pair) -> float:

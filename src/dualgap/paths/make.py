@@ -20,6 +20,7 @@ from dualgap.paths.many import ManyPath, common_grid
 from dualgap.paths.path import Path
 from dualgap.paths.setting import setting
 from dualgap.penalties import Penalty
+from dualgap.penalties.l0 import Count
 from dualgap.solvers.base import Solver
 
 FORMS = ("penalised", "constrained")
@@ -37,6 +38,7 @@ def path(  # noqa: PLR0913
     n_lams: int = 100,
     lam_min_ratio: float | None = None,
     everywhere: float | None = None,
+    sizes: Any = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
     penalty_factors: Any = None,
@@ -63,6 +65,9 @@ def path(  # noqa: PLR0913
     `form="constrained"` has `gaps` prove the constrained problem at every point instead of the penalised
     one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`. More than two
     classes are followed on a grid, as `multiclass` says (see dg.fit).
+
+    With l0 or l0_l2 the path is that of the best subsets of `sizes` columns (K for 0 … K, or a list; up to 20
+    where nothing is said), each with its proven bound; `max_time` is for all of them together.
     """
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
@@ -82,12 +87,19 @@ def path(  # noqa: PLR0913
         standardize=standardize,
     )
     chosen = seeded(read_solver(solver), random_state)
+    if isinstance(reading.terms.regulariser().gauge, Count):
+        from dualgap.paths.subsets import subsets_of  # here: most paths never need it
+
+        _refuse_strengths(exact, lams, everywhere)
+        return subsets_of(reading, sizes, chosen, limits)
+    if sizes is not None:
+        raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
     wishes = Wishes(
-        _read_exact(exact),
-        _read_lams(lams),
-        _read_count(n_lams),
-        _read_share("lam_min_ratio", lam_min_ratio),
-        _read_share("everywhere", everywhere),
+        read_exact(exact),
+        read_lams(lams),
+        read_count(n_lams),
+        read_share("lam_min_ratio", lam_min_ratio),
+        read_share("everywhere", everywhere),
         chosen,
         limits,
     )
@@ -121,6 +133,14 @@ def _for_many(reading: Reading, form: str, wishes: Wishes) -> ManyPath:
     return ManyPath(reading, form, grid, wishes.solver, wishes.limits)
 
 
+def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:
+    if lams is not None or everywhere is not None or exact is True:
+        raise DataError(
+            "With l0 or l0_l2 a path goes over the number of columns: give sizes=K, not lams=, "
+            "everywhere= or exact=; path.solution(lam=...) answers for one strength."
+        )
+
+
 def _warn(found: Path, tolerance: float) -> None:
     worst = float(np.max(found.gaps))
     if not worst <= tolerance:
@@ -133,7 +153,8 @@ def _warn(found: Path, tolerance: float) -> None:
         )
 
 
-def _read_exact(exact: Any) -> bool | None:
+def read_exact(exact: Any) -> bool | None:
+    """True, False, or None for "auto"."""
     if isinstance(exact, bool | np.bool_):
         return bool(exact)
     if exact == "auto":
@@ -141,7 +162,7 @@ def _read_exact(exact: Any) -> bool | None:
     raise DataError(f"exact must be True, False or 'auto', not {exact!r}.")
 
 
-def _read_lams(lams: Any) -> Vector | None:
+def read_lams(lams: Any) -> Vector | None:
     """Strengths given by the user, falling."""
     if lams is None:
         return None
@@ -154,13 +175,15 @@ def _read_lams(lams: Any) -> Vector | None:
     return np.sort(values)[::-1]
 
 
-def _read_count(n_lams: Any) -> int:
+def read_count(n_lams: Any) -> int:
+    """How many strengths, checked."""
     if isinstance(n_lams, int | np.integer) and not isinstance(n_lams, bool) and n_lams >= 1:
         return int(n_lams)
     raise DataError(f"n_lams must be a whole number of at least 1, not {n_lams!r}.")
 
 
-def _read_share(name: str, value: Any) -> float | None:
+def read_share(name: str, value: Any) -> float | None:
+    """A number between 0 and 1, where one was given."""
     if value is None:
         return None
     try:

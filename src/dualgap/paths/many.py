@@ -20,7 +20,7 @@ from dualgap.paths.setting import setting
 from dualgap.paths.strengths import default_ratio, falling, largest
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
+from dualgap.solvers.drive import Limits, Status
 
 
 class ManyPath(Path):
@@ -40,7 +40,10 @@ class ManyPath(Path):
     def _fitted(self, lam: float | None, budget: float | None, start: Solution | None) -> Solution:
         terms = dataclasses.replace(self._reading.terms, lam=lam, budget=budget)
         reading = dataclasses.replace(self._reading, terms=terms)
-        return fit_many(reading, self.form, self._solver, self._limits, start)
+        found = fit_many(reading, self.form, self._solver, self._limits, start)
+        if found.status == Status.INTERRUPTED.value:  # one Ctrl-C ends the walk, not only this point of it
+            raise KeyboardInterrupt
+        return found
 
     @property
     def exact(self) -> bool:
@@ -109,6 +112,9 @@ class ManyPath(Path):
 
     def lam(self, budget: float) -> float:
         raise DataError("The λ of a budget is known for two classes only; compare path.budgets.")
+
+    def criterion(self, name: str) -> Vector:
+        raise DataError("AIC and BIC are to be had for two classes; use dg.cross_validate.")
 
     def plot(self, **_: Any) -> Any:
         raise DataError("A picture has room for two classes; draw path.coefs[:, k] for class k.")

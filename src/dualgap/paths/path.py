@@ -53,6 +53,7 @@ class Path:
         self, setting: Setting, curve: Curve, form: str, solver: str | Solver, limits: Limits
     ) -> None:
         self._setting, self._curve, self.form = setting, curve, form
+        self._reading = setting.reading
         self._solver, self._limits = solver, limits
         self._mended: dict[int, Pair] = {}
 
@@ -139,7 +140,7 @@ class Path:
 
     def risks_of(self, coefs: Matrix, intercepts: Vector, X: Any, y: Any) -> tuple[Vector, Vector]:
         """The mean loss of any weights, on the rows of the path and on other rows."""
-        reading, loss = self._setting.reading, self.terms.loss
+        reading, loss = self._reading, self.terms.loss
         design = read_table(X).design
         targets = read_targets(y, design.shape[0], reading.labels)
         share = self.terms.sample_weight / self.terms.sample_weight.sum()
@@ -218,6 +219,19 @@ class Path:
         best = order[risks < ahead - ROUNDING * np.abs(risks).max()]
         return Pareto(self.budgets[best], self.risks[best], self.lams[best])
 
+    def criterion(self, name: str) -> Vector:
+        """ "aic" or "bic" at every point, see `dualgap.paths.criterion`; the least is the best.
+
+        >>> import dualgap as dg
+        >>> from sklearn.datasets import load_diabetes
+        >>> path = dg.path(*load_diabetes(return_X_y=True), loss="squared", penalty="l1")
+        >>> int(path.n_nonzero[path.criterion("bic").argmin()])
+        7
+        """
+        from dualgap.paths.criterion import criterion
+
+        return criterion(self, name)
+
     def plot(
         self, *, x: str = "lam", ax: Any = None, test: Any = None, names: Any = None, top: int = 12
     ) -> Any:
@@ -244,12 +258,12 @@ class Path:
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, where X had any."""
-        return self._setting.reading.table.names
+        return self._reading.table.names
 
     @property
     def terms(self) -> Objective:
         """Loss, penalty and the weights of rows and columns."""
-        return self._setting.reading.terms
+        return self._reading.terms
 
     def __len__(self) -> int:
         return len(self.lams)

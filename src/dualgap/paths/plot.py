@@ -44,11 +44,11 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
         figure = left.figure
     strokes = _strokes(path, x)
     scaled = bool(np.any(path.terms.scale != 1.0))
-    _weights(left, path, strokes, names, top)
+    draw_weights(left, path, strokes, names, top)
     _frame(left, path, x, "weight per standard deviation" if scaled else "weight")
     _count(left, strokes, logarithmic=x == "lam")
     if test is not None:
-        _losses(right, path, strokes, test)
+        draw_losses(right, path, strokes, test)
         _frame(right, path, x, f"mean {path.terms.loss} loss")
     return figure
 
@@ -107,10 +107,11 @@ def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     ax.tick_params(direction="out", length=3)
 
 
-def _weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int) -> None:
+def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int) -> None:
+    """A line per weight, the `top` largest named at their ends."""
     coefs = strokes.coefs * path.terms.scale
     labels = _labels(path, names)
-    size = np.abs(coefs).max(axis=0, initial=0.0)
+    size = np.abs(path.coefs * path.terms.scale).max(axis=0, initial=0.0)  # one order on every axis
     order = np.argsort(-size, kind="stable")
     named = [int(j) for j in order[:top] if size[j] > 0.0]
     ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
@@ -191,7 +192,8 @@ def _spaced(at: Vector, *, logarithmic: bool) -> list[int]:
     return kept
 
 
-def _losses(ax: Any, path: Path, strokes: Strokes, test: Any) -> None:
+def draw_losses(ax: Any, path: Path, strokes: Strokes, test: Any) -> None:
+    """The mean loss here and on other rows."""
     X, y = test
     here, there = path.risks_of(strokes.coefs, strokes.intercepts, X, y)
     ax.plot(strokes.at, here, color="black", linewidth=1.3, label="these rows")

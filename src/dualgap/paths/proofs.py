@@ -69,7 +69,8 @@ def _together(setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | 
         dual = -(asked.loss.conjugate(asked.y, -theta / asked.a) @ asked.a)
         dual -= _conjugates(v, strength, l1, l2)
     gap = np.maximum(primal - dual, 0.0)
-    gaps = gap / np.maximum(np.abs(primal), SMALL * abs(asked.null))
+    with np.errstate(invalid="ignore"):
+        gaps = gap / np.maximum(np.abs(primal), SMALL * abs(asked.null))
     gaps[gap == 0.0] = 0.0
     doubtful: Index = np.flatnonzero(~(gaps <= 1e-10))
     if len(doubtful):

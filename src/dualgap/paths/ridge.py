@@ -105,6 +105,10 @@ class Ridge:
     def weights(self) -> Matrix:
         return self._at(self.lams)
 
+    def degrees(self, lams: Vector) -> Vector:
+        """The trace of ∂(Xw)/∂y: Σ eigenvalue/(eigenvalue + λ), and one for every free column."""
+        return np.asarray((self._sizes / (self._sizes + lams[:, None])).sum(axis=1) + len(self._free))
+
     def thetas(self, which: Index) -> None:
         return None
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.paths.setting import Pair, Setting
-from dualgap.penalties.forms import unregularised
+from dualgap.penalties.forms import Penalised, unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
@@ -16,13 +16,16 @@ from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
 
 ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
+ENDLESS = 1e100  # a λ beyond any that matters
 
 
 def at_zero(setting: Setting) -> Pair:
     """Every penalised weight zero, the free ones at their best."""
     problem, asked = setting.problem, setting.asked
     if np.count_nonzero(asked.free) == asked.intercept:
-        return Pair(problem.null_weights, problem.feasible(problem.null_dual)[0])
+        # under an endless price, so that θ keeps to the loss and is not drawn into the penalty's domain
+        loose = problem.with_regulariser(Penalised(problem.regulariser.gauge, ENDLESS))
+        return Pair(problem.null_weights, loose.feasible(problem.null_dual)[0])
     free = np.flatnonzero(asked.free)
     bare = dataclasses.replace(asked, design=asked.design.columns(free), regulariser=unregularised(len(free)))
     working = precondition(bare)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
@@ -96,8 +95,10 @@ def precondition(asked: Problem) -> Working:
         design, basis = _orthonormal(design, asked, scale)
         regulariser = unregularised(basis.shape[1] + asked.intercept)
     if asked.intercept:
-        design = _with_ones(design)
+        design = WithOnes(design)
     problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept)
+    if isinstance(design, Standardised):  # no copy, so that the sums are those already made
+        problem.__dict__["column_squares"] = asked.column_squares[keep] / (scale * scale)
     return Working(asked, problem, keep, centre, scale, basis, unit, offset)
 
 
@@ -154,28 +155,19 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
 
 
 def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
-    """Scaled, not centred: centring would fill the zeros."""
-    matrix = inner.by_columns
-    p = matrix.shape[1]
-    top, low = np.zeros(p), np.zeros(p)
-    if matrix.nnz:
-        top = np.asarray(abs(matrix).max(axis=0).todense(), dtype=float).ravel()
-        if asked.intercept:
-            high = np.asarray(matrix.max(axis=0).todense(), dtype=float).ravel()
-            low = np.asarray(matrix.min(axis=0).todense(), dtype=float).ravel()
-            keep = low < high
-        else:
-            keep = top > 0
-    else:
-        keep = np.zeros(p, dtype=bool)
-    size = _power_of_two(top[keep])
-    kept = matrix[:, keep] if not keep.all() else matrix
-    copy = sp.csc_array(kept @ sp.diags_array(1.0 / size)) if kept.nnz else sp.csc_array(kept)
-    spread = np.sqrt(Compressed(copy).weighted_square_norms(asked.a))
-    spread[spread == 0.0] = 1.0
-    spread = _power_of_two(spread)
-    copy.data /= np.repeat(spread, np.diff(copy.indptr))
-    return Compressed(copy), keep, np.zeros(int(keep.sum())), size * spread
+    """Scaled, not centred: centring would fill the zeros. Empty and constant columns are dropped."""
+    size, counts = np.sqrt(asked.column_squares[: inner.shape[1]]), inner.counts()
+    faint = np.flatnonzero((size < TINY**0.5) & (counts > 0))
+    if len(faint):  # squares lose digits or vanish
+        size[faint] = np.abs(inner.columns(faint).toarray()).max(axis=0)
+    keep = size > 0.0
+    if asked.intercept:
+        keep[inner.constant_columns()] = False
+    kept: Design = inner
+    if not keep.all():
+        kept = inner.columns(keep) if counts[~keep].any() else inner.without_empty(keep)
+    scale = _power_of_two(size[keep])
+    return Standardised(kept, np.zeros(len(scale)), scale), keep, np.zeros(len(scale)), scale
 
 
 def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design, Matrix]:
@@ -192,10 +184,3 @@ def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design,
         row_space = np.linalg.qr(right[:rank].T * scale[:, None])[0]
         basis = (row_space @ (row_space.T @ (basis / scale[:, None]))) * scale[:, None]
     return Dense(np.ascontiguousarray(left[:, :rank] / root[:, None])), basis
-
-
-def _with_ones(design: Design) -> Design:
-    n = design.shape[0]
-    if isinstance(design, Compressed):
-        return Compressed(sp.csc_array(sp.hstack([design.by_columns, np.ones((n, 1))], format="csc")))
-    return WithOnes(design)

@@ -1,1 +1,1 @@
-"""Choosing between fits: how stable a choice of columns is."""
+"""Choosing between fits: a strength by cross-validation, and how stable a choice of columns is."""

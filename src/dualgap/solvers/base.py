@@ -17,7 +17,8 @@ class Iterate:
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
     slope of the loss at the prediction serves; `correlation` must be Xᵀθ of it if it is given. `step` is the step length, for people who watch. Without
     `certify` the objective alone is looked at, which saves a product with Xᵀ. With `answer` the point is
-    the answer whatever its objective. `remark` is what the solver says of its end.
+    the answer whatever its objective. `remark` is what the solver says of its end. Of a start, `wanted` is the
+    relative gap that will be asked for, so that a solver can aim; 0 says as small as can be.
     """
 
     w: Vector
@@ -28,6 +29,8 @@ class Iterate:
     answer: bool = False
     remark: str = ""
     correlation: Vector | None = None
+    look: bool = True  # an iterate that nobody waits for may go unseen, to save the product
+    wanted: float = 0.0
 
 
 class Divergence(Exception):  # noqa: N818 - an end, not a fault: the driver turns it into a status

@@ -119,6 +119,14 @@ class _Run:
         proof = seen if seen.dual >= self.best.dual else self.best
         return replace(proof, w=seen.w, primal=seen.primal)
 
+    @property
+    def watched(self) -> bool:
+        """Does anybody wait for this very iterate: a rule, a callback, a limit?"""
+        limits = self.limits
+        late = limits.seconds is not None and self.elapsed >= limits.seconds
+        last = self.horizon is not None and self.count >= self.horizon
+        return self.rule is not None or limits.callback is not None or late or last
+
     def settle(self) -> None:
         """The proof that the last iterates went without."""
         inner = self.working.problem
@@ -212,7 +220,7 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
     for candidate in solvers():
         run.solver = candidate.name
         assert run.best is not None
-        origin = Iterate(run.best.w, run.best.theta)
+        origin = Iterate(run.best.w, run.best.theta, wanted=run.limits.tolerance)
         status = _run_one(run, candidate.iterates(problem, origin))
         if status is not None:
             return status
@@ -248,6 +256,8 @@ def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
         run.count += 1
         if not np.all(np.isfinite(iterate.w)):
             return None
+        if not iterate.look and not run.watched:
+            continue
         with np.errstate(all="ignore"):
             status = run.see(iterate)
         if status is not None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.prices import lacks_prices, prices
@@ -20,7 +20,8 @@ ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on block
 SWEEPS = 200  # between two iterates, at most
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
-COMPACT = 1e-5  # spans of gradients that 4-byte numbers resolve
+AIM = 0.7  # the gap shrinks with the span: aim at this share of the one wanted
+COMPACT = 2e-6  # spans of gradients that 4-byte numbers resolve
 
 
 @solver("dual_coordinate_ascent")
@@ -50,9 +51,13 @@ class DualCoordinateAscent:
     def cost(self, problem: Problem) -> float:
         ridge = prices(problem)[1]
         inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
-        stiff = float(problem.design.weighted_square_norms(problem.a**2) @ inverse)  # per row
-        overlap = problem.design.stored / (problem.n * problem.p)  # rows that share columns undo each other
-        sweeps = 20.0 * (1.0 + stiff) ** 0.75 * (1.0 + 20.0 * overlap)
+        stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
+        lower, upper = problem.loss.domain(problem.y)
+        bounded = problem.loss_has(Trait.SMOOTH) and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+        coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
+        if problem.n <= problem.p:
+            coupled = min(coupled, 100.0)
+        sweeps = 12.0 + (0.1 if bounded else 1.0) * coupled  # measured; at their bounds rows are idle
         return float(ROW_BY_ROW * 4.0 * problem.design.stored * sweeps)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
@@ -60,9 +65,10 @@ class DualCoordinateAscent:
         goal = 0.1  # in units of predictions, which are of the order of 1
         for _ in range(LIMIT):
             span = run.sweep(goal)
-            yield run.iterate()
-            if max(span, run.multipliers()) <= goal:
-                goal *= 0.1
+            iterate = run.iterate()
+            yield iterate
+            if max(span, run.multipliers(), run.look(iterate, goal)) <= goal:
+                goal *= min(0.3, max(AIM * start.wanted / run.gap(iterate), 1e-4))
             if goal < 1e-14:
                 return
 
@@ -75,6 +81,8 @@ class _Ascent:
         self.ridge = prices(problem)[1]
         self.free = self.ridge == 0.0
         self.random = np.array([20080705], dtype=np.int64)
+        self.active: Index = np.arange(problem.n)
+        self.window = np.array([np.inf, -np.inf, 0.0, 0.0])
         terms = problem.loss.terms(problem.y)
         self.kink, self.lower, self.upper = (
             np.array(part, dtype=np.float64, order="C") for part in (terms.kink, terms.lower, terms.upper)
@@ -82,7 +90,7 @@ class _Ascent:
         self.softness = float(terms.softness)
         self.dual = _split(start.theta, problem.a, self.lower, self.upper)
         inverse = np.where(self.free, 0.0, 1.0 / np.where(self.free, 1.0, self.ridge))
-        mean_square = float(problem.design.weighted_square_norms(problem.a) @ inverse)
+        mean_square = float(problem.column_squares @ inverse)
         self.scale = np.sqrt(np.where(self.free, SHARE * mean_square, inverse))
         self.centre = np.where(self.free, start.w, 0.0)
         self.offset = problem.design.matvec(self.centre)
@@ -115,13 +123,37 @@ class _Ascent:
             self._store()
         terms = (self.kink, self.lower, self.upper, self.softness)
         row = (self.problem.a.copy(), self.square, self.offset)
-        return float(ascend(self.rows, terms, row, self.dual, self.w, (goal, SWEEPS), self.random))
+        watch = (self.active, self.window, self.random)
+        span, left = ascend(self.rows, terms, row, self.dual, self.w, watch, (goal, SWEEPS))
+        self.active = self.active[:left].copy()
+        return float(span)
 
     def iterate(self) -> Iterate:
         """The primal point that the dual one proposes."""
         self._refresh()
         w = self.scale * self.w + self.centre
-        return Iterate(w, self.theta)
+        return Iterate(w, self.theta, self.problem.design.matvec(w), correlation=self.w / self.scale)
+
+    def gap(self, iterate: Iterate) -> float:
+        """The relative gap, by the solver's own account."""
+        problem, theta = self.problem, iterate.theta
+        assert theta is not None
+        primal = problem.primal(iterate.w, iterate.prediction)
+        found = problem.relative(primal - problem.dual(theta, iterate.correlation), primal)
+        return found if 0.0 < found < np.inf else np.inf
+
+    def look(self, iterate: Iterate, goal: float) -> float:
+        """Take back the rows that were dropped and are worth a visit; the largest of their slopes."""
+        assert iterate.prediction is not None
+        slope = self.kink + self.softness * self.dual - iterate.prediction[:, None]
+        slope = np.where(self.dual <= self.lower, np.minimum(slope, 0.0), slope)
+        slope = np.where(self.dual >= self.upper, np.maximum(slope, 0.0), slope)
+        off = np.abs(slope).max(axis=1)
+        off[self.active] = 0.0
+        back = np.flatnonzero(off > 0.1 * goal)
+        if len(back):
+            self.active = np.union1d(self.active, back)
+        return float(off.max(initial=0.0))
 
     def multipliers(self) -> float:
         """A proximal step on the free coordinates; the largest change of a prediction."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -13,16 +14,19 @@ from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step
-from dualgap.solvers.normal_equations import Point, fitted, system, work
+from dualgap.solvers.normal_equations import Point, direct, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
-STEPS_GUESS = 8.0
+STEPS_GUESS = 5.0
 LIMIT = 500
 QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
+SLOW = 0.1  # a step that promises more than this share of the one before
+SAMPLED, SPARSEST = 20, 10  # rows per column of a sample, and one row in so many
+SAMPLE_PROMISE, SAMPLE_STEPS = 1e-4, 8
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
 
@@ -52,11 +56,34 @@ class Newton:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]
-        w = start.w
+        aim = _Aim(start.wanted)
+        w = _from_a_sample(problem, ridge, start.w)
         for factor in _continuation(problem, ridge):
-            for iterate in _descend(problem, factor * ridge, w, rough=factor > 1.0):
+            for iterate in _descend(problem, factor * ridge, w, replace(aim, rough=ROUGH if factor > 1.0 else 0.0)):
                 w = iterate.w
                 yield iterate
+
+
+@dataclass(frozen=True)
+class _Aim:
+    """The relative gap wanted; or no more than a start for what comes next: a step that promises `rough`."""
+
+    wanted: float
+    rough: float = 0.0
+
+
+def _from_a_sample(problem: Problem, ridge: Vector, w: Vector) -> Vector:
+    """The minimiser on some of the rows, if there are many for each column and it is a better start."""
+    stride = min(problem.n // (SAMPLED * problem.p), SPARSEST)
+    if stride < 4 or has_flat_pieces(problem) or not direct(problem.design, ridge):
+        return w
+    some = np.arange(stride // 2, problem.n, stride)
+    a = problem.a[some]
+    few = replace(problem, design=problem.design.rows(some), y=problem.y[some], a=a / a.sum())
+    near = w
+    for iterate in islice(_descend(few, ridge, w, _Aim(0.0, rough=SAMPLE_PROMISE)), SAMPLE_STEPS):
+        near = iterate.w
+    return near if problem.primal(near) < problem.primal(w) else w
 
 
 def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
@@ -72,7 +99,7 @@ def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
     yield 1.0
 
 
-def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterator[Iterate]:
+def _descend(problem: Problem, ridge: Vector, w: Vector, aim: _Aim) -> Iterator[Iterate]:
     """Newton until a step promises nothing, or, if that is all that is asked, little."""
     design, equations = problem.design, system(problem.design, ridge)
     floor = CurvatureFloor(problem)
@@ -80,8 +107,8 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterato
     z = design.matvec(w)
     theta = problem.slope(z)
     correlation = problem.correlation(theta)
-    accuracy, quiet = 0.1, 0
-    for _ in range(ROUGH_LIMIT if rough else LIMIT):
+    accuracy, quiet, before = 0.1, 0, np.inf
+    for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
         slope = -theta
         point = Point(w, slope, linear, -correlation)
         direction = equations.factored(floor.curvature(z)).step(point, accuracy)
@@ -95,13 +122,24 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, rough: bool) -> Iterato
         step = step or 1.0
         floor.learn(step)
         w, z = w + step * direction, z + step * along
-        accuracy = min(0.1, max(1e-8, (promise / scale) ** 0.5)) if promise > 0 else 1e-8
-        near = not rough and promise <= NEAR * scale
+        accuracy = _accuracy(promise / scale, aim.wanted)
+        if promise > SLOW * before:
+            equations.refine()
+        before = promise
+        near = not aim.rough and promise <= NEAR * scale
         theta = problem.slope(z)
         correlation = problem.correlation(theta)
         yield fitted(problem, Iterate(w, theta, z, certify=near, correlation=correlation))
-        if rough and promise <= ROUGH * scale:
+        if aim.rough and promise <= aim.rough * scale:
             return
+
+
+def _accuracy(promise: float, wanted: float) -> float:
+    """How well to solve for the next step, which is going to promise about the square of this one."""
+    if promise <= 0.0:
+        return 1e-8
+    ahead = promise * promise
+    return float(min(0.3, max(1e-8, promise**0.5, (0.1 * wanted / ahead) ** 0.5)))
 
 
 def _slope_along(

@@ -20,6 +20,8 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 
 LARGEST = 5000  # a dense matrix of this order is factored; beyond, conjugate gradients
+SINGLE = 1e8  # operations from which on a matrix product in 4-byte numbers is worth its rounding
+UNCHANGED = 1e-7  # a change of curvature by this share of the largest is none
 CHEAP = 3e9  # factorisations of fewer operations are made even where gradients might be cheaper
 BLOCKED = 8.0  # operations on blocks run this much faster than passes over the matrix
 GRADIENT_STEPS = 150.0
@@ -50,6 +52,9 @@ class System(Protocol):
 
     def factored(self, curvature: Vector) -> Factored:
         """Settle the curvature."""
+
+    def refine(self) -> None:
+        """Steps converge slowly: spare no digits from here on."""
 
 
 def system(design: Design, ridge: Vector) -> System:
@@ -117,17 +122,41 @@ def cholesky(matrix: Matrix) -> Callable[[Vector], Vector]:
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
 
 
-@dataclass(frozen=True, eq=False)
 class Primal:
-    """XᵀHX + R by Cholesky."""
+    """XᵀHX + R by Cholesky.
 
-    design: Design
-    ridge: Vector
+    At first in 4-byte numbers, where these are much faster. Where few curvatures have changed since the last
+    step, as they do for losses of quadratic pieces, XᵀHX is changed through their rows alone.
+    """
+
+    def __init__(self, design: Design, ridge: Vector) -> None:
+        self.design, self.ridge = design, ridge
+        self._single = _primal_work(design) > SINGLE
+        self._kept: tuple[Vector, Matrix] | None = None
+
+    def refine(self) -> None:
+        if self._single:
+            self._single, self._kept = False, None
 
     def factored(self, curvature: Vector) -> Factored:
-        matrix = self.design.weighted_gram(curvature)
+        matrix = self._gram(curvature).copy()
         matrix[np.diag_indices_from(matrix)] += self.ridge
         return _PrimalFactor(self, cholesky(matrix))
+
+
+    def _gram(self, curvature: Vector) -> Matrix:
+        if self._kept is not None:
+            held, gram = self._kept
+            change = curvature - held
+            which = np.flatnonzero(np.abs(change) > UNCHANGED * curvature.max())
+            if len(which) <= len(curvature) // 3:
+                rows, change = self.design.rows(which), change[which]
+                gram += rows.weighted_gram(np.maximum(change, 0.0))
+                gram -= rows.weighted_gram(np.maximum(-change, 0.0))
+                held[which] = curvature[which]
+                return gram
+        self._kept = curvature.copy(), self.design.weighted_gram(curvature, single=self._single)
+        return self._kept[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +187,9 @@ class Dual:
         self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
         self.kernel = design.weighted_outer(self.inverse)
         self.loose_columns = design.columns(self.loose).toarray() if self.loose.any() else None
+
+    def refine(self) -> None:
+        pass
 
     def factored(self, curvature: Vector) -> Factored:
         root = np.sqrt(curvature)
@@ -204,17 +236,21 @@ class _DualFactor:
         return result
 
 
-@dataclass(frozen=True, eq=False)
 class Gradients:
-    """XᵀHX + R by conjugate gradients with the diagonal as preconditioner."""
+    """XᵀHX + R by conjugate gradients with the diagonal, for the first H, as preconditioner."""
 
-    design: Design
-    ridge: Vector
+    def __init__(self, design: Design, ridge: Vector) -> None:
+        self.design, self.ridge = design, ridge
+        self._diagonal: Vector | None = None
+
+    def refine(self) -> None:
+        self._diagonal = None
 
     def factored(self, curvature: Vector) -> Factored:
-        diagonal = self.design.weighted_square_norms(curvature) + self.ridge
-        diagonal[diagonal <= 0.0] = 1.0
-        return _GradientFactor(self, curvature, diagonal)
+        if self._diagonal is None:
+            self._diagonal = self.design.weighted_square_norms(curvature) + self.ridge
+            self._diagonal[self._diagonal <= 0.0] = 1.0
+        return _GradientFactor(self, curvature, self._diagonal)
 
 
 @dataclass(frozen=True, eq=False)

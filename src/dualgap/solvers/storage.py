@@ -13,9 +13,9 @@ from dualgap.design.standardised import Standardised
 
 def columns(design: Design) -> Lines:
     """The columns of a design."""
-    matrix = compressed(design)
-    if matrix is not None:
-        return sparse_lines(sp.csc_array(matrix))
+    sparse = _one(design)
+    if sparse is not None:
+        return sparse_lines(sparse.by_columns)
     lines = np.empty(design.shape[::-1])
     design.fill_transposed(lines)
     return dense_lines(lines)
@@ -23,31 +23,34 @@ def columns(design: Design) -> Lines:
 
 def rows(design: Design) -> Lines:
     """The rows of a design."""
-    matrix = compressed(design)
-    return dense_lines(design.toarray()) if matrix is None else sparse_lines(sp.csr_array(matrix))
+    sparse = _one(design)
+    return dense_lines(design.toarray()) if sparse is None else sparse_lines(sparse.by_rows)
 
 
 def scaled_rows(design: Design, scale: Vector, *, compact: bool) -> Lines:
     """The rows of X diag(scale); compact: see `sparse_lines`."""
-    matrix = compressed(design)
-    if matrix is None:
+    if isinstance(design, Standardised) and not design.centre.any():  # both scales in one pass
+        return scaled_rows(design.inner, scale / design.scale, compact=compact)
+    sparse = _one(design)
+    if sparse is None:
         return dense_lines(design.toarray() * scale)
-    by_rows = sp.csr_array(matrix)
-    scaled = sp.csr_array(
-        (by_rows.data * scale[by_rows.indices], by_rows.indices, by_rows.indptr), by_rows.shape
-    )
-    return sparse_lines(scaled, compact=compact)
+    return sparse_lines(sparse.by_rows, compact=compact, scale=scale)
 
 
-def compressed(design: Design) -> sp.csc_array | sp.csr_array | None:
-    """The design as a compressed matrix, None if it is not stored as one."""
+def compressed(design: Design) -> sp.csc_array | None:
+    """The design as one compressed matrix, None if it is not stored as one."""
+    sparse = _one(design)
+    return None if sparse is None else sparse.by_columns
+
+
+def _one(design: Design) -> Compressed | None:
     if isinstance(design, Compressed):
-        return design.by_columns
+        return design
     if isinstance(design, WithOnes):
-        inner = compressed(design.inner)
+        inner = _one(design.inner)
         ones = np.ones((design.shape[0], 1))
-        return None if inner is None else sp.csc_array(sp.hstack([inner, ones], format="csc"))
+        return None if inner is None else Compressed(sp.csc_array(sp.hstack([inner.by_columns, ones])))
     if isinstance(design, Standardised) and not design.centre.any():
-        inner = compressed(design.inner)
-        return None if inner is None else sp.csc_array(inner @ sp.diags_array(1.0 / design.scale))
+        inner = _one(design.inner)
+        return None if inner is None else inner.scaled(1.0 / design.scale)
     return None

@@ -17,6 +17,7 @@ from dualgap.traits import Trait
 MEMORY = 3 << 30  # bytes for one copy of the dense system
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
+NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
 GROWTH = ((4, 3.0), (10, 3.0**0.5), (18, 3.0**0.25))  # steps a round took at most, stiffness it earns
 
@@ -56,28 +57,30 @@ class AugmentedLagrangian:
         # measured: with few rows a column many kinks are crossed one after the other
         if problem.p > problem.n:
             steps, curved = 100.0, 1.0
-        elif Trait.POLYHEDRAL in problem.regulariser.traits and problem.n < 40 * problem.p:
+        elif problem.n < (40 if Trait.POLYHEDRAL in problem.regulariser.traits else 10) * problem.p:
             steps, curved = 2.5 * steps, 1.0
         return steps * (curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         lagrangian, point = begin(problem, start)
         best, idle = np.inf, 0
+        enough = NEAR * start.wanted
         while idle < PATIENCE:
             steps, solved = 0, False
             for ahead, solved in _round(lagrangian, point):
                 point, steps, residual = ahead, steps + 1, lagrangian.residual(ahead)
                 if solved or residual < 0.5 * best or steps % SHARE == 0:
                     best, idle = _better(residual, best, idle)
-                    yield _iterate(point)
+                    yield _iterate(problem, point, residual, enough)
             idle += 1
             if steps == STEPS and not solved:
                 lagrangian = lagrangian.held(point)
                 continue
             lagrangian, point = lagrangian.moved(point, _growth(steps))
             if not steps:  # nothing to solve: the multipliers alone have moved
-                best, idle = _better(lagrangian.residual(point), best, idle)
-                yield _iterate(point)
+                residual = lagrangian.residual(point)
+                best, idle = _better(residual, best, idle)
+                yield _iterate(problem, point, residual, enough)
 
 
 def _round(lagrangian: Lagrangian, point: Point) -> Iterator[tuple[Point, bool]]:
@@ -102,6 +105,9 @@ def _growth(steps: int) -> float:
     return next((factor for most, factor in GROWTH if steps <= most), 1.0)
 
 
-def _iterate(point: Point) -> Iterate:
+def _iterate(problem: Problem, point: Point, residual: float, enough: float) -> Iterate:
+    """What the driver sees; a proof is worth its products once the estimated gap is near the one wanted."""
     primal = point.weights.primal
-    return Iterate(primal, -point.rows.slope, point.z if primal is point.w else None)
+    z = point.z if np.array_equal(primal, point.w) else None
+    near = not enough or problem.relative(residual, problem.risk(point.z)) <= enough
+    return Iterate(primal, -point.rows.slope, z, certify=near, correlation=-point.pull)

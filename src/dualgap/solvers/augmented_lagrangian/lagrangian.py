@@ -124,7 +124,9 @@ class Lagrangian:
             pull=point.pull,
             last=LASTF * self.change(point),
         )
-        return following, following.at(point.w, point.z)
+        curve = following.rows.at(point.z)
+        pull = _pulled(self.problem.design, curve.slope, point)
+        return following, Point(point.w, point.z, curve, following.weights.at(point.w), pull)
 
     def held(self, point: Point) -> Lagrangian:
         """The same multipliers with ten times the proximal term: Newton had lost its way."""

@@ -20,6 +20,7 @@ from dualgap.solvers.textbook.steps import (
     InverseRoot,
     Step,
     StepLike,
+    constant_size,
     read_step,
 )
 from dualgap.solvers.thinning import due
@@ -51,7 +52,7 @@ class _Descent:
 
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """Why it ended where it did, and a step that works."""
-        return advice(problem, rising)
+        return advice(problem, rising, size=constant_size(self.step))
 
     def rule(self, problem: Problem) -> Step:
         """The step that was given, or the one that fits."""

@@ -25,25 +25,32 @@ class Watch:
 
     def look(self, w: Vector, prediction: Vector, step: float) -> None:
         """At an iterate: cheap while predictions are of the size of the targets."""
-        size = float(np.abs(prediction).max(initial=0.0))
-        if size <= self.reach:
+        if -self.reach <= float(prediction.min()) and float(prediction.max()) <= self.reach:
             return
         objective = self.problem.primal(w, prediction)
         if np.isfinite(objective) and objective <= self.ceiling:
             return
+        where = f"to {objective:.3g}" if np.isfinite(objective) else "beyond all numbers"
         raise Divergence(
-            f"The step {step:.3g} is too long: the objective ran away to {objective:.3g} "
+            f"The step {step:.3g} is too long: the objective ran away {where} "
             f"(at w = 0 it is {self.problem.null:.3g}). {self.remedy or good_step(self.problem)}"
         )
 
 
-def advice(problem: Problem, rising: bool, remedy: str | None = None) -> str:
-    """Why a run ended far from the optimum; nothing where there is nothing to say."""
+def advice(problem: Problem, rising: bool, remedy: str | None = None, size: float | None = None) -> str:
+    """Why a run ended far from the optimum; nothing where there is nothing to say.
+
+    `size` is the step of a method that needs it to be below 2/L, where it stayed the same.
+    """
     if rising:
         return f"The last objective is above the first: the step is too long. {remedy or good_step(problem)}"
-    size = np.sqrt(problem.design.weighted_square_norms(problem.a))
-    size = size[size > 0]
-    spread = float(size.max(initial=1.0) / size.min(initial=np.inf)) if len(size) else 1.0
+    if size is not None:
+        curvature = loss_curvature(problem)
+        if np.isfinite(curvature) and size * curvature > 2.0:
+            return f"The step {size:.3g} is too long: beyond 2/L nothing is certain. {good_step(problem)}"
+    length = np.sqrt(problem.design.weighted_square_norms(problem.a))
+    length = length[length > 0]
+    spread = float(length.max(initial=1.0) / length.min(initial=np.inf)) if len(length) else 1.0
     if spread < UNEVEN:
         return ""
     return (

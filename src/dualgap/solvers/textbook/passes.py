@@ -106,12 +106,14 @@ class Runner:
 
     def weights(self) -> Vector:
         """The last w, or the average over all steps, the intercept behind."""
+        whole = np.empty(len(self.v) + self.intercept)
+        w, b = whole[: len(self.v)], self.numbers[1]
+        np.multiply(self.v, self.numbers[0], out=w)
         if self.averaged and self.numbers[2] > 0:
-            w = (self.total + self.parts[0] * self.v) / self.numbers[2]
+            w[:] = (self.total + self.parts[0] * self.v) / self.numbers[2]
             b = self.parts[1] / self.numbers[2]
-        else:
-            w, b = self.numbers[0] * self.v, self.numbers[1]
-        return np.append(w, b) if self.intercept else w
+        whole[len(self.v) :] = b
+        return whole
 
 
 def lengths_of(length: Schedule, first: int, count: int) -> Vector:

@@ -16,7 +16,7 @@ from dualgap.problem.repeated import reduced
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import candidates, solver
 from dualgap.solvers.textbook.passes import rows_of
-from dualgap.solvers.thinning import affordable
+from dualgap.solvers.thinning import affordable, glance
 from dualgap.traits import Trait
 
 DOUBT = 50  # passes with mistakes before separability is looked into
@@ -81,7 +81,8 @@ class Perceptron:
                         remark=_refutation(problem, known.theta, mistakes),
                     )
                     return
-            yield Iterate(self._answer(state, has), step=self.step, certify=False, answer=True)
+            look = glance(problem, k)[0]
+            yield Iterate(self._answer(state, has), step=self.step, certify=False, answer=True, look=look)
 
     def _answer(self, state: tuple[Vector, Vector, Vector], intercept: bool) -> Vector:
         return _weights(state, intercept, averaged=self.averaged)
@@ -149,10 +150,13 @@ def proves(problem: Problem, theta: Vector) -> bool:
 
 def _refutation(problem: Problem, theta: Vector, mistakes: int) -> str:
     used = int(np.count_nonzero(theta))
+    where = f"is zero but for {used} rows and has the signs of the labels there"
+    if used == problem.n:
+        where = "has the signs of the labels"
+    combined = "the rows of X and the ones" if problem.intercept else "the rows of X"
     return (
         f"No plane separates these classes: after {mistakes} mistakes the perceptron would go on for ever. "
-        f"Proof: certificate.theta is zero but for {used} rows, has the signs of the labels there, and "
-        f"combines the rows of X{' and the ones' if problem.intercept else ''} to zero."
+        f"Proof: certificate.theta {where}, and it combines {combined} to zero."
     )
 
 

@@ -21,6 +21,7 @@ from dualgap.solvers.textbook.steps import (
     InverseRoot,
     Step,
     StepLike,
+    constant_size,
     read_step,
 )
 from dualgap.solvers.thinning import due
@@ -56,7 +57,7 @@ class ProximalGradient:
 
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """Why it ended where it did, and a step that works."""
-        return advice(problem, rising)
+        return advice(problem, rising, size=constant_size(self.step))
 
     def rule(self, problem: Problem) -> Step:
         """The step that was given, or the one that fits."""
@@ -82,10 +83,18 @@ class ProximalGradient:
             z = problem.design.matvec(w)
             grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight * weight)) if self.accelerated else 1.0
             push = (weight - 1.0) / grown
-            ahead, foreseen = w + push * (w - last), z + push * (z - before)
+            ahead, foreseen = _beyond(last, w, push), _beyond(before, z, push)
             weight = grown
             watch.look(w, z, size)
             yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+
+
+def _beyond(last: Vector, now: Vector, push: float) -> Vector:
+    """now + push·(now − last), with one new array."""
+    there = now - last
+    there *= push
+    there += now
+    return there
 
 
 def _backtrack(
@@ -123,7 +132,7 @@ class ProjectedGradient:
 
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """Why it ended where it did, and a step that works."""
-        return advice(problem, rising)
+        return advice(problem, rising, size=constant_size(self.step))
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         bounded = np.isfinite(problem.loss.curvature)

@@ -201,3 +201,9 @@ def read_step(given: StepLike) -> Step:
     if callable(given):
         return Given(given)
     return Constant(float(given))
+
+
+def constant_size(given: StepLike | None) -> float | None:
+    """The length, where it is the same in every step and was given as a number."""
+    rule = None if given is None else read_step(given)
+    return rule.size if isinstance(rule, Constant) else None

@@ -26,16 +26,29 @@ from dualgap.solvers.textbook.steps import (
     read_step,
 )
 from dualgap.solvers.textbook.trials import first_length
-from dualgap.solvers.thinning import due
+from dualgap.solvers.thinning import glance
 from dualgap.traits import Trait
 
 ORDERS = ("shuffled", "uniform", "given")
+LONG = 30.0  # a row this many times as long as most is worth a word
 
 
 def _good_step(problem: Problem) -> str:
     return (
         f"Steps that begin at {first_length(problem):.3g} work here (step=dg.steps.Automatic() finds them); "
         "columns of equal size allow longer ones."
+    )
+
+
+def _long_rows(problem: Problem) -> str:
+    """A word on rows that hold the others up."""
+    length = np.sqrt(problem.design.row_square_norms())
+    share = float(length.max() / max(float(np.median(length)), 1e-300))
+    if share < LONG:
+        return ""
+    return (
+        f"The longest row is {share:.2g} times as long as most, and the steps must be short enough for it: "
+        "look at that row, or scale the columns."
     )
 
 
@@ -86,12 +99,14 @@ class Stochastic:
 
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """Why it ended where it did, and a step that works."""
-        return advice(problem, rising, _good_step(problem))
+        return advice(problem, rising, _good_step(problem)) or _long_rows(problem)
 
     def schedule(self, problem: Problem) -> Schedule:
         """η of k; refuses options that make no sense."""
         if self.batch < 1:
             raise NoSolverError(f"batch must be at least 1, not {self.batch!r}.")
+        if not self.intercept_share >= 0.0:
+            raise NoSolverError(f"intercept_share must not be negative, as {self.intercept_share!r} is.")
         if self.order not in ORDERS:
             raise NoSolverError(f"There is no order {self.order!r}. Known: {', '.join(ORDERS)}.")
         rule = read_step(self.step)
@@ -113,9 +128,13 @@ class Stochastic:
             k += 1
             size = run.run(data, draw(random, problem.n, self.order), self.batch, length)
             w = run.weights()
+            look, prove = glance(problem, k)
+            if not look and np.isfinite(w.sum()):
+                yield Iterate(w, step=size, certify=False, look=False)
+                continue
             z = problem.design.matvec(w)
             watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield Iterate(w, prediction=z, step=size, certify=prove)
 
 
 @solver("stochastic_gradient", manual=True, given=True)

@@ -1,0 +1,378 @@
+"""Best subset and 0/1 loss with their proofs, against SCIP, l0bnb, HiGHS and abess.
+
+    python -m benchmarks.hard_corner --quick    small sizes of the hard instances, rivals for 10 s each
+    python -m benchmarks.hard_corner            everything, rivals for 60 s each
+    python -m benchmarks.hard_corner --only p=1000
+
+Data: Gaussian columns with correlation AR(ρ), k coefficients of one, equally spaced; SNR is the variance of
+the signal over that of the noise. Processor time of one thread, best of the repeats, compilation excluded.
+SCIP and l0bnb are told more than a user knows: a box 1.5 times the largest weight of the proven optimum, and
+l0bnb that optimum to start from; both may stop at a gap of 1e-4. Writes hard_corner.md and hard_corner.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import dualgap as dg
+from benchmarks.run import _machine
+
+Data: TypeAlias = tuple[np.ndarray, np.ndarray]
+GAP = 1e-4  # at which SCIP and l0bnb may stop
+
+
+@dataclass
+class Cell:
+    """A problem, what must be reached in how many seconds, and who else tries."""
+
+    name: str
+    data: Data
+    asked: dict[str, Any]
+    must: float | None  # seconds within which it has to be proven; None: the honest gap will do
+    rivals: tuple[str, ...] = ()
+
+
+@dataclass
+class Result:
+    """Ours and theirs; `rivals` holds seconds, the objective and a word on how it ended."""
+
+    cell: str
+    seconds: float
+    objective: float
+    relative_gap: float
+    nodes: int
+    must: float | None
+    rivals: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def met(self) -> bool:
+        """Was the target reached?"""
+        return self.must is None or (self.relative_gap <= 1e-6 and self.seconds <= self.must)
+
+
+def regression(n: int, p: int, k: int, correlation: float, snr: float, seed: int = 0) -> Data:
+    """Centred columns and targets, so that nobody needs an intercept."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = correlation * X[:, j - 1] + np.sqrt(1.0 - correlation**2) * X[:, j]
+    signal = X[:, np.linspace(0, p - 1, k).astype(int)].sum(axis=1)
+    y = signal + np.sqrt(signal.var() / snr) * rng.standard_normal(n)
+    return X - X.mean(axis=0), y - y.mean()
+
+
+def overlapping(n: int, p: int, shift: float, seed: int = 1) -> Data:
+    """Two Gaussian clouds of equal size, the first column shifted."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = rng.standard_normal((n, p))
+    X[:, 0] += shift * y
+    return X, y
+
+
+# -- the cells ---------------------------------------------------------------------------------------
+
+
+def cells(*, quick: bool) -> Iterator[Cell]:
+    """All of them; the quick ones leave out what takes a minute."""
+    plain = {"loss": "squared", "penalty": "l0", "budget": 10, "fit_intercept": False}
+    exact = ("scip", "l0bnb")
+    for snr in (5, 1, 0.5):
+        data = regression(500, 100, 10, 0.5, snr)
+        yield Cell(f"squared n=500 p=100 k=10 AR(.5) SNR {snr}", data, plain, 0.1, exact)
+    yield Cell("squared n=500 p=100 k=10 AR(.5) SNR 0.1", regression(500, 100, 10, 0.5, 0.1), plain, None)
+    for snr in () if quick else (1, 0.5, 0.1):
+        data = regression(500, 100, 10, 0.9, snr)
+        yield Cell(f"squared n=500 p=100 k=10 AR(.9) SNR {snr}", data, {**plain, "max_time": 60.0}, None)
+    ridge = {**plain, "penalty": "l0_l2(0.02)"}
+    yield Cell("squared n=500 p=1000 k=10 l2=.02 SNR 5", regression(500, 1000, 10, 0.5, 5), ridge, 2.0,
+               ("l0bnb",))  # fmt: skip
+    for correlation, snr in ((0.5, 1), (0.9, 0.1)):
+        for k in (5, 15):
+            name = f"squared n=100 p=30 k={k} AR({correlation:g}) SNR {snr}"
+            yield Cell(name, regression(100, 30, k, correlation, snr), {**plain, "budget": k}, 0.1)
+    yield from _other_losses()
+    yield from _planes(quick=quick)
+
+
+def _other_losses() -> Iterator[Cell]:
+    for snr in (5, 1, 0.3):
+        X, y = regression(500, 30, 5, 0.5, snr)
+        asked = {"penalty": "l0", "budget": 5}
+        yield Cell(f"logistic n=500 p=30 k=5 SNR {snr}", (X, np.sign(y)), {**asked, "loss": "logistic"}, 0.5)
+        rivals = ("highs",) if snr > 0.5 else ()
+        absolute = {**asked, "loss": "absolute", "fit_intercept": False}
+        yield Cell(f"absolute n=500 p=30 k=5 SNR {snr}", (X, y), absolute, 0.5, rivals)
+    few = regression(200, 30, 5, 0.5, 0.3)
+    yield Cell("absolute n=200 p=30 k=5 SNR 0.3", few, absolute, None)
+
+
+def _planes(*, quick: bool) -> Iterator[Cell]:
+    asked = {"loss": "zero_one", "penalty": "none"}
+    for p, must in ((2, 0.05), (3, 2.0), (4, 20.0), (5, 20.0)):
+        data = overlapping(200, p, 1.28)
+        yield Cell(f"zero_one n=200 p={p}", data, asked, must, () if quick and p > 3 else ("highs",))
+
+
+# -- ours --------------------------------------------------------------------------------------------
+
+
+def best_of(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """The fewest seconds of the processor, and the last answer."""
+    seconds = np.inf
+    for _ in range(repeats):
+        began = time.process_time()
+        found = run()
+        seconds = min(seconds, time.process_time() - began)
+        if seconds > 3.0:
+            break
+    return seconds, found
+
+
+def race(cell: Cell, repeats: int, patience: float) -> Result:
+    """One cell."""
+    X, y = cell.data
+    dg.fit(X[:, :2], y, **{**cell.asked, **({"budget": 1} if "budget" in cell.asked else {})})  # compiles
+    seconds, ours = best_of(lambda: dg.fit(X, y, **cell.asked), repeats)
+    result = Result(cell.name, seconds, ours.objective, ours.relative_gap, ours.n_iter, cell.must)
+    for name in cell.rivals:
+        try:
+            spent, objective, ending = RIVALS[name](cell, ours, patience)
+        except ImportError:
+            continue
+        result.rivals[name] = {"seconds": spent, "objective": objective, "ending": ending}
+    return result
+
+
+# -- theirs ------------------------------------------------------------------------------------------
+
+
+def _ridge(cell: Cell) -> float:
+    penalty = cell.asked["penalty"]
+    return float(penalty[6:-1]) if penalty.startswith("l0_l2") else 0.0
+
+
+def scip(cell: Cell, ours: Any, patience: float) -> tuple[float, float, str]:
+    """Mean squares by the Cholesky factor of the Gram matrix, a binary and a box for each weight."""
+    from pyscipopt import Model, quicksum
+
+    X, y = cell.data
+    n, p = X.shape
+    box, limit = 1.5 * float(np.abs(ours.coef).max()), cell.asked["budget"]
+    factor = np.linalg.cholesky(X.T @ X / n + _ridge(cell) * np.eye(p)).T
+    pulled = X.T @ y / n
+    model = Model()
+    model.hideOutput()
+    model.setParam("timing/clocktype", 1)  # of the processor
+    model.setParam("limits/time", patience)
+    model.setParam("limits/gap", GAP)
+    w = [model.addVar(lb=-box, ub=box) for _ in range(p)]
+    used = [model.addVar(vtype="B") for _ in range(p)]
+    v = [model.addVar(lb=None) for _ in range(p)]
+    top = model.addVar(lb=0.0)
+    for j in range(p):
+        model.addCons(w[j] <= box * used[j])
+        model.addCons(w[j] >= -box * used[j])
+        model.addCons(v[j] == quicksum(float(factor[j, i]) * w[i] for i in range(j, p)))
+    model.addCons(quicksum(used) <= limit)
+    model.addCons(quicksum(one * one for one in v) <= top)
+    model.setObjective(top - 2.0 * quicksum(float(pulled[j]) * w[j] for j in range(p)) + float(y @ y) / n)
+    began = time.process_time()
+    model.optimize()
+    return time.process_time() - began, model.getPrimalbound(), f"gap {model.getGap():.1e}"
+
+
+def l0bnb(cell: Cell, ours: Any, patience: float) -> tuple[float, float, str]:
+    """The penalised form at a price for which our optimum is the best, that optimum as the start."""
+    from l0bnb import BNBTree
+
+    X, y = cell.data
+    k, n = int(cell.asked["budget"]), len(y)
+    around = dg.path(X, y, loss="squared", penalty=cell.asked["penalty"], sizes=[k - 1, k, k + 1],
+                     fit_intercept=False, max_time=30.0, tol=1e-4)  # fmt: skip
+    less, _, more = 0.5 * n * around.objectives  # type: ignore[attr-defined]
+    price = 0.5 * float(less - more)
+    BNBTree(np.asfortranarray(X[:, :5]), y).solve(price, 1.0, 1.0, time_limit=5.0)  # compiles
+    tree = BNBTree(np.asfortranarray(X), y)
+    began = time.process_time()
+    found = tree.solve(price, 0.5 * n * _ridge(cell), 1.5 * float(np.abs(ours.coef).max()), gap_tol=GAP,
+                       warm_start=ours.coef, time_limit=patience)  # fmt: skip
+    spent = time.process_time() - began
+    cost = 2.0 * (found.cost - price * np.count_nonzero(found.beta)) / n
+    return spent, float(cost), f"gap {found.gap:.1e}"
+
+
+def highs(cell: Cell, ours: Any, patience: float) -> tuple[float, float, str]:
+    """Integer programs with a box: the absolute loss by residuals, the 0/1 loss by a margin of one."""
+    program = _errors if cell.asked["loss"] == "zero_one" else _residuals
+    began = time.process_time()
+    found = program(cell, ours, patience)
+    spent = time.process_time() - began
+    if found.x is None:
+        return spent, np.inf, "no answer"
+    return spent, float(found.fun), f"gap {found.mip_gap:.1e}"
+
+
+def _residuals(cell: Cell, ours: Any, patience: float) -> Any:
+    X, y = cell.data
+    n, p = X.shape
+    box = 1.5 * float(np.abs(ours.coef).max())
+    one, none = np.eye(p), np.zeros((p, 2 * n))
+    fit = np.hstack([X, np.zeros((n, p)), np.eye(n), -np.eye(n)])
+    above, below = np.hstack([one, -box * one, none]), np.hstack([one, box * one, none])
+    count = np.concatenate([np.zeros(p), np.ones(p), np.zeros(2 * n)])
+    rules = [
+        LinearConstraint(fit, y, y),
+        LinearConstraint(above, -np.inf, 0.0),
+        LinearConstraint(below, 0.0, np.inf),
+        LinearConstraint(count, 0.0, cell.asked["budget"]),
+    ]
+    cost = np.concatenate([np.zeros(2 * p), np.full(2 * n, 1.0 / n)])
+    low = np.concatenate([np.full(p, -box), np.zeros(p + 2 * n)])
+    high = np.concatenate([np.full(p, box), np.ones(p), np.full(2 * n, np.inf)])
+    whole = np.concatenate([np.zeros(p), np.ones(p), np.zeros(2 * n)])
+    return milp(cost, constraints=rules, bounds=Bounds(low, high), integrality=whole,
+                options={"time_limit": patience})  # fmt: skip
+
+
+def _errors(cell: Cell, ours: Any, patience: float) -> Any:
+    X, y = cell.data
+    n, p = X.shape
+    box = 200.0  # 20, which is common, misses the optimum
+    sides = y[:, None] * np.column_stack([X, np.ones(n)])
+    reach = 1.0 + box * np.abs(sides).sum(axis=1)
+    rule = LinearConstraint(np.hstack([sides, np.diag(reach)]), 1.0, np.inf)
+    cost = np.concatenate([np.zeros(p + 1), np.full(n, 1.0 / n)])
+    low, high = np.append(np.full(p + 1, -box), np.zeros(n)), np.append(np.full(p + 1, box), np.ones(n))
+    whole = np.append(np.zeros(p + 1), np.ones(n))
+    return milp(cost, constraints=rule, bounds=Bounds(low, high), integrality=whole,
+                options={"time_limit": patience})  # fmt: skip
+
+
+RIVALS = {"scip": scip, "l0bnb": l0bnb, "highs": highs}
+
+
+# -- good sets without a proof -----------------------------------------------------------------------
+
+
+def heuristics(repeats: int, draws: int) -> list[dict[str, Any]]:
+    """hard_thresholding against abess: seconds, and how often each has the lower objective."""
+    try:
+        from abess.linear import LinearRegression
+    except ImportError:
+        return []
+    found = []
+    for p in (100, 1000):
+        for snr in (5, 1, 0.5, 0.1):
+            ours, theirs, better, worse = [], [], 0, 0
+            for seed in range(draws):
+                X, y = regression(500, p, 10, 0.5, snr, seed)
+                mine, one = best_of(lambda X=X, y=y: _good_set(X, y), repeats)
+                spent, other = best_of(lambda X=X, y=y: LinearRegression(support_size=10).fit(X, y), repeats)
+                reached = float(np.mean((y - X @ other.coef_ - other.intercept_) ** 2))
+                ours.append(mine)
+                theirs.append(spent)
+                better += one.objective < reached * (1 - 1e-9)
+                worse += one.objective > reached * (1 + 1e-9)
+            found.append({"cell": f"n=500 p={p} k=10 SNR {snr}", "ours": float(np.median(ours)),
+                          "abess": float(np.median(theirs)), "better": better, "worse": worse,
+                          "draws": draws})  # fmt: skip
+    return found
+
+
+def _good_set(X: np.ndarray, y: np.ndarray) -> dg.Solution:
+    return dg.fit(X, y, loss="squared", penalty="l0", budget=10, solver="hard_thresholding", tol=1e9)
+
+
+# -- tables ------------------------------------------------------------------------------------------
+
+
+def markdown(results: list[Result], sets: list[dict[str, Any]]) -> str:
+    """Both tables."""
+    lines = [
+        f"{_machine()}; " + ", ".join(f"{name} {version}" for name, version in versions().items()),
+        "",
+        "| problem | ours, s | relative gap | nodes | must, s | rival | its s | ratio | its objective, gap |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        must = "the gap" if r.must is None else f"{r.must:g}{'' if r.met else ' MISSED'}"
+        head = f"| {r.cell} | {r.seconds:.4f} | {r.relative_gap:.1e} | {r.nodes} | {must} "
+        for name, other in (r.rivals or {"": None}).items():
+            tail = "| | | | |"
+            if other is not None:
+                ratio = other["seconds"] / r.seconds
+                tail = (
+                    f"| {name} | {other['seconds']:.2f} | {ratio:.0f} "
+                    f"| {other['objective'] / r.objective:.6f} × ours, {other['ending']} |"
+                )
+            lines.append(head + tail)
+    if sets:
+        lines += [
+            "",
+            "| good set, no proof | hard_thresholding, s | abess, s | ratio | better : worse of draws |",
+        ]
+        lines += ["|---|---|---|---|---|"]
+    for s in sets:
+        share = f"{s['better']} : {s['worse']} of {s['draws']}"
+        lines.append(
+            f"| {s['cell']} | {s['ours']:.5f} | {s['abess']:.5f} | {s['abess'] / s['ours']:.1f} | {share} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def versions() -> dict[str, str]:
+    """Of everybody who is there."""
+    found = {}
+    for name in ("dualgap", "numpy", "scipy", "numba", "pyscipopt", "l0bnb", "abess"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the cells asked for and write the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="no hard instances, rivals for 10 s each")
+    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", default="benchmarks/results/local")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    results = []
+    for cell in cells(quick=options.quick):
+        if options.only in cell.name:
+            results.append(race(cell, options.repeats, 10.0 if options.quick else 60.0))
+            print(markdown(results[-1:], []).splitlines()[4], flush=True)
+    sets = heuristics(options.repeats, 3 if options.quick else 10) if options.only in "heuristic" else []
+    folder = Path(options.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    table = {
+        "machine": _machine(),
+        "versions": versions(),
+        "results": [{**asdict(r), "met": r.met} for r in results],
+        "heuristics": sets,
+    }
+    (folder / "hard_corner.json").write_text(json.dumps(table, indent=1))
+    (folder / "hard_corner.md").write_text(markdown(results, sets))
+    print(markdown(results, sets))
+    return 0 if all(r.met for r in results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

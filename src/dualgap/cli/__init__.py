@@ -1,0 +1,1 @@
+"""The command `dualgap`, one verb a file. Nothing heavy is imported before a verb runs."""

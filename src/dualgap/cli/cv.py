@@ -1,0 +1,69 @@
+"""Choose the strength on rows held out, and fit it on all of them."""
+
+from __future__ import annotations
+
+import argparse
+
+from dualgap.cli import options
+from dualgap.cli.console import NOT_PROVEN, OK, Console
+
+SHOWN = 20  # lines of the table
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap cv` takes."""
+    options.add_rows(parser)
+    parser.add_argument("--folds", type=int, default=5, metavar="K", help="folds (default: 5)")
+    parser.add_argument("--score", default="loss", help="loss, zero_one or the name of a scikit-learn scorer")
+    parser.add_argument("--rule", choices=("min", "1se"), default="min", help="which choice (default: min)")
+    parser.add_argument("--points", type=int, default=100, metavar="N", help="strengths tried (default: 100)")
+    parser.add_argument("--jobs", type=int, metavar="J", help="folds side by side")
+    parser.add_argument("--seed", type=int, default=0, help="how rows fall into folds (default: 0)")
+    parser.add_argument("--out", metavar="FILE", help="write the chosen model here (JSON)")
+    parser.add_argument("--report", metavar="PAGE", help="write a page about the search here (HTML)")
+    options.add_columns(parser)
+    options.add_objective(parser)
+    options.add_solving(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Search, show the curve, fit."""
+    import numpy as np
+
+    import dualgap as dg
+    from dualgap.cli import pages
+    from dualgap.cli.fit import described
+    from dualgap.cli.task import task_of
+
+    write = pages.writer(args.report)
+    task = task_of(args, console)
+    search = dg.cross_validate(
+        task.X,
+        task.y,
+        **task.keywords,
+        **options.solving_keywords(args),
+        cv=args.folds,
+        score=args.score,
+        rule=args.rule,
+        n_lams=args.points,
+        n_jobs=args.jobs,
+        random_state=args.seed,
+    )
+    solution = task.named(search.solution)
+    search.solution = solution
+    console.say(f"\n  {'lam':>12} {args.score:>12} {'± error':>10}")
+    marked = {search.index_min: "best", search.index_1se: "within one error", search.index: "chosen"}
+    picked = np.linspace(0, len(search.lams) - 1, min(SHOWN, len(search.lams))).astype(int)
+    for k in sorted({*picked.tolist(), *marked}):
+        line = f"  {search.lams[k]:>12.5g} {search.mean[k]:>12.6g} {search.se[k]:>10.2g}"
+        console.say(f"{line}  {marked.get(k, '')}".rstrip())
+    console.say(f"\n{solution.summary()}")
+    if args.out:
+        solution.save(args.out, data=task.rows)
+        console.say(f"\nmodel written to {args.out}")
+    if write is not None:
+        write(search, task.rows, console.notes)
+    curve = {"lams": search.lams, "mean": search.mean, "se": search.se}
+    chosen = {"lam_min": search.lam_min, "lam_1se": search.lam_1se, "status": search.status}
+    console.result(described(solution) | curve | chosen | {"model": args.out})
+    return OK if solution.converged else NOT_PROVEN

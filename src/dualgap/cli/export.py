@@ -1,0 +1,24 @@
+"""Write a model for other programs: ONNX (.onnx), a Python file without dependencies (.py), or SQL (.sql)."""
+
+from __future__ import annotations
+
+import argparse
+
+from dualgap.cli.console import OK, Console
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap export` takes."""
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("out", metavar="FILE", help="a file whose name ends in .onnx, .py or .sql")
+    parser.add_argument("--table", default="data", help="the table that the SQL query reads (default: data)")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Load and export."""
+    import dualgap as dg
+
+    dg.load(args.model).export(args.out, table=args.table)
+    console.say(f"written to {args.out}")
+    console.result({"out": args.out})
+    return OK

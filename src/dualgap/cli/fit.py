@@ -1,0 +1,92 @@
+"""Fit a model to a file of rows: the weights, what is proven of them, and a model file to keep."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dualgap.cli import options
+from dualgap.cli.console import NOT_PROVEN, OK, Console
+
+if TYPE_CHECKING:
+    from dualgap.cli.task import Task
+    from dualgap.fitting.solution import Solution
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap fit` takes."""
+    options.add_rows(parser)
+    parser.add_argument("--out", metavar="FILE", help="write the model here (JSON)")
+    parser.add_argument("--report", metavar="PAGE", help="write a page about the fit here (HTML)")
+    options.add_columns(parser)
+    options.add_objective(parser)
+    options.add_strength(parser)
+    options.add_solving(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Read, fit, say, save."""
+    from dualgap.cli import pages
+    from dualgap.cli.task import task_of
+
+    write = pages.writer(args.report)
+    task = task_of(args, console)
+    solution = task.named(solve(task, args, console))
+    console.say()
+    console.say(solution.summary())
+    if args.out:
+        solution.save(args.out, data=task.rows)
+        console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
+    if write is not None:
+        write(solution, task.rows, console.notes)
+        console.say(f"page written to {args.report}")
+    console.result(described(solution) | {"model": args.out, "report": args.report})
+    return OK if solution.converged else NOT_PROVEN
+
+
+def solve(task: Task, args: argparse.Namespace, console: Console) -> Solution:
+    """At the strength given, or at the one that cross-validation chooses."""
+    import dualgap as dg
+    from dualgap.cli.progress import Progress
+    from dualgap.fitting.names import penalty_named
+
+    how = options.solving_keywords(args)
+    strength = {name: getattr(args, name) for name in ("lam", "C", "budget")}
+    given = any(value is not None for value in strength.values())
+    if given or not penalty_named(args.penalty).takes_strength:
+        with Progress(args.tol) as progress:
+            return dg.fit(task.X, task.y, **task.keywords, **strength, **how, callback=progress)
+    folds = args.cv or 5
+    search = dg.cross_validate(
+        task.X, task.y, **task.keywords, **how, cv=folds, rule=args.rule, random_state=0
+    )
+    asked = "" if args.cv else "no strength was given: "
+    console.note(f"{asked}lam = {search.lam:.6g} by {folds}-fold cross-validation, rule {args.rule}")
+    if search.index in (0, len(search.lams) - 1):
+        end = "largest: the columns hardly help" if search.index == 0 else "smallest: a penalty hardly helps"
+        console.note(f"of the {len(search.lams)} strengths tried that is the {end}")
+    return search.solution
+
+
+def described(solution: Solution) -> dict[str, Any]:
+    """A solution for machines."""
+    names = solution.names
+    return {
+        "objective_in_words": solution.terms.words(),
+        "loss": solution.loss,
+        "penalty": solution.penalty,
+        "lam": solution.terms.lam,
+        "budget": solution.terms.budget,
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "relative_gap": solution.relative_gap,
+        "converged": solution.converged,
+        "status": solution.status,
+        "solver": solution.solver,
+        "seconds": solution.seconds,
+        "names": None if names is None else list(names),
+        "classes": None if solution.classes is None else solution.classes,
+        "coef": solution.coef,
+        "intercept": solution.intercept,
+    }

@@ -1,0 +1,23 @@
+"""A model file together with the rows of another file."""
+
+from __future__ import annotations
+
+from dualgap.errors import DataError
+from dualgap.fitting.solution import Solution
+from dualgap.tables.columns import RawTable
+from dualgap.tables.recipe import Recipe, Rule
+
+
+def recipe_for(solution: Solution, raw: RawTable, target: str | None) -> Recipe:
+    """The model's own recipe; for a model without one, its columns by name, or all of them in order."""
+    if solution.recipe is not None:
+        return solution.recipe
+    names = solution.names
+    if names is None:
+        names = tuple(name for name in raw.names if name != target)
+        if len(names) != solution.coef.shape[-1]:
+            raise DataError(
+                f"The model has {solution.coef.shape[-1]} nameless columns, {raw.source} has {len(names)}; "
+                "say which is the target (--target), or fit with `dualgap fit`, which keeps names."
+            )
+    return Recipe(tuple(Rule(name, "number") for name in names), "refuse", target or raw.target_name or "")

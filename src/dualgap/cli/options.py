@@ -1,0 +1,89 @@
+"""Options that several verbs share. No default is hidden: what is chosen is said."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+DATA = (
+    "CSV, Parquet, Feather, Arrow, libsvm, npy or npz; - for standard input; or a name of `dualgap datasets`"
+)
+
+
+def add_rows(parser: argparse.ArgumentParser) -> None:
+    """The file, and how to read it."""
+    parser.add_argument("rows", metavar="DATA", help=DATA)
+    parser.add_argument("--format", metavar="F", help="csv, parquet, feather, libsvm, npy or npz, if unclear")
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Which columns, and what to do with gaps."""
+    group = parser.add_argument_group("columns")
+    group.add_argument("--target", metavar="COL", help="the column to predict")
+    group.add_argument("--weights", metavar="COL", help="a column of row weights")
+    group.add_argument("--drop", metavar="COL", action="append", default=[], help="do not use this column")
+    group.add_argument(
+        "--missing",
+        choices=("mean", "median", "drop", "refuse"),
+        default="mean",
+        help="missing numbers: the column's mean or median stands in, the row is left out, or it is refused; "
+        "missing words are a level of their own (default: mean)",
+    )
+    group.add_argument("--na", metavar="WORD", action="append", default=[], help="this word means missing")
+
+
+def add_objective(parser: argparse.ArgumentParser) -> None:
+    """What is minimised."""
+    group = parser.add_argument_group("objective")
+    group.add_argument(
+        "--loss",
+        help='squared, absolute, "quantile(0.9)", huber, hinge, logistic, … (default: by the target)',
+    )
+    group.add_argument(
+        "--penalty", default="l2", help='none, l1, l2, "elastic_net(0.5)", linf, l0, … (default: l2)'
+    )
+    group.add_argument("--no-intercept", action="store_true", help="no constant term")
+    group.add_argument(
+        "--no-standardise",
+        action="store_true",
+        help="penalise the weights as they are, not per standard deviation of their column",
+    )
+    group.add_argument("--multiclass", default="auto", help="auto, one_vs_rest or multinomial")
+
+
+def add_strength(parser: argparse.ArgumentParser) -> None:
+    """How strongly: one of these, or by cross-validation."""
+    group = parser.add_argument_group("strength (one of these; without any, cross-validation)")
+    one = group.add_mutually_exclusive_group()
+    one.add_argument("--lam", type=float, help="mean loss + lam · penalty")
+    one.add_argument("--C", type=float, help="C · summed loss + penalty")
+    one.add_argument("--budget", type=float, help="mean loss with penalty at most this")
+    one.add_argument("--cv", type=int, nargs="?", const=5, metavar="K", help="choose by K folds (default: 5)")
+    group.add_argument(
+        "--rule", choices=("min", "1se"), default="min", help="which of cross-validation's choices"
+    )
+
+
+def add_solving(parser: argparse.ArgumentParser) -> None:
+    """How to solve."""
+    group = parser.add_argument_group("solving")
+    group.add_argument("--solver", default="auto", help="a name that `dualgap explain` lists (default: auto)")
+    group.add_argument(
+        "--tol", type=float, default=1e-6, help="relative duality gap to reach (default: 1e-6)"
+    )
+    group.add_argument("--max-time", type=float, metavar="S", help="seconds, then the best answer so far")
+
+
+def objective_keywords(args: argparse.Namespace) -> dict[str, Any]:
+    """The keywords of dg.fit, dg.path and dg.cross_validate that say what is minimised."""
+    return {
+        "penalty": args.penalty,
+        "fit_intercept": not args.no_intercept,
+        "standardize": not args.no_standardise,
+        "multiclass": args.multiclass,
+    }
+
+
+def solving_keywords(args: argparse.Namespace) -> dict[str, Any]:
+    """The keywords that say how to solve it."""
+    return {"solver": args.solver, "tol": args.tol, "max_time": args.max_time}

@@ -1,0 +1,90 @@
+"""Solutions for every strength, from the one at which all weights are zero to almost no penalty."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path as FilePath
+from typing import Any
+
+from dualgap.cli import options
+from dualgap.cli.console import NOT_PROVEN, OK, Console
+
+SHOWN = 20  # lines of the table
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap path` takes."""
+    options.add_rows(parser)
+    parser.add_argument(
+        "--points", type=int, default=100, metavar="N", help="strengths, where the path has no bends"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write every point with its weights here (CSV)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the weights here (PNG, SVG, PDF)")
+    parser.add_argument("--report", metavar="PAGE", help="write a page about the path here (HTML)")
+    options.add_columns(parser)
+    options.add_objective(parser)
+    parser.set_defaults(penalty="l1")
+    options.add_solving(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Follow the path and show some of its points."""
+    import numpy as np
+
+    import dualgap as dg
+    from dualgap.cli import pages
+    from dualgap.cli.task import task_of
+    from dualgap.files.store import write_whole
+
+    write = pages.writer(args.report)
+    task = task_of(args, console)
+    path = dg.path(task.X, task.y, **task.keywords, **options.solving_keywords(args), n_lams=args.points)
+    console.say(f"\n{path!r}\n")
+    console.say(f"  {'lam':>12} {'penalty':>12} {'mean loss':>12} {'columns':>8} {'gap':>9}")
+    for k in np.unique(np.linspace(0, len(path) - 1, min(SHOWN, len(path))).astype(int)):
+        values = f"{path.lams[k]:>12.5g} {path.budgets[k]:>12.5g} {path.risks[k]:>12.6g}"
+        console.say(f"  {values} {path.n_nonzero[k]:>8} {path.gaps[k]:>9.1e}")
+    names = task.prepared.recipe.names
+    if args.out:
+        write_whole(FilePath(args.out), as_csv(path, names).encode())
+        console.say(f"\n{len(path)} points written to {args.out}")
+    if args.plot:
+        draw(path, names, args.plot)
+        console.say(f"drawn in {args.plot}")
+    if write is not None:
+        write(path, task.rows, console.notes)
+    console.result({"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero, "exact": path.exact})
+    return OK if path.exact or float(path.gaps.max()) <= args.tol else NOT_PROVEN
+
+
+def as_csv(path: Any, names: tuple[str, ...]) -> str:
+    """A line per point; beyond two classes a column per class and name."""
+    import csv
+    import io
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    flat = path.coefs.reshape(len(path), -1)
+    if flat.shape[1] != len(names):
+        names = tuple(f"class {k}: {name}" for k in range(path.coefs.shape[1]) for name in names)
+    levels = path.intercepts.reshape(len(path), -1)
+    ends = ["intercept"] if levels.shape[1] == 1 else [f"intercept {k}" for k in range(levels.shape[1])]
+    writer.writerow(["lam", "penalty", "mean loss", "relative gap", *names, *ends])
+    for k in range(len(path)):
+        facts = [float(v[k]) for v in (path.lams, path.budgets, path.risks, path.gaps)]
+        writer.writerow([*facts, *flat[k].tolist(), *levels[k].tolist()])
+    return stream.getvalue()
+
+
+def draw(path: Any, names: tuple[str, ...], file: str) -> None:
+    """The picture of path.plot() in a file."""
+    from dualgap.errors import MissingPackageError
+
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingPackageError("--plot needs matplotlib: pip install 'dualgap[plot]'.") from None
+    matplotlib.use("Agg")
+    axes = path.plot(names=list(names))
+    first = axes.ravel()[0] if hasattr(axes, "ravel") else axes[0] if isinstance(axes, tuple | list) else axes
+    first.figure.savefig(file, dpi=150)

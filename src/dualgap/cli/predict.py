@@ -1,0 +1,89 @@
+"""Predictions of a model for the rows of a file, as CSV: the columns are treated as they were in the fit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dualgap.cli import options
+from dualgap.cli.console import OK, Console
+
+if TYPE_CHECKING:
+    from dualgap.fitting.solution import Solution
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap predict` takes."""
+    parser.add_argument("model", metavar="MODEL", help="a model file that `dualgap fit --out` wrote")
+    options.add_rows(parser)
+    parser.add_argument("--out", metavar="FILE", help="write the CSV here, not to standard output")
+    parser.add_argument("--scores", action="store_true", help="the decision function beside the prediction")
+    parser.add_argument(
+        "--proba", action="store_true", help="the probability of each class beside the prediction"
+    )
+    parser.add_argument("--target", metavar="COL", help="a column to ignore, for a model without names")
+    parser.add_argument(
+        "--unseen",
+        choices=("refuse", "reference"),
+        default="refuse",
+        help="levels that the fit never saw: refuse, or treat as the reference level (default: refuse)",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Load, treat the columns, predict, write."""
+    import dualgap as dg
+    from dualgap.cli.model import recipe_for
+    from dualgap.files.store import write_whole
+    from dualgap.tables.read import read_rows
+
+    solution = dg.load(args.model)
+    absent = solution.recipe.absent if solution.recipe is not None else ()
+    raw = read_rows(args.rows, absent=absent, form=args.format)
+    encoded = recipe_for(solution, raw, args.target).encode(raw, args.unseen)
+    columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
+    gaps = int((~encoded.rows).sum())
+    if gaps:
+        console.warn(f"{gaps} rows have a missing value and get no prediction; the fit left such rows out.")
+    if args.out:
+        write_whole(Path(args.out), as_csv(columns, encoded.rows).encode())
+        console.say(f"{int(encoded.rows.sum())} predictions written to {args.out}")
+    elif not args.json:
+        print(as_csv(columns, encoded.rows), end="")
+    console.result({"rows": int(encoded.rows.sum()), "out": args.out, **({} if args.out else columns)})
+    return OK
+
+
+def predictions(solution: Solution, X: Any, *, scores: bool, proba: bool) -> dict[str, Any]:
+    """Named columns of what is to be written."""
+    import dataclasses
+
+    bare = dataclasses.replace(solution, names=None, recipe=None)
+    columns: dict[str, Any] = {"prediction": bare.predict(X)}
+    if scores:
+        found = bare.decision_function(X)
+        if found.ndim == 1:
+            columns["score"] = found
+        else:
+            assert bare.classes is not None
+            columns |= {f"score {label}": found[:, k] for k, label in enumerate(bare.classes.tolist())}
+    if proba:
+        chances = bare.predict_proba(X)
+        assert bare.classes is not None
+        columns |= {f"probability {label}": chances[:, k] for k, label in enumerate(bare.classes.tolist())}
+    return columns
+
+
+def as_csv(columns: dict[str, Any], rows: Any) -> str:
+    """A header and a line for each row of the file; empty where a row has no prediction."""
+    import csv
+    import io
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    lines = zip(*(values.tolist() for values in columns.values()), strict=True)
+    empty = [""] * len(columns)
+    writer.writerows(next(lines) if used else empty for used in rows.tolist())
+    return stream.getvalue()

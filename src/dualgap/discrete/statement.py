@@ -1,0 +1,61 @@
+"""Before columns are chosen: is there anything to choose, and can the columns be told from a constant?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dualgap.arrays import Mask
+from dualgap.design import Dense, WithOnes
+from dualgap.discrete.base import Finding
+from dualgap.discrete.selection import selection
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.precondition import precondition
+from dualgap.problem.problem import Problem
+from dualgap.solvers.drive import Limits, drive
+from dualgap.solvers.registry import candidates
+
+FLAT = 1e-6  # a variance below this share of the mean square is mostly rounding, if squares are subtracted
+
+
+def _flat(problem: Problem) -> Mask:
+    """Columns that hardly vary beside their size."""
+    square = problem.column_squares
+    mean = problem.column_means if problem.intercept else np.zeros(problem.p)
+    return np.asarray(square - mean * mean <= FLAT * square)
+
+
+def nothing_to_choose(problem: Problem) -> bool:
+    """Is there room for every column that says anything?"""
+    chosen = selection(problem)
+    if not chosen.binding:
+        return True
+    if np.any(chosen.counted & ~_flat(problem)):
+        return False
+    table = problem.design.columns(np.flatnonzero(chosen.counted)).toarray()
+    if problem.intercept:
+        return bool(np.all(table == table[:1]))
+    return not table.any()
+
+
+def all_in(problem: Problem) -> Finding:
+    """The convex problem that is left when there is nothing to choose."""
+    regulariser = selection(problem).convex()
+    if regulariser.free.all():
+        regulariser = unregularised(problem.p)
+    working = precondition(problem.with_regulariser(regulariser))
+    found = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-9, 2000)).bounds
+    return Finding(found.w, found.dual, 1, found.theta)
+
+
+def told_apart(problem: Problem) -> Problem:
+    """The same on a full table, where a sparse one, which is not centred, would lose columns to rounding.
+
+    A column that hardly varies beside its size has next to no zeros, so that little is lost.
+    """
+    if not isinstance(problem.design, WithOnes) or isinstance(problem.design.inner, Dense):
+        return problem
+    if not np.any(_flat(problem)[:-1] & (problem.column_squares[:-1] > 0.0)):
+        return problem
+    return replace(problem, design=WithOnes(Dense(problem.design.inner.toarray())))

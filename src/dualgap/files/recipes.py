@@ -1,0 +1,35 @@
+"""The part of a model file that tells what was done to the columns, validated."""
+
+from __future__ import annotations
+
+from dualgap.files.fields import Fields
+from dualgap.tables.recipe import MISSING_RULES, Recipe, Rule
+
+
+def read_recipe(part: Fields) -> Recipe:
+    """The recipe, every rule of a known kind."""
+    left_out = part.items("left_out")
+    pairs = [pair for pair in left_out if isinstance(pair, list) and len(pair) == 2]
+    if len(pairs) != len(left_out) or not all(isinstance(text, str) for pair in pairs for text in pair):
+        raise part.refuse("left_out", "pairs of a name and a reason")
+    rules = tuple(_rule(one) for one in part.parts("rules"))
+    if not rules or len({rule.name for rule in rules}) != len(rules):
+        raise part.refuse("rules", "one or more, with different names")
+    return Recipe(
+        rules,
+        part.one_of("missing", MISSING_RULES),
+        part.text("target"),
+        part.flag("sparse"),
+        tuple((name, why) for name, why in pairs),
+        part.texts("absent"),
+    )
+
+
+def _rule(part: Fields) -> Rule:
+    kind = part.one_of("kind", ("number", "boolean", "levels"))
+    if kind != "levels":
+        return Rule(part.text("name"), kind, part.number("fill") if part.has("fill") else None)
+    levels, reference = part.texts("levels"), part.text("reference")
+    if len({reference, *levels}) != 1 + len(levels):
+        raise part.refuse("levels", "different words, the reference not among them")
+    return Rule(part.text("name"), kind, None, levels, reference)

@@ -1,0 +1,217 @@
+"""A Solution as a JSON document of version 1."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.errors import DataError
+from dualgap.files.fingerprint import fingerprint
+from dualgap.files.maker import maker
+from dualgap.files.store import write_document
+from dualgap.fitting.class_certificate import ClassCertificate
+from dualgap.fitting.hard_margin import HardMargin, HardMarginCertificate
+from dualgap.fitting.inputs import read_table
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.proof import Certificate
+from dualgap.fitting.searched import SearchCertificate
+from dualgap.fitting.solution import Solution
+from dualgap.solvers.trace import Trace
+from dualgap.tables.recipe import Recipe
+
+VERSION = 1
+PLAIN = 1000  # entries of an array that stand in the text as numbers; longer ones as base64
+LARGE = 1 << 20  # entries from which an array goes to a file of its own
+RECORDS = 200  # of the trace
+PLAIN_VALUES = int | float | bool | str | None
+
+
+def save(solution: Solution, path: str | Path, data: tuple[Any, Any] | None = None) -> Path:
+    """Write a solution; `data` = (X, y), if given, leave their fingerprint in it."""
+    target = Path(path)
+    large: dict[str, NDArray[Any]] = {}
+    document = Writer(large).document(solution)
+    if data is not None:
+        document["fingerprint"] = fingerprint(_matrix(data[0]), data[1])
+    write_document(target, document, large)
+    return target
+
+
+def _matrix(X: Any) -> Any:
+    """X as a matrix; a frame through the door that fits use."""
+    return read_table(X).design.toarray() if hasattr(X, "columns") else X
+
+
+class Writer:
+    """Values in the form a model file has; arrays too large for the text are put into `large`."""
+
+    def __init__(self, large: dict[str, NDArray[Any]]) -> None:
+        self.large = large
+
+    def document(self, solution: Solution) -> dict[str, Any]:
+        """Everything but the checksum."""
+        facts = solution.facts
+        return {
+            "format": "dualgap-model",
+            "version": VERSION,
+            "made_by": maker(),
+            "objective": self.objective(solution.terms),
+            "rows": int(facts["n"]),
+            "columns": int(facts["p"]),
+            "names": None if solution.names is None else list(solution.names),
+            "classes": None if solution.classes is None else _labels(solution.classes),
+            "multiclass": solution.multiclass,
+            "spread": self.array(facts["spread"]),
+            "recipe": None if solution.recipe is None else recipe_fields(solution.recipe),
+            "fingerprint": facts.get("fingerprint"),
+            "answer": self.answer(solution),
+        }
+
+    def objective(self, terms: Objective) -> dict[str, Any]:
+        """What was minimised; null where a weight or factor is one everywhere."""
+        return {
+            "words": terms.words(),
+            "loss": _named(terms.loss),
+            "penalty": _named(terms.penalty),
+            "lam": terms.lam,
+            "budget": terms.budget,
+            "hard_margin": isinstance(terms, HardMargin),
+            "fit_intercept": terms.fit_intercept,
+            "sample_weight": self._unless_ones(terms.sample_weight),
+            "penalty_factors": self._unless_ones(terms.factors),
+            "scale": self._unless_ones(terms.scale),
+        }
+
+    def answer(self, solution: Solution) -> dict[str, Any]:
+        """Weights and proof; where every class has a problem of its own, those of each."""
+        found: dict[str, Any] = {
+            "objective": _number(solution.objective),
+            "bound": _number(solution.bound),
+            "relative_gap": _number(solution.relative_gap),
+            "null": _number(solution.facts["null"]),
+            "converged": bool(solution.converged),
+            "status": solution.status,
+            "solver": solution.solver,
+            "n_iter": int(solution.n_iter),
+            "seconds": _number(solution.seconds),
+            "coef_error": None if solution.coef_error is None else _number(solution.coef_error),
+            "coef_error_reason": solution.coef_error_reason,
+            "trace": _trace(solution.trace),
+        }
+        if solution.facts.get("remark"):
+            found["remark"] = solution.facts["remark"]
+        if solution.parts:
+            return found | {"parts": [self.answer(part) for part in solution.parts]}
+        intercept = np.asarray(solution.intercept, dtype=np.float64)
+        found |= {
+            "coef": self.array(solution.coef),
+            "intercept": self.array(intercept) if intercept.ndim else float(intercept),
+            "proven_zero": self.array(solution.proven_zero),
+            "certificate": self.certificate(solution.certificate),
+        }
+        return found
+
+    def certificate(self, certificate: Any) -> dict[str, Any]:
+        """The kind of proof, and its θ."""
+        if isinstance(certificate, SearchCertificate):
+            theta = None if certificate.theta is None else self.array(certificate.theta)
+            return {
+                "kind": "search",
+                "theta": theta,
+                "positive": int(certificate.positive),
+                "solver": _search(certificate.solver),
+                "nodes": int(certificate.nodes),
+                "tolerance": float(certificate.tolerance),
+            }
+        kinds = {Certificate: "dual", ClassCertificate: "classes", HardMarginCertificate: "hard_margin"}
+        kind = kinds.get(type(certificate))
+        if kind is None:
+            raise DataError(f"A model file has no place for a {type(certificate).__name__}.")
+        return {"kind": kind, "theta": self.array(certificate.theta)}
+
+    def array(self, values: Any) -> Any:
+        """A list where it is short, base64 where it is not, the name of an array in the npz file beyond."""
+        array = np.ascontiguousarray(values, dtype=np.bool_ if np.asarray(values).dtype == bool else "<f8")
+        if array.size <= PLAIN:
+            return array.tolist()
+        described: dict[str, Any] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+        if array.size >= LARGE:
+            name = f"a{len(self.large)}"
+            self.large[name] = array
+            return described | {"npz": name}
+        return described | {"base64": base64.b64encode(array.tobytes()).decode("ascii")}
+
+    def _unless_ones(self, values: NDArray[np.float64]) -> Any:
+        return None if np.all(values == 1.0) else self.array(values)
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity; words stand for what is not finite."""
+    value = float(value)
+    return value if np.isfinite(value) else str(value)
+
+
+def _named(thing: Any) -> dict[str, Any]:
+    """A loss or a penalty by name and parameters."""
+    found = {field.name: float(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+    return {"name": thing.name, "parameters": found}
+
+
+def _search(solver: Any) -> dict[str, Any]:
+    options = {field.name: getattr(solver, field.name) for field in dataclasses.fields(solver)}
+    odd = [name for name, value in options.items() if not isinstance(value, PLAIN_VALUES)]
+    if odd:
+        raise DataError(f"A model file has no place for the option {odd[0]} of the search {solver.name}.")
+    return {"name": solver.name, "options": options}
+
+
+def _labels(classes: NDArray[Any]) -> dict[str, Any]:
+    values = classes.tolist()
+    kinds = {type(label) for label in values}
+    if len(kinds) != 1 or not kinds <= {str, int, float, bool}:
+        raise DataError("A model file keeps classes that are texts or numbers, all of one type.")
+    return {"dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str, "values": values}
+
+
+def _trace(trace: Trace) -> list[list[Any]]:
+    """A line per record, thinned evenly, the last one kept."""
+    step = max(1, -(-len(trace) // RECORDS))
+    kept = trace[:-1:step] + trace[-1:]
+    return [
+        [
+            record.iteration,
+            _number(record.seconds),
+            _number(record.objective),
+            _number(record.best),
+            _number(record.bound),
+            record.solver,
+            None if record.step is None else _number(record.step),
+            None if record.nonzero is None else int(record.nonzero),
+        ]
+        for record in kept
+    ]
+
+
+def recipe_fields(recipe: Recipe) -> dict[str, Any]:
+    """What was done to the columns."""
+    rules = []
+    for rule in recipe.rules:
+        found: dict[str, Any] = {"name": rule.name, "kind": rule.kind}
+        if rule.fill is not None:
+            found["fill"] = rule.fill
+        if rule.kind == "levels":
+            found |= {"reference": rule.reference, "levels": list(rule.levels)}
+        rules.append(found)
+    return {
+        "target": recipe.target,
+        "missing": recipe.missing,
+        "sparse": recipe.sparse,
+        "absent": list(recipe.absent),
+        "left_out": [list(pair) for pair in recipe.left_out],
+        "rules": rules,
+    }

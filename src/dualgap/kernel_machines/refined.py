@@ -1,0 +1,177 @@
+"""The active set of finish.py for large tables: factors in single precision, refined against double.
+
+Kβ is carried on in single precision, which is enough to see which rows are far from their kinks; what the
+answer rests on, the rows with a coefficient and those near a kink, is computed in double precision once the
+guess stands, and the free variables are refined against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dualgap.arrays import Index, Mask, Vector
+from dualgap.kernel_machines.box import Box
+from dualgap.kernel_machines.finish import EDGE, SLACK, Finished
+from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernel_machines.single import SingleFactor
+
+ROUGH = 1e-5  # of the width of the box: what a first solve may be off by
+SAFETY = 30.0  # times the largest rounding seen in Kβ: rows nearer to a kink are computed again
+SETTLED = 1e-10  # of the unit: residual of the free rows at which refinement may end
+DRIFT = 1e-8  # rounding of a product in single precision, beside the coefficients
+ROUNDS = 8
+SAMPLE = 100
+
+
+@dataclass(eq=False)
+class RefinedSet:
+    """The guess: free variables, the others held where they are; f = Kβ nearly."""
+
+    problem: KernelProblem
+    box: Box
+    parts: Vector
+    f: Vector
+    free: Mask = field(init=False)
+    b: float = 0.0
+    rounding: float = field(init=False)
+    _factor: SingleFactor | None = None
+
+    def __post_init__(self) -> None:
+        self.parts, self.f = self.parts.copy(), self.f.copy()
+        self.free = (self.parts > self.box.low) & (self.parts < self.box.high)
+        self.rounding = self._sampled_rounding()
+
+    def _sampled_rounding(self) -> float:
+        """How far f is from Kβ, on some rows of the support."""
+        beta = self.box.joined(self.parts)
+        support = np.flatnonzero(beta)
+        some = support[:: max(1, len(support) // SAMPLE)]
+        return float(np.abs(self._exact_at(some, support, beta) - self.f[some]).max(initial=0.0))
+
+    def run(self, most: int = 25) -> Iterator[Finished | None]:
+        """Correct the guess until it stands; then an answer. None is a pause."""
+        seen: set[bytes] = set()
+        for _ in range(most):
+            free = np.flatnonzero(self.free)
+            rows = self.box.row[free]
+            if not self._fits(rows):
+                return
+            self._solve(free, rows)
+            changed = self._correct(ROUGH, max(3.0 * self.rounding, EDGE * self.box.unit))
+            if not changed:
+                yield None
+                self._refine(free, rows)
+                changed = self._correct(SLACK, EDGE * self.box.unit)
+            if not changed:
+                yield self._finished()
+                return
+            guess = self.free.tobytes()
+            if guess in seen:
+                return
+            seen.add(guess)
+            yield None
+
+    def _fits(self, rows: Index) -> bool:
+        """Some free rows, each once, whose factor has room beside the rows kept."""
+        room = self.problem.gram.cache_bytes - self.problem.gram.quick.nbytes
+        return 0 < len(rows) == len(np.unique(rows)) and 4.0 * len(rows) ** 2 <= room
+
+    def _solve(self, free: Index, rows: Index) -> None:
+        """The free variables from f as it is."""
+        box, gram = self.box, self.problem.gram
+        if self._factor is None or not self._factor.moved_to(rows, box.ridge[free]):
+            self._factor = None  # the old one must not be held beside the new
+            self._factor = SingleFactor(gram, rows, box.ridge[free], tied=self.problem.intercept)
+        self._move(free, rows)
+
+    def _move(self, free: Index, rows: Index) -> Vector:
+        """One step towards slope = b on the free rows and Σβ = 0."""
+        assert self._factor is not None
+        slope = self.box.slope(self.parts, self.f)[free]
+        tied = self.problem.intercept
+        change, self.b = self._factor.solved(slope, -float(self.parts.sum()) if tied else None)
+        self.parts[free] += change
+        self.f += self.problem.gram.quick.product(rows, change)
+        return change
+
+    def _refine(self, free: Index, rows: Index) -> None:
+        """Double precision where it matters, and the free variables moved until they fit it."""
+        enough, before = SETTLED * self.box.unit, np.inf
+        for _ in range(ROUNDS):
+            self._renew()
+            size = self._residual(free)
+            if size <= enough:
+                return
+            if size > 0.3 * before:
+                raise np.linalg.LinAlgError("single precision does not suffice")
+            before, drift = size, 0.0
+            for _ in range(3):
+                drift += DRIFT * float(np.abs(self._move(free, rows)).sum())
+                size = self._residual(free)
+                if size <= max(enough, drift):
+                    break
+            if size <= enough and drift <= enough:
+                return
+
+    def _residual(self, free: Index) -> float:
+        off = self.box.slope(self.parts, self.f)[free]
+        return float(np.abs(off - off.mean() if self.problem.intercept else off).max())
+
+    def _renew(self) -> None:
+        """f in double precision on the support, and on rows so near to a kink that rounding could decide."""
+        beta = self.box.joined(self.parts)
+        support = np.flatnonzero(beta)
+        exact = self._exact_at(support, support, beta)
+        self.rounding = max(float(np.abs(exact - self.f[support]).max(initial=0.0)), 1e-9 * self.box.unit)
+        self.f[support] = exact
+        pull = np.abs(self.box.slope(self.parts, self.f) - self.b).reshape(self.box.terms, -1).min(axis=0)
+        close = np.flatnonzero((beta == 0.0) & (pull <= SAFETY * self.rounding))
+        self.f[close] = self._exact_at(close, support, beta)
+
+    def _exact_at(self, where: Index, support: Index, beta: Vector) -> Vector:
+        return self.problem.gram.product_at(where, support, beta[support])
+
+    def _correct(self, slack: float, edge: float) -> bool:
+        """Hold what left the box, let go what pulls away from its bound; was anything changed?"""
+        box, free = self.box, self.free
+        pull = box.slope(self.parts, self.f) - self.b
+        size = float(np.abs(self.parts).max(initial=0.0))
+        width = np.where(np.isfinite(box.high - box.low), box.high - box.low, size)
+        under = free & (self.parts < box.low - slack * width)
+        over = free & (self.parts > box.high + slack * width)
+        eager = ~free & (
+            ((self.parts <= box.low) & (pull > edge)) | ((self.parts >= box.high) & (pull < -edge))
+        )
+        eager &= box.low < box.high
+        changed = under | over | eager
+        self._hold(np.where(under, box.low, np.where(over, box.high, self.parts)))
+        self.free = (free & ~under & ~over) | eager
+        return bool(changed.any())
+
+    def _hold(self, parts: Vector) -> None:
+        moved = self.box.joined(parts - self.parts)
+        rows = np.flatnonzero(moved)
+        self.parts = parts
+        if len(rows):
+            self.f += self.problem.gram.quick.product(rows, moved[rows])
+
+    def _finished(self) -> Finished:
+        """The answer, with f in double precision wherever a prediction costs or could."""
+        problem = self.problem
+        self._hold(np.clip(self.parts, self.box.low, self.box.high))
+        beta = problem.feasible(2.0 * problem.lam * self.box.joined(self.parts)) / (2.0 * problem.lam)
+        reach = SAFETY * self.rounding
+        with np.errstate(all="ignore"):
+            flat = [problem.loss.derivative(problem.y, self.f + self.b + d) == 0.0 for d in (-reach, reach)]
+        support = np.flatnonzero(beta)
+        rest = np.flatnonzero((beta == 0.0) & ~(flat[0] & flat[1]))
+        self.f[rest] = self._exact_at(rest, support, beta)
+        return Finished(beta, self.f, self.b, sure=True)
+
+
+def free_variables(box: Box, parts: Vector) -> int:
+    """How many lie strictly inside."""
+    return int(np.count_nonzero((parts > box.low) & (parts < box.high)))

@@ -1,0 +1,92 @@
+"""Information criteria along a path: −2 log-likelihood + price · degrees of freedom.
+
+A loss has a likelihood if exp(−loss/scale) is one: squared (normal noise), absolute and quantile (Laplace
+noise, even-sided or not), each with its best scale, and logistic. Degrees of freedom: the number of non-zero
+weights for l1, the trace of ∂(Xw)/∂y for a smooth loss with squares; free columns and the intercept count
+as one each, the scale of the noise is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.losses import Logistic, Loss, Squared
+from dualgap.losses.quantile import Pinball
+from dualgap.paths.ridge import Ridge
+from dualgap.penalties.separable import Separable
+from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
+
+if TYPE_CHECKING:
+    from dualgap.paths.path import Path
+
+CRITERIA = ("aic", "bic")
+
+
+def criterion(path: Path, name: str) -> Vector:
+    """The criterion at every point; infinite where as many degrees of freedom are used as there are rows."""
+    if name not in CRITERIA:
+        raise DataError(f"There is no criterion {name!r}. Known: {', '.join(CRITERIA)}.")
+    n = float(path.terms.sample_weight.sum())  # a weight of 2 is the row given twice
+    price = 2.0 if name == "aic" else float(np.log(n))
+    used = degrees(path)
+    with np.errstate(divide="ignore"):
+        found = deviance(path.terms.loss, path.risks, n) + price * used
+    return np.where((used < n) & np.isfinite(found), found, np.inf)
+
+
+def deviance(loss: Loss, risks: Vector, n: float) -> Vector:
+    """−2 log-likelihood of n rows with these mean losses, at the best scale of the noise."""
+    if isinstance(loss, Logistic):
+        return 2.0 * n * risks
+    if isinstance(loss, Squared):
+        return np.asarray(n * (np.log(2.0 * np.pi * risks) + 1.0))
+    if isinstance(loss, Pinball):
+        left, right = np.abs(loss.slopes)
+        return np.asarray(2.0 * n * (np.log(risks * (1.0 / left + 1.0 / right)) + 1.0))
+    raise DataError(
+        f"AIC and BIC are made of a likelihood, which the {loss} loss does not have; squared, absolute, "
+        "quantile and logistic do. Use dg.cross_validate."
+    )
+
+
+def degrees(path: Path) -> Vector:
+    """Degrees of freedom at every point."""
+    setting, curve = path._setting, path._curve
+    problem = setting.problem
+    gauge = problem.regulariser.gauge
+    deviance(problem.loss, np.ones(1), 1.0)  # refuses what has no likelihood
+    if not isinstance(gauge, Separable):
+        raise DataError(
+            f"The degrees of freedom of {path.terms.penalty} are not known; AIC and BIC are to be had with "
+            "l1, l2 and elastic_net. Use dg.cross_validate."
+        )
+    weights = path._weights
+    if not gauge.l2.any():
+        return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
+    if Trait.SMOOTH not in problem.loss.traits:
+        raise DataError(
+            f"The degrees of freedom of {path.terms.loss} with {path.terms.penalty} are not known; with l1 "
+            "they are the number of weights. Use dg.cross_validate."
+        )
+    if isinstance(curve, Ridge):
+        return curve.degrees(curve.lams)
+    return np.array([_trace(problem, w, float(lam)) for w, lam in zip(weights, curve.lams, strict=True)])
+
+
+def _trace(problem: Problem, w: Vector, lam: float) -> float:
+    """tr (H + D)⁻¹ H on the columns in use, H the curvature of the loss and D that of the penalty."""
+    gauge: Any = problem.regulariser.gauge
+    used: Mask = (w != 0.0) | problem.free
+    if not used.any():
+        return 0.0
+    h = problem.a * problem.loss.second_derivative(problem.y, problem.predict(w))
+    bent = problem.design.columns(used).weighted_gram(h)
+    scale = np.sqrt(np.maximum(np.diag(bent), np.finfo(float).tiny))
+    bent = bent / scale / scale[:, None]
+    held = 2.0 * lam * gauge.l2[used] / scale**2
+    return float(np.trace(np.linalg.lstsq(bent + np.diag(held), bent, rcond=1e-13)[0]))

@@ -1,0 +1,110 @@
+"""What all folds share: the strengths, and how each of them is solved."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.errors import DataError
+from dualgap.fitting.objective import column_scales
+from dualgap.fitting.reading import Reading
+from dualgap.paths.choose import Wishes
+from dualgap.paths.make import path_of
+from dualgap.paths.many import ManyPath, common_grid
+from dualgap.paths.setting import setting
+from dualgap.paths.strengths import default_ratio, falling, largest
+from dualgap.penalties.separable import Separable
+from dualgap.solvers.base import Solver
+from dualgap.solvers.drive import Limits
+from dualgap.traits import Trait
+
+FORMS = ("penalised", "constrained")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Strengths from the strongest regularisation to the weakest: λ falls, budgets rise."""
+
+    form: str
+    strengths: Vector
+    multiclass: str
+    exact: bool | None
+    solver: str | Solver
+    limits: Limits
+    standardize: bool
+
+    def wishes(self, lams: Vector | None, count: int = 1) -> Wishes:
+        """What to ask of a path; λ as users see it."""
+        return Wishes(self.exact, lams, count, None, None, self.solver, self.limits)
+
+    def at(self, reading: Reading, strength: float) -> Reading:
+        """The data with the objective at one strength."""
+        lam, budget = (strength, None) if self.form == "penalised" else (None, strength)
+        return dataclasses.replace(reading, terms=dataclasses.replace(reading.terms, lam=lam, budget=budget))
+
+    def part(self, reading: Reading, rows: Any) -> Reading:
+        """Some of the rows; columns are standardised by these rows alone."""
+        design = reading.table.design.rows(rows)
+        weights, scale = reading.terms.sample_weight[rows], reading.terms.scale
+        if self.standardize:
+            scale = column_scales(design, weights, centred=reading.terms.fit_intercept)
+        return dataclasses.replace(
+            reading,
+            table=dataclasses.replace(reading.table, design=design),
+            terms=dataclasses.replace(reading.terms, sample_weight=weights, scale=scale),
+            y=reading.y[rows],
+        )
+
+
+def convex(reading: Reading) -> bool:
+    """Are loss and penalty both?"""
+    terms = reading.terms
+    gauge = terms.penalty.gauge(terms.factors, terms.scale)
+    return Trait.CONVEX in terms.loss.traits and Trait.CONVEX in gauge.traits
+
+
+def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
+    """From the least λ at which all penalised weights are zero on all rows, evenly in the logarithm."""
+    if reading.many_classes:
+        found = common_grid(reading, count, ratio) if _moves(reading) else np.zeros(0)
+    else:
+        shared = setting(reading, reading.targets())
+        gauge = shared.problem.regulariser.gauge
+        squares = isinstance(gauge, Separable) and not gauge.l1.any()
+        top = largest(shared) * shared.unit
+        share = default_ratio(shared.problem, squares=squares) if ratio is None else ratio
+        found = falling(top, top * share, count) if top > 0.0 else np.zeros(0)
+    return found if len(found) else np.ones(1)  # no weight helps at any strength: one will do
+
+
+def _moves(reading: Reading) -> bool:
+    assert reading.classes is not None
+    return any(largest(setting(reading, reading.targets(k))) > 0.0 for k in range(len(reading.classes)))
+
+
+def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> Vector:
+    """The budgets that the solutions at these λ use on all rows, rising."""
+    if reading.many_classes:
+        path = ManyPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
+        gauge = reading.terms.penalty.gauge(reading.terms.factors, reading.terms.scale)
+        sizes = np.array([[gauge.value(w) for w in coef] for coef in path.coefs])
+        # one class against the rest has a budget for each class, the joint form one for all
+        found = sizes.max(axis=1) if plan.multiclass == "one_vs_rest" else sizes.sum(axis=1)
+    else:
+        found = path_of(reading, plan.wishes(lams)).budgets
+    return np.unique(found)
+
+
+def read_budgets(budgets: Any) -> Vector:
+    """Budgets given by the user, rising."""
+    try:
+        values = np.atleast_1d(np.asarray(budgets, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError("budgets must be a list of numbers.") from None
+    if not len(values) or not np.all(np.isfinite(values)) or np.any(values < 0.0):
+        raise DataError("budgets must be finite numbers of at least 0, at least one.")
+    return np.unique(values)

@@ -1,0 +1,189 @@
+"""What dg.cross_validate returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.solution import Solution
+from dualgap.selection.rules import best, choose, mean_and_error, within_one_error
+
+
+@dataclass(eq=False, repr=False)
+class Search:
+    """Scores of every strength on rows held out, from the strongest regularisation to the weakest.
+
+    `scores`, `gaps` and `n_nonzero` have a row per finished fold and a column per strength. `mean` and `se`
+    are over the folds. `status` says in a sentence how the search ended.
+    """
+
+    form: str
+    strengths: Vector
+    scores: Matrix
+    gaps: Matrix
+    n_nonzero: Matrix
+    fold_weights: Vector
+    score: str
+    greater_is_better: bool
+    rule: Any
+    terms: Objective
+    exact: bool
+    n_folds: int
+    tolerance: float
+    status: str
+    seconds: float
+    repeats: float = 1.0
+    refit: Callable[[float], Solution] | None = field(default=None)
+
+    def _strength(self, k: int, form: str, name: str) -> float:
+        if self.form != form:
+            asked, there = ("lam", "budget") if form == "penalised" else ("budget", "lam")
+            raise AttributeError(f"This search was over {there}s: see {name.replace(asked, there)}.")
+        return float(self.strengths[k])
+
+    # -- the scores ----------------------------------------------------------------------------------
+
+    @property
+    def lams(self) -> Vector:
+        """The strengths λ, falling."""
+        self._strength(0, "penalised", "lams")
+        return self.strengths
+
+    @property
+    def budgets(self) -> Vector:
+        """The budgets, rising."""
+        self._strength(0, "constrained", "budgets")
+        return self.strengths
+
+    @cached_property
+    def _moments(self) -> tuple[Vector, Vector]:
+        return mean_and_error(self.scores, self.fold_weights, self.repeats)
+
+    @property
+    def mean(self) -> Vector:
+        """The mean score of every strength, folds weighted by what they hold out."""
+        return self._moments[0]
+
+    @property
+    def se(self) -> Vector:
+        """The standard error of the mean; NaN with one fold."""
+        return self._moments[1]
+
+    @property
+    def cost(self) -> Vector:
+        """The mean score, or its negative where greater is better."""
+        return -self.mean if self.greater_is_better else self.mean
+
+    @property
+    def worst_gaps(self) -> Vector:
+        """The largest relative duality gap of each finished fold."""
+        return np.asarray(self.gaps.max(axis=1))
+
+    # -- the choice ----------------------------------------------------------------------------------
+
+    @property
+    def index_min(self) -> int:
+        """The place of the best mean score."""
+        return best(self.cost)
+
+    @property
+    def index_1se(self) -> int:
+        """The place of the strongest regularisation within one standard error of the best."""
+        return within_one_error(self.cost, self.se)
+
+    @cached_property
+    def index(self) -> int:
+        """The place that the rule chose."""
+        return choose(self.rule, self)
+
+    @property
+    def lam_min(self) -> float:
+        """The λ of the best mean score."""
+        return self._strength(self.index_min, "penalised", "lam_min")
+
+    @property
+    def lam_1se(self) -> float:
+        """The largest λ within one standard error of the best; never below `lam_min`."""
+        return self._strength(self.index_1se, "penalised", "lam_1se")
+
+    @property
+    def lam(self) -> float:
+        """The λ that the rule chose."""
+        return self._strength(self.index, "penalised", "lam")
+
+    @property
+    def budget_min(self) -> float:
+        """The budget of the best mean score."""
+        return self._strength(self.index_min, "constrained", "budget_min")
+
+    @property
+    def budget_1se(self) -> float:
+        """The smallest budget within one standard error of the best; never above `budget_min`."""
+        return self._strength(self.index_1se, "constrained", "budget_1se")
+
+    @property
+    def budget(self) -> float:
+        """The budget that the rule chose."""
+        return self._strength(self.index, "constrained", "budget")
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The fit on all rows at the chosen strength, with its certificate."""
+        assert self.refit is not None
+        found = self.refit(float(self.strengths[self.index]))
+        self.refit = None  # it holds the data
+        return found
+
+    # -- for people ----------------------------------------------------------------------------------
+
+    @property
+    def symbol(self) -> str:
+        """What a strength is called: "lam" or "budget"."""
+        return "lam" if self.form == "penalised" else "budget"
+
+    def frame(self) -> Any:
+        """A pandas DataFrame with a row per strength."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {
+            self.symbol: self.strengths,
+            "mean": self.mean,
+            "se": self.se,
+            "n_nonzero": self.n_nonzero.mean(axis=0),
+            "gap": self.gaps.max(axis=0),
+        }
+        return pd.DataFrame({**columns, **{f"fold_{k}": row for k, row in enumerate(self.scores)}})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Scores against the strength, see `dualgap.selection.plot.draw`; returns the figure."""
+        from dualgap.selection.plot import draw
+
+        return draw(self, ax)
+
+    def __repr__(self) -> str:
+        first, last = self.strengths[0], self.strengths[-1]
+        lines = [
+            f"Search({self.terms.loss} + {self.terms.penalty}: {len(self.scores)} of {self.n_folds} folds, "
+            f"{len(self.strengths)} strengths, {self.symbol} from {first:.4g} to {last:.4g})",
+            self._line("min", self.index_min),
+            self._line("1se", self.index_1se),
+        ]
+        if self.index not in (self.index_min, self.index_1se):
+            lines.append(self._line("rule", self.index))
+        rule = self.rule if isinstance(self.rule, str) else getattr(self.rule, "__name__", "the rule given")
+        lines.append(f"  chosen by {rule}: {self.symbol}={self.strengths[self.index]:.6g}")
+        lines.append(f"  largest relative gap of a fold {self.gaps.max():.1e}. {self.status}")
+        return "\n".join(lines)
+
+    def _line(self, name: str, k: int) -> str:
+        error = f" ± {self.se[k]:.2g}" if np.isfinite(self.se[k]) else ""
+        return (
+            f"  {self.symbol}_{name} {self.strengths[k]:.6g}: {self.score} {self.mean[k]:.6g}{error}, "
+            f"{self.n_nonzero[:, k].mean():.1f} weights on average"
+        )

@@ -1,0 +1,126 @@
+"""A file, the name of its target and some wishes → X, y and the recipe; or the same again by the recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
+from dualgap.tables.learn import Wishes, learn
+from dualgap.tables.recipe import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a fit takes. `rows` are the rows of the file that are used."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: Vector | None
+    rows: Mask
+    recipe: Recipe
+    notes: tuple[str, ...]
+
+
+def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepared:
+    """Learn the recipe and follow it."""
+    target = raw.column(wishes.target)
+    rows = _rows_with(target, wishes.target, wishes.missing, raw)
+    notes: tuple[str, ...] = ()
+    if not rows.all():
+        notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {wishes.target!r}",)
+    if weights is not None:
+        wishes = Wishes(wishes.target, wishes.missing, (*wishes.drop, weights), wishes.absent)
+    learnt = learn(raw, wishes, rows)
+    encoded = learnt.recipe.encode(_taken(raw, rows))
+    used = rows.copy()
+    used[rows] = encoded.rows
+    if not encoded.rows.all():
+        notes += (f"left out: {rows_in_words(int((~encoded.rows).sum()))} with a missing value",)
+    if not used.any():
+        raise DataError(f"No row of {raw.source} is left; --missing mean keeps rows with gaps.")
+    return Prepared(
+        encoded.matrix,
+        values_of(target.take(used)),
+        None if weights is None else _weights(raw, weights, used),
+        used,
+        learnt.recipe,
+        (*learnt.notes, *notes),
+    )
+
+
+def repeat(raw: RawTable, recipe: Recipe) -> Prepared:
+    """Follow the recipe of an earlier fit, target included."""
+    target = raw.column(recipe.target)
+    rows = _rows_with(target, recipe.target, recipe.missing, raw)
+    encoded = recipe.encode(_taken(raw, rows))
+    used = rows.copy()
+    used[rows] = encoded.rows
+    return Prepared(encoded.matrix, values_of(target.take(used)), None, used, recipe, ())
+
+
+def default_target(raw: RawTable) -> str:
+    """The target that the file itself names; refuses where it does not."""
+    if raw.target_name is not None:
+        return raw.target_name
+    shown = ", ".join(repr(name) for name in raw.names[:12])
+    more = f" and {len(raw.names) - 12} more" if len(raw.names) > 12 else ""
+    raise DataError(f"Say which column is predicted: --target COLUMN. {raw.source} has {shown}{more}.")
+
+
+def values_of(column: Column) -> NDArray[Any]:
+    """Numbers, whole where they all are (labels then print as people write them), or words."""
+    if isinstance(column, Words):
+        return np.array(column.levels, dtype=str)[column.codes]
+    assert isinstance(column, Numbers)
+    if column.boolean:
+        return column.values.astype(bool)
+    whole = bool(
+        np.all(column.values == np.floor(column.values)) and np.abs(column.values).max(initial=0) < 2**53
+    )
+    return column.values.astype(np.int64) if whole else column.values
+
+
+def _rows_with(target: Column, name: str, missing: str, raw: RawTable) -> Mask:
+    if isinstance(target, Dates):
+        raise DataError(
+            f"The target {name!r} holds dates, such as {target.example!r}; predict a number or a class."
+        )
+    gaps = target.missing
+    if gaps.any() and missing == "refuse":
+        raise DataError(
+            f"The target {name!r} has no value in row {int(np.argmax(gaps)) + 1}; --missing is refuse."
+        )
+    if gaps.all():
+        raise DataError(f"The target {name!r} of {raw.source} is empty.")
+    return ~gaps
+
+
+def _taken(raw: RawTable, rows: Mask) -> RawTable:
+    """Only the rows with a target."""
+    if rows.all():
+        return raw
+    import dataclasses
+
+    columns = None
+    if raw.columns is not None:
+        columns = {name: column.take(rows) for name, column in raw.columns.items()}
+    matrix = None if raw.matrix is None else raw.matrix[rows]
+    return dataclasses.replace(raw, n=int(rows.sum()), columns=columns, matrix=matrix)
+
+
+def _weights(raw: RawTable, name: str, used: Mask) -> Vector:
+    column = raw.column(name)
+    if not isinstance(column, Numbers):
+        raise DataError(f"The weights {name!r} are not numbers.")
+    values = column.values[used]
+    if np.isnan(values).any():
+        raise DataError(
+            f"The weights {name!r} have no value in row {int(np.argmax(np.isnan(column.values))) + 1}."
+        )
+    return values

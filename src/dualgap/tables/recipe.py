@@ -1,0 +1,221 @@
+"""What was done to the columns, kept so that it can be done again to the next file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words
+
+MISSING_RULES = ("mean", "median", "drop", "refuse")
+UNSEEN_RULES = ("refuse", "reference")
+MISSING_LEVEL = "(missing)"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one column of the file becomes columns of the matrix.
+
+    A number stays as it is, `fill` standing in for a missing one; words become a column of 0 and 1 for each
+    of `levels`, none for the `reference` level.
+    """
+
+    name: str
+    kind: str  # "number", "boolean" or "levels"
+    fill: float | None = None
+    levels: tuple[str, ...] = ()
+    reference: str | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the columns it makes."""
+        return (self.name,) if self.kind != "levels" else tuple(f"{self.name}={lv}" for lv in self.levels)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Every level of the fit, the reference first."""
+        return (*(() if self.reference is None else (self.reference,)), *self.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The matrix, and which rows of the file are its rows."""
+
+    matrix: Any
+    rows: Mask
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Rules in the order of the matrix; the target, and what was left out and why."""
+
+    rules: tuple[Rule, ...]
+    missing: str
+    target: str
+    sparse: bool = False
+    left_out: tuple[tuple[str, str], ...] = ()
+    absent: tuple[str, ...] = field(default=())  # words that mean a missing value
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns of the matrix."""
+        return tuple(name for rule in self.rules for name in rule.outputs)
+
+    def encode(self, raw: RawTable, unseen: str = "refuse") -> Encoded:
+        """The matrix of these rows; columns are found by name, in whatever order they stand."""
+        if raw.columns is None and all(rule.kind == "number" for rule in self.rules):
+            return self._encode_matrix(raw)
+        self._refuse_absent(raw)
+        rows = np.ones(raw.n, dtype=bool)
+        columns: list[Column] = [raw.column(rule.name) for rule in self.rules]
+        if self.missing == "drop":
+            for column in columns:
+                rows &= ~column.missing
+        blocks: list[Any] = []
+        for rule, column in zip(self.rules, columns, strict=True):
+            blocks += _block(rule, column if rows.all() else column.take(rows), raw.source, unseen)
+        return Encoded(self._joined(blocks, int(rows.sum())), rows)
+
+    def _refuse_absent(self, raw: RawTable) -> None:
+        absent = [rule.name for rule in self.rules if rule.name not in raw.names]
+        if absent:
+            others = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+            raise DataError(f"{raw.source} has no column {absent[0]!r}{others}, which the fit used.")
+
+    def _joined(self, blocks: list[Any], n: int) -> Any:
+        if self.sparse:
+            return sp.csc_array(sp.hstack([sp.csc_array(block.reshape(-1, 1)) for block in blocks]))
+        matrix = np.empty((n, len(blocks)), order="F")
+        for j, block in enumerate(blocks):
+            matrix[:, j] = block
+        return matrix
+
+    def _encode_matrix(self, raw: RawTable) -> Encoded:
+        """All columns at once, where the file is a matrix already."""
+        matrix = _named_columns(raw, tuple(rule.name for rule in self.rules))
+        if sp.issparse(matrix):
+            _refuse_nan(np.isnan(matrix.data).any(), raw.source)
+            return Encoded(matrix, np.ones(raw.n, dtype=bool))
+        gaps = np.isnan(matrix)
+        rows = np.ones(raw.n, dtype=bool)
+        if gaps.any():
+            if self.missing == "drop":
+                rows = ~gaps.any(axis=1)
+                return Encoded(matrix[rows], rows)
+            i, j = (int(k[0]) for k in np.nonzero(gaps))
+            if self.rules[j].fill is None:
+                raise _no_value(self.rules[j].name, i, raw.source)
+            fill = np.array([np.nan if rule.fill is None else rule.fill for rule in self.rules])
+            matrix = np.where(gaps, fill, matrix)
+        return Encoded(np.asfortranarray(matrix), rows)
+
+    def read(self, X: Any) -> Any:
+        """What a caller of `predict` hands over: a frame as the file was, or columns made already."""
+        if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
+            return X
+        if tuple(str(name) for name in X.columns) == self.names:
+            return X
+        from dualgap.tables.frames import from_frame
+
+        encoded = self.encode(from_frame(X, "X"))
+        if not encoded.rows.all():
+            i = int(np.argmin(encoded.rows))
+            raise DataError(f"X has a missing value in row {i + 1}; drop that row.")
+        return encoded.matrix
+
+
+def _named_columns(raw: RawTable, names: tuple[str, ...]) -> Any:
+    if raw.names == names:
+        return raw.matrix
+    where = {name: j for j, name in enumerate(raw.names)}
+    absent = [name for name in names if name not in where]
+    if absent and not raw.zeros_elsewhere:
+        raise DataError(f"{raw.source} has no column {absent[0]!r}, which the fit used.")
+    if not absent:
+        return raw.matrix[:, [where[name] for name in names]]
+    empty = sp.csc_array((raw.n, 1))
+    padded = sp.csc_array(sp.hstack([raw.matrix, empty]))
+    return padded[:, [where.get(name, raw.matrix.shape[1]) for name in names]]
+
+
+def _refuse_nan(found: bool, source: str) -> None:
+    if found:
+        raise DataError(f"{source} is sparse and holds NaN; write the missing values out or drop the rows.")
+
+
+def _block(rule: Rule, column: Column, source: str, unseen: str) -> list[Vector]:
+    if rule.kind == "levels":
+        return _indicators(rule, _as_words(rule, column, source), source, unseen)
+    if not isinstance(column, Numbers):
+        example = column.example if isinstance(column, Dates) else _first_text(column)
+        raise DataError(f"Column {rule.name!r} of {source} holds {example!r}, where the fit had numbers.")
+    gaps = column.missing
+    if not gaps.any():
+        return [column.values]
+    if rule.fill is None:
+        raise _no_value(rule.name, int(np.argmax(gaps)), source)
+    return [np.where(gaps, rule.fill, column.values)]
+
+
+def _first_text(column: Words) -> str:
+    present = column.codes[column.codes >= 0]
+    return column.levels[present[0]] if len(present) else ""
+
+
+def _no_value(name: str, i: int, source: str) -> DataError:
+    return DataError(
+        f"Column {name!r} of {source} has no value in row {i + 1}, and the rule for missing values is "
+        "to refuse; mend the file, or fit with --missing mean."
+    )
+
+
+def _as_words(rule: Rule, column: Column, source: str) -> Words:
+    """Words, also where a file has only such levels as read as numbers, or none at all."""
+    if isinstance(column, Words):
+        return column
+    if isinstance(column, Dates):
+        raise DataError(f"Column {rule.name!r} of {source} holds dates, where the fit had words.")
+    known = {_plain(level): level for level in rule.known}
+    values, codes = np.unique(column.values, return_inverse=True)
+    levels = tuple(known.get(_plain(str(value)), f"{value:g}") for value in values.tolist())
+    gaps = column.missing
+    return Words(np.where(gaps, -1, codes).astype(np.intp), levels)
+
+
+def _plain(text: str) -> str:
+    try:
+        return f"{float(text):.17g}"
+    except ValueError:
+        return text
+
+
+def _indicators(rule: Rule, words: Words, source: str, unseen: str) -> list[Vector]:
+    known = {level: k for k, level in enumerate(rule.known)}
+    place = np.array([known.get(level, -1) for level in words.levels] + [known.get(MISSING_LEVEL, -1)])
+    found: NDArray[np.intp] = place[words.codes]  # code −1 takes the last entry, that of a missing value
+    strange = found < 0
+    if strange.any():
+        if unseen == "refuse":
+            raise _stranger(rule, words, int(np.argmax(strange)), source)
+        found = np.where(strange, 0, found)
+    first = len(rule.known) - len(rule.levels)
+    return [(found == k).astype(np.float64) for k in range(first, len(rule.known))]
+
+
+def _stranger(rule: Rule, words: Words, i: int, source: str) -> DataError:
+    if words.codes[i] < 0:
+        what = f"no value in row {i + 1}, and none was missing in the fit"
+    else:
+        what = f"the level {words.levels[words.codes[i]]!r} in row {i + 1}, which the fit never saw"
+    shown = ", ".join(repr(level) for level in rule.known[:8]) + (", …" if len(rule.known) > 8 else "")
+    return DataError(
+        f"Column {rule.name!r} of {source} has {what} (it saw {shown}); "
+        "--unseen reference treats such rows as the reference level."
+    )

@@ -1,0 +1,286 @@
+"""The command as a stranger uses it: a CSV file in, a proven model out, and sentences when it cannot be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dualgap as dg
+from dualgap.cli import console
+from dualgap.cli.main import VERBS, main
+from dualgap.files import store
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Path:
+    """Mixed types, gaps, accents, commas and quotes."""
+    rng = np.random.default_rng(5)
+    n = 120
+    size, region = rng.normal(80, 20, n).round(1), rng.choice(["Île", "Nord", "Sud, Est"], n)
+    price = 3 * size + 40 * (region == "Nord") + rng.normal(0, 5, n)
+    frame = pd.DataFrame(
+        {
+            "numéro": [f"n° {i}" for i in range(n)],
+            "surface, m²": np.where(np.arange(n) % 9 == 0, np.nan, size),
+            "région": region,
+            "ascenseur": rng.random(n) < 0.5,
+            "prix": price.round(2),
+            "vendu": np.where(price > price.mean(), "oui", "non"),
+        }
+    )
+    path = tmp_path / "maisons à vendre.csv"
+    frame.to_csv(path, index=False, encoding="utf-8-sig")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
+    code = main([str(one) for one in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def fitted(houses: Path, capsys: pytest.CaptureFixture[str], *more: Any) -> Path:
+    model = houses.parent / "model.json"
+    arguments = ("--target", "prix", "--drop", "vendu", "--lam", 0.01, "--out", model, *more)
+    code, _, error = run(capsys, "fit", houses, *arguments)
+    assert code == console.OK, error
+    return model
+
+
+def test_fit_verify_predict(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = houses.parent / "model.json"
+    code, out, err = run(capsys, "fit", houses, "--target", "prix", "--drop", "vendu", "--out", model)
+    assert (code, err) == (console.OK, "")
+    for words in (
+        "so the loss is squared",
+        "reference is",
+        "the mean,",
+        "'numéro' is left out",
+        "5-fold cross-validation",
+        "proven bound",
+        "surface, m²",
+    ):
+        assert words in out
+    code, out, _ = run(capsys, "verify", model, houses)
+    assert code == console.OK and "verified" in out
+    code, out, _ = run(capsys, "predict", model, houses)
+    found = [float(line) for line in out.splitlines()[1:]]
+    solution = dg.load(model)
+    assert np.array_equal(found, solution.predict(pd.read_csv(houses)))
+
+
+def test_two_values_are_classes(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = houses.parent / "model.json"
+    arguments = ("--target", "vendu", "--drop", "prix", "--C", 1, "--out", model)
+    code, out, _ = run(capsys, "fit", houses, *arguments)
+    assert code == console.OK and "'non', 'oui'): classes, so the loss is logistic" in out
+    code, out, _ = run(capsys, "predict", model, houses, "--proba", "--scores")
+    lines = out.splitlines()
+    assert lines[0] == "prediction,score,probability non,probability oui"
+    assert len(lines) == 121 and lines[1].split(",")[0] in ("oui", "non")
+
+
+def test_verify_catches_what_was_changed(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = fitted(houses, capsys)
+    frame = pd.read_csv(houses)
+    other = houses.parent / "other.csv"
+
+    frame[frame.columns[::-1]].to_csv(other, index=False)
+    assert run(capsys, "verify", model, other)[0] == console.OK, "the order of the columns is no change"
+
+    swapped = frame.rename(columns={"prix": "surface, m²", "surface, m²": "prix"})
+    swapped.to_csv(other, index=False)
+    code, out, _ = run(capsys, "verify", model, other)
+    assert code == console.NOT_PROVEN and "fingerprint differs" in out
+
+    changed = frame.copy()
+    changed.loc[7, "prix"] += 1e-6
+    changed.to_csv(other, index=False)
+    code, out, _ = run(capsys, "verify", model, other)
+    assert code == console.NOT_PROVEN and "fingerprint differs" in out and "optimal" in out
+
+    frame.head(100).to_csv(other, index=False)
+    code, out, _ = run(capsys, "verify", model, other)
+    assert code == console.NOT_PROVEN and "120 rows" in out and "above the best possible" in out
+
+    document = json.loads(model.read_text())
+    document["answer"]["coef"][0] *= 1 + 1e-4
+    model.write_text(json.dumps(document))
+    code, _, err = run(capsys, "verify", model, houses)
+    assert code == console.BAD_INPUT and "changed since it was written" in err
+    document["checksum"] = store.checksum(document)
+    model.write_text(json.dumps(document))
+    code, out, _ = run(capsys, "verify", model, houses)
+    assert code == console.NOT_PROVEN and "NO: the objective is" in out
+
+
+def test_json_is_one_object(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "fit", houses, "--target", "prix", "--lam", 0.1, "--json")
+    found = json.loads(out)
+    assert code == console.OK and found["converged"] and found["relative_gap"] <= 1e-6
+    assert len(found["coef"]) == len(found["names"]) and any("reference" in note for note in found["notes"])
+    model = fitted(houses, capsys)
+    found = json.loads(run(capsys, "verify", model, houses, "--json")[1])
+    assert found["verified"] and found["objections"] == []
+    found = json.loads(run(capsys, "predict", model, houses, "--json")[1])
+    assert len(found["prediction"]) == 120
+
+
+def test_path_and_cv(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = houses.parent / "path.csv"
+    code, out, _ = run(capsys, "path", houses, "--target", "prix", "--penalty", "l2", "--out", table)
+    assert code == console.OK and "exact" in out
+    points = pd.read_csv(table)
+    assert "ascenseur" in points and points["lam"].is_monotonic_decreasing
+    model = houses.parent / "cv.json"
+    arguments = ("--target", "prix", "--rule", "1se", "--points", 20, "--out", model)
+    code, out, _ = run(capsys, "cv", houses, *arguments)
+    assert code == console.OK and "chosen" in out
+    assert dg.load(model).names is not None
+
+
+def test_explain_datasets_and_export(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", "iris", "--penalty", "l1", "--json")
+    assert code == console.OK and json.loads(out)["chosen"]
+    code, out, _ = run(capsys, "datasets")
+    assert code == console.OK and "breast_cancer" in out
+    model = fitted(houses, capsys)
+    query = houses.parent / "model.sql"
+    assert run(capsys, "export", model, query)[0] == console.OK
+    assert '"région"' in query.read_text(encoding="utf-8")
+
+
+def test_rows_with_gaps_that_the_fit_dropped_get_no_prediction(
+    houses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = fitted(houses, capsys, "--missing", "drop")
+    code, out, err = run(capsys, "predict", model, houses)
+    lines = out.splitlines()
+    assert code == console.OK and len(lines) == 121 and "14 rows have a missing value" in err
+    assert not lines[1].strip('"') and float(lines[2])
+    assert run(capsys, "verify", model, houses)[0] == console.OK
+
+
+def test_a_model_that_was_saved_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    dg.fit(X, y, loss="squared", lam=0.1).save(tmp_path / "m.json", data=(X, y))
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    assert run(capsys, "verify", tmp_path / "m.json", tmp_path / "rows.npz")[0] == console.OK
+    np.savez(tmp_path / "narrow.npz", X=X[:, :2], y=y)
+    code, _, err = run(capsys, "predict", tmp_path / "m.json", tmp_path / "narrow.npz")
+    assert code == console.BAD_INPUT and "3 nameless columns" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("fit", "nothing.csv", "--target", "y"), console.BAD_INPUT, "There is no file 'nothing.csv'"),
+        (("fit", "{houses}"), console.BAD_INPUT, "--target COLUMN"),
+        (("fit", "{houses}", "--target", "price"), console.BAD_INPUT, "no column 'price'"),
+        (
+            ("fit", "{houses}", "--target", "prix", "--loss", "mse"),
+            console.BAD_INPUT,
+            "Did you mean 'squared'",
+        ),
+        (("fit", "{houses}", "--target", "prix", "--missing", "refuse"), console.BAD_INPUT, "in row 1"),
+        (("fit", "{houses}", "--target", "vendu", "--loss", "squared", "--lam", "1"), 3, "needs numbers"),
+        (("fit", "{houses}", "--target", "vendu", "--penalty", "none"), console.NO_ANSWER, "separat"),
+        (("fit", "iris", "--lam", "1", "--solver", "closed_form"), console.NO_ANSWER, "closed_form"),
+        (("predict", "{houses}", "{houses}"), console.BAD_INPUT, "not a dualgap model file"),
+        (("figures", "nonsense"), (console.BAD_INPUT, console.NOT_INSTALLED), ""),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(
+    arguments: tuple[str, ...],
+    code: Any,
+    said: str,
+    houses: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, _, err = run(capsys, *(one.format(houses=houses) for one in arguments))
+    assert found in (code if isinstance(code, tuple) else (code,))
+    assert said in err and err.startswith("dualgap: ") and "Traceback" not in err
+
+
+def test_a_fit_that_is_not_proven_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--penalty", "l1", "--lam", "1e-6", "--tol", "0", "--max-time", "0.01")
+    code, out, err = run(capsys, "fit", "breast_cancer", *arguments)
+    assert code == console.NOT_PROVEN and "relative duality gap" in err and "NOT below" in out
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (["nonsense"], ["fit"], ["fit", "iris", "--lam", "1", "--C", "1"]):
+        with pytest.raises(SystemExit) as stop:
+            main(wrong)
+        assert stop.value.code == console.USAGE
+    assert main([]) == console.USAGE
+    capsys.readouterr()
+    for verb in VERBS:
+        with pytest.raises(SystemExit) as stop:
+            main([verb, "--help"])
+        assert stop.value.code == 0
+        assert "exit codes" in capsys.readouterr().out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom dualgap.cli.main import main\n"
+        "for words in (['--help'], ['fit', '--help'], ['verify', '--help']):\n"
+        "    try: main(words)\n    except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_installed_command_and_a_closed_pipe() -> None:
+    line = f"{sys.executable} -m dualgap datasets | head -n 1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert "breast_cancer" in done.stdout and "Traceback" not in done.stderr
+
+
+def test_planes_between_three_classes_without_any_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    centres = np.array([[0.0, 9.0], [9.0, -5.0], [-9.0, -5.0]])
+    which = np.arange(30) % 3
+    points = centres[which] + rng.normal(size=(30, 2))
+    frame = pd.DataFrame(
+        {"a": points[:, 0], "b": points[:, 1], "tree": np.array(["ash", "elm", "oak"])[which]}
+    )
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    model = tmp_path / "m.json"
+    arguments = ("--target", "tree", "--loss", "hinge", "--C", "inf", "--out", model)
+    assert run(capsys, "fit", tmp_path / "trees.csv", *arguments)[0] == console.OK
+    assert run(capsys, "verify", model, tmp_path / "trees.csv")[0] == console.OK
+    frame.loc[0, "a"] += 0.5
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    assert run(capsys, "verify", model, tmp_path / "trees.csv")[0] == console.NOT_PROVEN
+
+
+def test_a_sparse_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    lines = []
+    for _ in range(60):
+        columns = np.sort(rng.choice(np.arange(1, 41), 5, replace=False))
+        values = rng.normal(size=5)
+        label = 1 if values.sum() > 0 else -1
+        lines.append(f"{label} " + " ".join(f"{j}:{v:.4f}" for j, v in zip(columns, values, strict=True)))
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    model = tmp_path / "m.json"
+    arguments = ("--penalty", "l1", "--lam", 0.01, "--loss", "squared_hinge", "--out", model)
+    assert run(capsys, "fit", tmp_path / "rows.svm", *arguments)[0] == console.OK
+    assert run(capsys, "verify", model, tmp_path / "rows.svm")[0] == console.OK
+    (tmp_path / "next.svm").write_text("1 3:1.0\n")
+    code, out, _ = run(capsys, "predict", model, tmp_path / "next.svm")
+    assert code == console.OK and out.splitlines()[1] in ("-1", "1")

@@ -67,6 +67,8 @@ def text_classes(n: int, p: int, seed: int, words: int = 80) -> tuple[sp.csr_arr
     counts.data *= (np.log(n / (1.0 + seen)) + 1.0)[counts.indices]
     norms = np.sqrt(np.asarray(counts.power(2).sum(axis=1)).ravel())
     X = sp.csr_array(sp.diags_array(1.0 / norms) @ counts)
+    X.sort_indices()
+    X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     score = X @ (rng.standard_normal(p) * (rng.random(p) < 0.1))
     score = (score - score.mean()) / score.std()
     y = np.sign(score + 0.3 * rng.standard_normal(n))

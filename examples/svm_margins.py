@@ -1,4 +1,4 @@
-"""Support vector machines in the plane: margins, slacks, support vectors; hard against soft; kernels.
+"""Support vector machines in the plane: margins, slacks, support vectors; hard, soft, perceptron; kernels.
 
 python examples/svm_margins.py [folder]
 """
@@ -88,6 +88,31 @@ def linear_picture(folder: Path) -> None:
     plt.close(figure)
 
 
+def perceptron_picture(folder: Path) -> None:
+    """Planes that the perceptron stops at, one for each order of the rows, and the one in the middle."""
+    X, y = two_clouds(False)
+    figure, axes = plt.subplots(figsize=(6.2, 6), layout="constrained")
+    hard = dg.LinearClassifier("hinge", C=float("inf")).fit(X, y)
+    plane(axes, hard, X)
+    points(axes, X, y, hard.support_)
+    across = np.array([X[:, 0].min() - 0.6, X[:, 0].max() + 0.6])
+    nearest = []
+    for seed in range(8):
+        order = np.random.default_rng(seed).permutation(len(X))
+        found = dg.fit(X[order], y[order], loss="perceptron", penalty="none", solver="perceptron")
+        (a, b), c = found.coef, found.intercept
+        axes.plot(across, -(c + a * across) / b, color="#9a7bb5", lw=1.0, zorder=1)
+        nearest.append(np.min((2 * y - 1) * (X @ found.coef + c)) / np.linalg.norm(found.coef))
+    axes.set(xlim=across, ylim=(X[:, 1].min() - 0.6, X[:, 1].max() + 0.6), aspect="equal")
+    axes.set_title(
+        "Eight perceptrons (violet) against the largest margin (black)\n"
+        f"nearest row: {min(nearest):.3f} to {max(nearest):.3f} against {hard.margin_:.3f}",
+        fontsize=10,
+    )
+    figure.savefig(folder / "svm_perceptron.png", dpi=110)
+    plt.close(figure)
+
+
 def kernel_picture(folder: Path) -> None:
     X, y = make_moons(120, noise=0.22, random_state=1)
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.3), layout="constrained")
@@ -96,6 +121,9 @@ def kernel_picture(folder: Path) -> None:
         model = dg.KernelClassifier(loss, kernel, gamma=1.0, C=C).fit(X, y)
         plane(place, model, X)
         points(place, X, y, model.support_ if loss == "hinge" else [])
+        if loss == "hinge":  # the further inside the margin, the larger the mark
+            slack = np.maximum(1.0 - (2 * y - 1) * model.decision_function(X), 0.0)
+            place.scatter(X[:, 0], X[:, 1], s=150 * slack, c="black", alpha=0.18, linewidths=0, zorder=2)
         gap = model.solution_.relative_gap
         place.set_title(
             f"{loss}, {kernel}: {len(model.support_)} support vectors, gap {gap:.0e}", fontsize=10
@@ -125,9 +153,11 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     folder.mkdir(parents=True, exist_ok=True)
     linear_picture(folder)
+    perceptron_picture(folder)
     kernel_picture(folder)
     tube_picture(folder)
-    print(f"svm_margins.png, svm_kernels.png and svm_tube.png are in {folder.resolve()}")
+    names = ("svm_margins", "svm_perceptron", "svm_kernels", "svm_tube")
+    print(f"{', '.join(f'{name}.png' for name in names)} are in {folder.resolve()}")
 
 
 if __name__ == "__main__":

@@ -127,5 +127,5 @@ def test_equal_rows_share_a_fold() -> None:
     number = folds(X, which, 0)
     assert set(number) == set(range(5))
     for i in range(60):
-        same = (which == which[i]) & np.all(X == X[i], axis=1)
+        same = (which == which[i]) & (X[i] == X).all(axis=1)
         assert len(set(number[same])) == 1

@@ -291,9 +291,10 @@ class _Search:
     def _no_surface(self, proof: Vector, square: float) -> InfeasibleError:
         count = int(np.count_nonzero(proof))
         what = "the hulls of the two classes meet" if self.intercept else "none through 0 separates them"
+        left = np.sqrt(square)
         return InfeasibleError(
             f"C=inf asks for a surface without any error, but in the space of the kernel {what}: error.proof "
             f"holds weights of {count} rows, one in all for each class, that take both classes to the same "
-            f"point, to the rounding of the kernel (‖Σ proof φ(x)‖ = {np.sqrt(square):.1e}). Give a finite C.",
+            f"point, to the rounding of the kernel (‖Σ proof φ(x)‖ = {left:.1e}). Give a finite C.",
             proof=proof,
         )

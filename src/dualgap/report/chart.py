@@ -100,11 +100,10 @@ class Chart:
         ends = f'x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:g}" y2="{self.bottom:g}"'
         self.marks.append(f'<line class="cursor" data-moves="{name}" {ends}/>')
 
-    def follower(self, name: str, x: float, y: float, look: str) -> list[list[float]]:
+    def follower(self, name: str, x: float, y: float, look: str) -> None:
         """The dot that the slider moves along a line."""
         where = f'cx="{float(self.across(x)):.1f}" cy="{float(self.up(y)):.1f}" r="4.5"'
         self.marks.append(f'<circle class="follower {look}" data-moves="{name}" {where}/>')
-        return []
 
     def ends(self, y: Vector, names: list[str], looks: list[str]) -> None:
         """Names at the right ends of lines, moved apart where they would meet."""

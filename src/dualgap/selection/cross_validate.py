@@ -162,13 +162,20 @@ class Refit:
     plan: Plan
 
     def __call__(self, strength: float) -> Solution:
-        return fit_at(self.reading, self.plan, strength)
+        found = fit_at(self.reading, self.plan, strength)
+        if not found.converged:
+            warnings.warn(
+                f"The relative duality gap of the fit on all rows is {found.relative_gap:.2e}, above "
+                f"tol={self.plan.limits.tolerance:g}. {found.status}",
+                NotCertifiedWarning,
+                stacklevel=4,
+            )
+        return found
 
 
 def _search(
     reading: Reading, plan: Plan, score: Score, rule: Any, folds: list[Fold], done: list[Scored]
 ) -> Search:
-    tested = np.concatenate([folds_by(folds)[one.number].test for one in done])
     return Search(
         form=plan.form,
         strengths=plan.strengths,
@@ -185,14 +192,16 @@ def _search(
         tolerance=plan.limits.tolerance,
         status=_status(len(done), len(folds)),
         seconds=0.0,
-        repeats=len(tested) / len(np.unique(tested)),
+        repeats=_repeats(folds, done, reading.terms.sample_weight),
         refit=Refit(reading, plan),
     )
 
 
-def folds_by(folds: list[Fold]) -> dict[int, Fold]:
-    """Folds by their numbers."""
-    return {fold.number: fold for fold in folds}
+def _repeats(folds: list[Fold], done: list[Scored], weights: Vector) -> float:
+    """How often a row that was held out at all was held out, on average."""
+    finished = {one.number for one in done}
+    tested = np.concatenate([fold.test for fold in folds if fold.number in finished])
+    return float(weights[tested].sum() / weights[np.unique(tested)].sum())
 
 
 def _status(done: int, total: int) -> str:

@@ -95,7 +95,7 @@ def _read_rows(rows: Any, n: int, k: int) -> Index:
         raise DataError(f"Fold {k}: rows must be given by their numbers.")
     if array.size and not (-n <= array.min() and array.max() < n):
         raise DataError(f"Fold {k} names a row that X, which has {n}, does not have.")
-    return np.asarray(array, dtype=np.intp)
+    return np.asarray(array, dtype=np.intp) % n  # a negative number counts from the end
 
 
 def _refuse_poor(fold: Fold, reading: Reading) -> None:

@@ -15,10 +15,11 @@ class Iterate:
     """A primal point, with what the solver happens to know beside it.
 
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
-    slope of the loss at the prediction serves; `correlation` must be Xᵀθ of it if it is given. `step` is the step length, for people who watch. Without
-    `certify` the objective alone is looked at, which saves a product with Xᵀ. With `answer` the point is
-    the answer whatever its objective. `remark` is what the solver says of its end. Of a start, `wanted` is the
-    relative gap that will be asked for, so that a solver can aim; 0 says as small as can be.
+    slope of the loss at the prediction serves; `correlation` must be Xᵀθ of it if it is given. `step` is the
+    step length, for people who watch. Without `certify` the objective alone is looked at, which saves a
+    product with Xᵀ; without `look` not even that, unless somebody waits for this very iterate. With `answer`
+    the point is the answer whatever its objective. `remark` is what the solver says of its end. Of a start,
+    `wanted` is the relative gap that will be asked for, so that a solver can aim; 0 says as small as can be.
     """
 
     w: Vector
@@ -29,7 +30,7 @@ class Iterate:
     answer: bool = False
     remark: str = ""
     correlation: Vector | None = None
-    look: bool = True  # an iterate that nobody waits for may go unseen, to save the product
+    look: bool = True
     wanted: float = 0.0
 
 

@@ -98,7 +98,7 @@ def _first_factor(point: PricedPoint, residual: Vector) -> tuple[float, float]:
 
 
 def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:
-    """The support, and the columns outside it most worth their price, at most half as many and 100 more.
+    """The support, and the columns outside it most worth their price, not too many of them at once.
 
     Columns a little below their price come too: the price is still falling (by what it fell last), or the
     model will move.
@@ -108,7 +108,8 @@ def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:
     worth = np.where(priced & ~inside, np.abs(residual) / np.where(priced, point.price, 1.0), 0.0)
     edge = point.factor - 0.1 * (before - point.factor) if before > point.factor else 0.98 * point.factor
     new = np.flatnonzero(worth >= edge)
-    room = 100 + int(np.count_nonzero(inside)) // 2
+    count = int(np.count_nonzero(inside))
+    room = 100 + (count // 2 if point.problem.loss_has(Trait.QUADRATIC) else 2 * count)
     if len(new) > room:
         new = new[np.argpartition(-worth[new], room)[:room]]
     return np.union1d(np.flatnonzero(inside), new)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Vector
 from dualgap.compiled.layout import Lines, dense_lines, sparse_lines
-from dualgap.design import Compressed, Design, WithOnes
+from dualgap.design import Compressed, Dense, Design, WithOnes
 from dualgap.design.standardised import Standardised
 
 
@@ -19,6 +19,16 @@ def columns(design: Design) -> Lines:
     lines = np.empty(design.shape[::-1])
     design.fill_transposed(lines)
     return dense_lines(lines)
+
+
+def stored_columns(design: Design) -> tuple[Design, Lines]:
+    """The same matrix stored by columns, and its columns, which are not stored twice."""
+    sparse = _one(design)
+    if sparse is not None:
+        by_columns = Compressed(sparse.by_columns)
+        return by_columns, sparse_lines(by_columns.by_columns)
+    lines = columns(design)
+    return Dense(lines.values.reshape(design.shape[::-1]).T), lines
 
 
 def rows(design: Design) -> Lines:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Index, Vector
+from dualgap.compiled.layout import Lines
 from dualgap.design import Design
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.normal_equations import Point, system
 from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.storage import stored_columns
 
 SWEEPS = 50  # at most, for one model
+FEW = 5  # once Newton has taken over
 SETTLED = 0.05  # Newton starts when violations have fallen to this share of the first
 
 
@@ -23,21 +26,23 @@ class SweepEngine:
         self.random = np.array([20120619], dtype=np.int64)
         self.accuracy = 1.0  # of a model, relative to the first violations
         self.first = 0.0
+        self.settled = False
 
     def improve(self, working: Index, residual: Vector) -> None:
-        """Two models by sweeps, and a Newton step on the support if they left little to do."""
+        """Two models by sweeps; once little is left to do, one by few, and a Newton step on the support."""
         point = self.point
         which = np.union1d(working, point.unpriced)
-        design = point.problem.design.columns(which)
-        for _ in range(2):
-            total = self._sweep(which, design)
-        if point.factor == 1.0 and total <= SETTLED * self.first:
+        design, lines = stored_columns(point.problem.design.columns(which))
+        total = self._sweep(which, design, lines, FEW if self.settled else SWEEPS)
+        if not self.settled:
+            total = self._sweep(which, design, lines, SWEEPS)
+        self.settled = point.factor == 1.0 and total <= SETTLED * self.first
+        if self.settled:
             self._newton(which, design, total / self.first)
 
-    def _sweep(self, which: Index, design: Design) -> float:
+    def _sweep(self, which: Index, design: Design, lines: Lines, most: int) -> float:
         """Minimise a model by sweeps and search along the line to its minimiser; the violations before."""
         from dualgap.compiled.model_sweeps import descend_model
-        from dualgap.solvers.storage import columns
 
         point = self.point
         curvature = self.floor.curvature(point.z)
@@ -48,9 +53,9 @@ class SweepEngine:
         total = float(np.maximum(off, 0.0).sum())
         self.first = self.first or total
         change = np.zeros(len(which))
-        goal = min(self.accuracy * self.first, 0.5 * total)
+        goal = min(self.accuracy * self.first, (0.1 if self.settled else 0.5) * total)
         model, penalty = (curvature, gradient, diagonal), (w, price, ridge)
-        sweeps = descend_model(columns(design), model, penalty, change, (goal, SWEEPS), self.random)
+        sweeps = descend_model(lines, model, penalty, change, (goal, most), self.random)
         if sweeps == 1:
             self.accuracy *= 0.25
         self.floor.learn(point.advance(which, change, design.matvec(change)))
@@ -65,7 +70,7 @@ class SweepEngine:
         linear = point.price[support] * np.sign(w)
         equations = system(inner, point.ridge[support]).factored(self.floor.curvature(point.z))
         here = Point(w, -point.problem.slope(point.z), linear)
-        change = equations.step(here, min(0.3, max(1e-3, 3.0 * share**0.5)))
+        change = equations.step(here, min(0.3, max(1e-3, 0.3 * share**0.5)))
         crossing = ((w + change) * w < 0.0) & (linear != 0.0)
         change[crossing] = -w[crossing]
         point.advance(support, change, inner.matvec(change))

@@ -1,0 +1,134 @@
+"""What was minimised, as a formula and in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualgap.fitting.hard_margin import HardMargin
+from dualgap.fitting.objective import Objective
+from dualgap.losses import Loss
+from dualgap.penalties import Penalty
+from dualgap.report.markup import number, safe
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A loss L(y, z) of a target and a prediction, and what it is good for."""
+
+    formula: str
+    words: str
+
+
+# r is the error z − y, m the margin y·z with y = ±1; (t)₊ is t where positive, else 0.
+LOSSES = {
+    "squared": Wording("(z − y)²", "Every error counts by its square: least squares, the fit of the mean."),
+    "absolute": Wording("|z − y|", "Every error counts by its size: the fit of the median, hardly moved by outliers."),
+    "quantile": Wording(
+        "{q} (y − z)₊ + {rest} (z − y)₊", "The fit of a quantile: a share {q} of the targets lies below the prediction."
+    ),
+    "huber": Wording(
+        "r² where |r| ≤ {delta}, else 2·{delta}|r| − {delta}², r = z − y",
+        "Small errors count by their square, large ones by their size, so that outliers pull less.",
+    ),
+    "epsilon_insensitive": Wording(
+        "(|z − y| − {epsilon})₊", "Errors up to {epsilon} are free, beyond that they count by their size."
+    ),
+    "squared_epsilon_insensitive": Wording(
+        "(|z − y| − {epsilon})₊²", "Errors up to {epsilon} are free, beyond that they count by their square."
+    ),
+    "hinge": Wording(
+        "(1 − y z)₊, y = ±1", "The support vector machine: rows right by a margin of 1 or more cost nothing."
+    ),
+    "squared_hinge": Wording("(1 − y z)₊², y = ±1", "A support vector machine whose margin violations count squared."),
+    "logistic": Wording(
+        "log(1 + e<sup>−y z</sup>), y = ±1", "Logistic regression: the prediction z is the logarithm of the odds."
+    ),
+    "exponential": Wording("e<sup>−y z</sup>, y = ±1", "The loss of boosting; rows on the wrong side count steeply."),
+    "perceptron": Wording("(−y z)₊, y = ±1", "Only rows on the wrong side cost, by their distance."),
+    "zero_one": Wording("1 where y z ≤ 0, else 0, y = ±1", "The share of wrong rows itself; found by search."),
+    "sigmoid": Wording(
+        "1 / (1 + e<sup>{steepness} y z</sup>), y = ±1", "A smooth stand-in for the share of wrong rows."
+    ),
+}
+PENALTIES = {
+    "l1": "Weights pay by their size, so that many are exactly zero.",
+    "l2": "Weights pay by their square: all are drawn towards zero, none is exactly zero.",
+    "l2_norm": "The length of the weights pays: they shrink together, or vanish together.",
+    "elastic_net": "Weights pay by size and by square: many are zero, and columns that move together share a weight.",
+    "linf": "Only the largest weight pays, so that many end up equally large.",
+    "lp": "A norm of the weights pays.",
+    "bridge": "Weights pay by a power of their size; below 1 that favours few large weights.",
+    "l0": "Every column used costs the same, however large its weight: the best subset.",
+    "l0_l2": "Every column used costs the same, with a little shrinkage.",
+    "none": "There is no penalty.",
+}
+MULTINOMIAL = Wording("−log( e<sup>z<sub>y</sub></sup> / Σ<sub>k</sub> e<sup>z<sub>k</sub></sup> )", "All classes jointly: the probabilities of a row add up to one.")
+
+
+def loss_formula(loss: Loss, multiclass: str | None = None) -> str:
+    """L(y, z) with its parameters filled in; markup."""
+    wording = MULTINOMIAL if multiclass == "multinomial" else LOSSES.get(loss.name)
+    return f"L(y, z) = {_filled(wording.formula, loss)}" if wording else f"L = {safe(loss)}"
+
+
+def loss_words(loss: Loss, multiclass: str | None = None) -> str:
+    """What the loss is good for."""
+    if multiclass == "multinomial":
+        return MULTINOMIAL.words
+    wording = LOSSES.get(loss.name)
+    each = " Every class is set against the rest, and the losses are added." if multiclass else ""
+    return (_filled(wording.words, loss) if wording else "") + each
+
+
+def penalty_words(penalty: Penalty) -> str:
+    """What the penalty does."""
+    return PENALTIES.get(penalty.name, "")
+
+
+def _filled(text: str, loss: Loss) -> str:
+    numbers = {name: number(value) for name, value in vars(loss).items()}
+    numbers["rest"] = number(1.0 - getattr(loss, "q", 0.0))
+    return re.sub(r"\{(\w+)\}", lambda found: numbers[found[1]], text)
+
+
+def objective_formula(terms: Objective, strength: bool = True) -> str:
+    """minimise mean loss + λ penalty, or subject to a budget; markup. `strength` False leaves λ a letter."""
+    unknown = "w, b" if terms.fit_intercept else "w"
+    plane = "x<sub>i</sub>·w + b" if terms.fit_intercept else "x<sub>i</sub>·w"
+    start = f'<span class="op">minimise</span><sub>{unknown}</sub>'
+    if isinstance(terms, HardMargin):
+        return f"{start} Σ<sub>j</sub> w<sub>j</sub>² subject to y<sub>i</sub>({plane}) ≥ 1 for every row"
+    share = "1/n" if np.all(terms.sample_weight == 1.0) else "1/Σs<sub>i</sub>"
+    weight = "" if np.all(terms.sample_weight == 1.0) else "s<sub>i</sub> "
+    risk = f"{share} Σ<sub>i</sub> {weight}L(y<sub>i</sub>, {plane})"
+    gauge = penalty_formula(terms.penalty, scaled=bool(np.any(terms.scale != 1.0)))
+    if not strength:
+        return f"{start} {risk} + λ {gauge}"
+    if terms.budget is not None:
+        return f"{start} {risk} subject to {gauge} ≤ {number(terms.budget, 6)}"
+    return f"{start} {risk} + {number(terms.lam, 6)} · {gauge}" if terms.lam else f"{start} {risk}"
+
+
+def penalty_formula(penalty: Penalty, *, scaled: bool = False) -> str:
+    """The penalty's own formula in signs instead of words; markup."""
+    text = penalty.formula
+    for name, value in vars(penalty).items():
+        text = re.sub(rf"\b{name}\b", f"{value:g}", text)
+    text = safe(text).replace("sum ", "Σ<sub>j</sub> ").replace("sqrt", "√").replace("!=", "≠").replace("^2", "²")
+    text = re.sub(r"\^(\([^)]*\)|[\w.]+)", r"<sup>\1</sup>", text)
+    weight = "(σ<sub>j</sub>w<sub>j</sub>)" if scaled else "w<sub>j</sub>"
+    text = text.replace("|w_j|", "|σ<sub>j</sub>w<sub>j</sub>|" if scaled else "|w<sub>j</sub>|")
+    return text.replace("w_j", weight)
+
+
+def what(terms: Objective) -> str:
+    """A short title: loss and penalty."""
+    names = {"l1": "lasso penalty (l1)", "l2": "ridge penalty (l2)", "elastic_net": "elastic net"}
+    penalty = str(terms.penalty)
+    loss = str(terms.loss).replace("_", " ")
+    if not terms.penalty.takes_strength:
+        return f"{loss} loss without a penalty"
+    return f"{loss} loss with {names.get(terms.penalty.name, penalty.replace('_', ' ') + ' penalty')}"

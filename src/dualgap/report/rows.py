@@ -1,0 +1,121 @@
+"""Rows with their predictions, and what they say of the weights: losses, errors, areas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.fitting.inputs import read_numbers
+from dualgap.fitting.probability import log_probabilities
+from dualgap.fitting.proof import class_numbers
+from dualgap.fitting.solution import Solution
+from dualgap.losses import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Targets (numbers, or numbers of classes), the decision function and the weight of each row."""
+
+    title: str
+    targets: Vector
+    scores: Vector | Matrix
+    weights: Vector
+
+    @property
+    def share(self) -> Vector:
+        """Weights that add up to one."""
+        return self.weights / self.weights.sum()
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> Rows:
+    """Predict rows. They count as in the fit where there are as many, else once each."""
+    scores = solution.decision_function(X)
+    own = solution.terms.sample_weight
+    weights = own if title != "test rows" and len(own) == len(scores) else np.ones(len(scores))
+    return Rows(title, targets_of(solution, y, len(scores)), scores, weights)
+
+
+def targets_of(solution: Solution, y: Any, n: int) -> Vector:
+    """Numbers, or numbers of classes."""
+    if solution.classes is None:
+        return read_numbers(y, n)
+    return class_numbers(y, n, tuple(solution.classes.tolist()))
+
+
+def losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:
+    """The loss of every row; beyond two classes the joint one, or the sum over the classes."""
+    if not classes:
+        return loss.value(targets, scores)
+    if multiclass is None:
+        return loss.value(np.where(targets == 1, 1.0, -1.0), scores)
+    if multiclass == "multinomial":
+        return np.asarray(-log_softmax(scores, axis=1)[np.arange(len(targets)), targets.astype(np.intp)])
+    each = [loss.value(np.where(targets == k, 1.0, -1.0), scores[:, k]) for k in range(scores.shape[1])]
+    return np.asarray(np.sum(each, axis=0))
+
+
+def mean_loss(solution: Solution, rows: Rows) -> float:
+    """The mean over the rows, weighted."""
+    each = losses(
+        solution.terms.loss, rows.targets, rows.scores, solution.multiclass, solution.classes is not None
+    )
+    return float(each @ rows.share)
+
+
+def same_rows(solution: Solution, rows: Rows) -> bool:
+    """Do these rows give the objective that the solution claims?"""
+    if len(rows) != solution.facts["n"]:
+        return False
+    claimed = solution.objective
+    found = mean_loss(solution, rows) + price(solution)
+    return bool(abs(found - claimed) <= 1e-8 * max(abs(claimed), 1e-4 * abs(solution.facts["null"]), 1e-300))
+
+
+def price(solution: Solution) -> float:
+    """What the penalty adds to the objective."""
+    terms = solution.terms
+    if terms.budget is not None or not terms.lam:
+        return 0.0
+    if solution.parts:
+        return sum(price(part) for part in solution.parts)
+    classes = len(solution.coef) if solution.coef.ndim == 2 else 1
+    gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
+    return terms.lam * gauge.value(solution.coef.ravel())
+
+
+def said(rows: Rows) -> Index:
+    """The number of the class that each row is given."""
+    return (rows.scores > 0.0).astype(np.intp) if rows.scores.ndim == 1 else np.argmax(rows.scores, axis=1)
+
+
+def probabilities(solution: Solution, rows: Rows) -> Matrix | None:
+    """P(class), a column per class, where the loss speaks of odds."""
+    if solution.classes is None or not hasattr(solution.terms.loss, "log_odds"):
+        return None
+    return np.exp(log_probabilities(solution, rows.scores))
+
+
+def roc(positive: Any, scores: Vector, weights: Vector) -> tuple[Vector, Vector, float]:
+    """False and true positive rates as the threshold falls, and the area below; ties are one step."""
+    order = np.argsort(-scores, kind="stable")
+    hits, weight = np.asarray(positive, dtype=bool)[order], weights[order]
+    last = np.append(np.diff(scores[order]) != 0.0, True)
+    true = np.concatenate([[0.0], np.cumsum(weight * hits)[last]])
+    false = np.concatenate([[0.0], np.cumsum(weight * ~hits)[last]])
+    true /= max(true[-1], 1e-300)
+    false /= max(false[-1], 1e-300)
+    return false, true, float(np.sum(np.diff(false) * (true[1:] + true[:-1]) / 2))
+
+
+def sample(n: int, most: int) -> Index:
+    """At most so many row numbers, the same ones every time."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))

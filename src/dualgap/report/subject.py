@@ -1,0 +1,126 @@
+"""What a page is about: any of a fit, a path and a search, with the rows they saw and rows they did not."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.errors import DataError
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.solution import Solution
+from dualgap.paths.path import Path
+from dualgap.report.rows import Rows, rows_of, same_rows
+from dualgap.selection.search import Search
+from dualgap.tables.recipe import Recipe
+
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where the answer came from: the command, what was said on the way, what was done to the columns."""
+
+    command: str = ""
+    notes: tuple[str, ...] = ()
+    recipe: Recipe | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One page. `solution` is the fit itself, the chosen one of a search, or one point of a path."""
+
+    solution: Solution
+    path: Path | None
+    search: Search | None
+    data: Pair | None
+    test: Pair | None
+    names: tuple[str, ...]
+    origin: Origin
+    picked: str = ""  # how one point of a path came to be shown
+
+    @property
+    def terms(self) -> Objective:
+        """Loss, penalty and the weights of rows and columns."""
+        return self.solution.terms
+
+    @property
+    def target(self) -> str:
+        """The name of what is predicted."""
+        recipe = self.origin.recipe
+        return recipe.target if recipe is not None and recipe.target else "y"
+
+    @cached_property
+    def fitted(self) -> Rows | None:
+        """The rows given as data, with their predictions."""
+        if self.data is None:
+            return None
+        rows = rows_of(self.solution, *self.data, title="rows of the fit")
+        if same_rows(self.solution, rows):
+            return rows
+        return dataclasses.replace(rows, title="rows given (not those of the fit)")
+
+    @cached_property
+    def fresh(self) -> Rows | None:
+        """The rows that were held out, with their predictions."""
+        return None if self.test is None else rows_of(self.solution, *self.test, title="test rows")
+
+
+def subject(thing: Any, along: Any, data: Any, test: Any, origin: Origin) -> Subject:
+    """Read what was given."""
+    thing = getattr(thing, "search_", getattr(thing, "solution_", thing))  # a fitted estimator
+    path: Any = along
+    search, picked = None, ""
+    if isinstance(thing, Search):
+        solution, search = thing.solution, thing
+    elif isinstance(thing, Path):
+        path = thing
+        solution, picked = _point(thing, test)
+    elif isinstance(thing, Solution):
+        solution = thing
+    else:
+        raise DataError(
+            "A page is made of a Solution, of what dg.path or dg.cross_validate return, or of a fitted linear "
+            f"estimator, not of a {type(thing).__name__}."
+        )
+    if path is not None and not isinstance(path, Path):
+        raise DataError(f"along= must be what dg.path returns, not a {type(path).__name__}.")
+    recipe = origin.recipe or solution.recipe
+    origin = dataclasses.replace(origin, recipe=recipe)
+    names = _names(solution, recipe, data)
+    return Subject(solution, path, search, _pair("data", data), _pair("test", test), names, origin, picked)
+
+
+def _pair(name: str, rows: Any) -> Pair | None:
+    if rows is None or (isinstance(rows, tuple | list) and len(rows) == 2):
+        return None if rows is None else (rows[0], rows[1])
+    raise DataError(f"{name} must be a pair (X, y).")
+
+
+def _names(solution: Solution, recipe: Recipe | None, data: Any) -> tuple[str, ...]:
+    p = solution.coef.shape[-1]
+    columns = getattr(data[0], "columns", None) if data is not None else None
+    found = (solution.names, recipe.names if recipe else None, None if columns is None else map(str, columns))
+    for names in (tuple(one) for one in found if one is not None):
+        if len(names) == p:
+            return names
+    return tuple(f"x{j}" for j in range(p))
+
+
+def _point(path: Path, test: Any) -> tuple[Solution, str]:
+    """The point of a path whose weights, proof and predictions are shown in full, and why that one."""
+    k, why = _chosen(path, test)
+    name, value = ("budget", path.budgets[k]) if np.isnan(path.lams[k]) else ("lam", path.lams[k])
+    return path.solution(**{name: float(value)}), why
+
+
+def _chosen(path: Path, test: Any) -> tuple[int, str]:
+    if test is not None and path.coefs.ndim == 2:
+        return int(np.argmin(path.test_risks(*test))), "the point of the path with the least loss on the test rows"
+    try:
+        return int(np.argmin(path.criterion("bic"))), "the point of the path with the least BIC"
+    except DataError:
+        return len(path) // 2, "the point in the middle of the path"

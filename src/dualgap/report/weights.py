@@ -1,0 +1,117 @@
+"""The weights, as a table that can be sorted and searched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.report.markup import count, number, paragraph, plural, safe, section
+from dualgap.report.subject import Subject
+
+MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
+HEADS = (("column", "text"), ("weight", "number"), ("per std. dev.", "number"), ("", "text"))
+
+
+def weights(about: Subject) -> str:
+    """The section."""
+    solution = about.solution
+    coefs = np.atleast_2d(solution.coef)
+    standard = coefs * solution.facts["spread"]
+    many = len(coefs) > 1
+    order = np.argsort(-np.abs(standard).ravel(), kind="stable")[:MOST]
+    top = max(float(np.abs(standard).max(initial=0.0)), 1e-300)
+    lines = [_line(about, int(k), standard, top) for k in order]
+    return section(
+        "weights",
+        "The weights",
+        paragraph(_sentence(about)),
+        _filter(len(order)),
+        _table(_intercepts(about) + lines, many=many),
+        _left_out(standard, len(order)),
+    )
+
+
+def _sentence(about: Subject) -> str:
+    solution = about.solution
+    some = f"{count(solution.n_nonzero)} of {plural(len(about.names), 'column')} have a weight."
+    return (
+        f"{some} <b>Weight</b> is in the units of the data: the prediction changes by so much when the column "
+        "rises by one. <b>Per standard deviation</b> compares columns of different units: the bar is that."
+    )
+
+
+def _filter(lines: int) -> str:
+    if lines < 12:
+        return ""
+    return (
+        '<p class="tools script"><label>Show columns whose name contains '
+        '<input type="search" data-filters="weights-table" autocomplete="off"></label> '
+        '<output data-counts="weights-table"></output></p>'
+    )
+
+
+def _table(lines: list[str], *, many: bool) -> str:
+    heads = ((("class", "text"),) if many else ()) + HEADS
+    top = "".join(
+        f'<th scope="col"><button type="button" data-sorts="{kind}">{words}</button></th>'
+        if words
+        else '<th scope="col"><span class="unseen">remark</span></th>'
+        for words, kind in heads
+    )
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="Weights"><table class="weights" id="weights-table">'
+        f"<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _intercepts(about: Subject) -> list[str]:
+    solution = about.solution
+    if not solution.terms.fit_intercept:
+        return []
+    values = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))
+    return [
+        f'<tr class="intercept">{_label(about, k, len(values))}<th scope="row">intercept</th>'
+        f'{_cell(value)}<td data-v="">–</td><td class="remark">not penalised</td></tr>'
+        for k, value in enumerate(values)
+    ]
+
+
+def _label(about: Subject, k: int, classes: int) -> str:
+    labels = about.solution.classes
+    return f"<td>{safe(labels.tolist()[k])}</td>" if classes > 1 and labels is not None else ""
+
+
+def _cell(value: float) -> str:
+    return f'<td data-v="{float(value):.9g}">{number(value, 5)}</td>'
+
+
+def _line(about: Subject, flat: int, standard: Vector, top: float) -> str:
+    k, j = divmod(flat, standard.shape[1])
+    solution = about.solution
+    coef = float(np.atleast_2d(solution.coef)[k, j])
+    proven = bool(np.atleast_2d(solution.proven_zero)[k, j])
+    remark = "proven zero" if proven else ("zero" if coef == 0.0 else "")
+    kind = ' class="zero"' if coef == 0.0 else ""
+    value = float(standard[k, j])
+    bar = _bar(value / top)
+    return (
+        f'<tr{kind}>{_label(about, k, len(standard))}<th scope="row">{safe(about.names[j])}</th>{_cell(coef)}'
+        f'<td data-v="{value:.9g}"><span class="with-bar">{bar}<span>{number(value, 4)}</span></span></td>'
+        f'<td class="remark">{remark}</td></tr>'
+    )
+
+
+def _bar(share: float) -> str:
+    """A bar to the right for a positive weight, to the left for a negative one."""
+    sign = "minus" if share < 0 else "plus"
+    return f'<span class="bar" aria-hidden="true"><i class="{sign}" style="width:{50 * abs(share):.1f}%"></i></span>'
+
+
+def _left_out(standard: Vector, shown: int) -> str:
+    rest = standard.size - shown
+    if rest <= 0:
+        return ""
+    sizes = np.sort(np.abs(standard).ravel())[::-1]
+    zeros = int(np.count_nonzero(sizes[shown:] == 0.0))
+    what = "all of them zero" if zeros == rest else f"none above {number(sizes[shown], 2)} per standard deviation"
+    return paragraph(f"The {count(shown)} largest of {count(standard.size)} are shown; of the others {what}.", "soft")

@@ -301,7 +301,8 @@ def test_slopes_and_hessian_match_differences() -> None:
         e[j] = step
         up, down = problem.predict(w + e), problem.predict(w - e)
         assert (problem.risk(up) - problem.risk(down)) / (2 * step) == pytest.approx(gradient[j], abs=1e-8)
-        change = (problem.correlation(problem.slope(down)) - problem.correlation(problem.slope(up))) / (2 * step)
+        ahead, behind = (problem.correlation(problem.slope(z)) for z in (up, down))
+        change = (behind - ahead) / (2 * step)
         np.testing.assert_allclose(change, hessian[:, j], atol=1e-7)
 
 

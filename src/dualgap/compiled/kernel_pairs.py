@@ -118,7 +118,7 @@ def square_of(store: Matrix, places: Index, rows: Index) -> Matrix:
 
 @compiled(reassociate=True)
 def add_rows(store: Matrix, places: Index, coef: Vector, total: Vector) -> None:
-    """total += coef · store[places, :] without a copy of the rows; four at a time spare `total` the traffic."""
+    """total += coef · store[places, :] without copying rows; four at a time save passes over `total`."""
     n, last = len(total), len(places) - len(places) % 4
     for k in range(0, last, 4):
         one, two = store[places[k]], store[places[k + 1]]

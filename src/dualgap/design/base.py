@@ -30,8 +30,8 @@ class Design(Protocol):
     def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         """Xᵀ diag(h) X, h ≥ 0, dense; `single`: products in 4-byte numbers where these are faster."""
 
-    def weighted_outer(self, d: Vector) -> Matrix:
-        """X diag(d) Xᵀ, d ≥ 0, dense."""
+    def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
+        """X diag(d) Xᵀ, d ≥ 0, dense; `single` as above."""
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         """Σ_i a_i x_ij², column by column."""

@@ -59,7 +59,7 @@ class Compressed:
         add_outer_products(rows.indptr, rows.indices, rows.data, h, gram)
         return gram
 
-    def weighted_outer(self, d: Vector) -> Matrix:
+    def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         columns = self.by_columns
         live = np.flatnonzero(d)
         if len(live) < 0.7 * len(d):

@@ -64,16 +64,20 @@ class Dense:
             total += part.T @ part
         return total
 
-    def weighted_outer(self, d: Vector) -> Matrix:
+    def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         n, p = self.shape
         array, root = self.array, np.sqrt(d)
         live = np.flatnonzero(d)
         if len(live) < 0.7 * p:
             array, root, p = array[:, live], root[live], len(live)
-        step = max(n, BLOCK // max(n, 1))
+        step = max(1, min(p, max(n, BLOCK // max(n, 1))))
         total = np.zeros((n, n))
+        scaled = np.empty((n, step), dtype=np.float32 if single else np.float64)
+        root = root.astype(scaled.dtype)
         for j in range(0, p, step):
-            part = array[:, j : j + step] * root[j : j + step]
+            part = scaled[:, : min(step, p - j)]
+            part[...] = array[:, j : j + step]
+            part *= root[j : j + step]
             total += part @ part.T
         return total
 

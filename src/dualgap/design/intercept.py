@@ -42,8 +42,8 @@ class WithOnes:
         total[p, p] = h.sum()
         return total
 
-    def weighted_outer(self, d: Vector) -> Matrix:
-        return np.asarray(self.inner.weighted_outer(d[:-1]) + d[-1])
+    def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
+        return np.asarray(self.inner.weighted_outer(d[:-1], single=single) + d[-1])
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         return np.append(self.inner.weighted_square_norms(a), a.sum())

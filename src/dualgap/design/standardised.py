@@ -52,9 +52,9 @@ class Standardised:
         gram /= self.scale[:, None]
         return gram
 
-    def weighted_outer(self, d: Vector) -> Matrix:
+    def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         inside = d / (self.scale * self.scale)
-        outer = self.inner.weighted_outer(inside)
+        outer = self.inner.weighted_outer(inside, single=single)
         if self.centre.any():
             pull = inside * self.centre
             along = self.inner.matvec(pull) - 0.5 * float(pull @ self.centre)

@@ -86,7 +86,12 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
     ]
     if null > 0 and not isinstance(solution.terms, HardMargin):
         off = 1.0 - (solution.objective - paid) / null
-        found.append(("best constant", f"loss {number(null, 6)} without any column; these weights take {percent(off)} off"))
+        found.append(
+            (
+                "best constant",
+                f"loss {number(null, 6)} without any column; these weights take {percent(off)} off",
+            )
+        )
     steps = plural(solution.n_iter, "iteration")
     how = "nothing to solve" if solution.solver == "null" else f"{safe(solution.solver)}, {steps}"
     found.append(("found by", f"{how}, {duration(solution.seconds)}"))
@@ -149,4 +154,6 @@ def _convergence(about: Subject) -> str:
         f"The gap falls from {number(gaps[0], 2)} to {number(gaps[-1], 2)} in {count(len(trace))} records.",
     )
     chart.line(at, gaps, "s0 d0")
-    return figure("How the gap closed", chart.svg(), "The gap of the best weights so far, on a logarithmic scale.")
+    return figure(
+        "How the gap closed", chart.svg(), "The gap of the best weights so far, on a logarithmic scale."
+    )

@@ -108,7 +108,9 @@ class Chart:
     def ends(self, y: Vector, names: list[str], looks: list[str]) -> None:
         """Names at the right ends of lines, moved apart where they would meet."""
         wanted = self.up(y)
-        for at, name, look, start in zip(_apart(wanted, 12.5, self.top, self.bottom), names, looks, wanted, strict=True):
+        for at, name, look, start in zip(
+            _apart(wanted, 12.5, self.top, self.bottom), names, looks, wanted, strict=True
+        ):
             tie = f"M{self.right:.1f} {start:.1f}L{self.right + 7:.1f} {at:.1f}"
             self.marks.append(f'<path class="tie {look}" d="{tie}"/>')
             words = f'<text class="name {look}" x="{self.right + 9:.1f}" y="{at + 4:.1f}">{clipped(name, 13)}</text>'
@@ -128,16 +130,22 @@ class Chart:
         for value, words in self.x.ticks():
             at = float(self.across(value))
             parts.append(f'<path class="tick" d="M{at:.1f} {self.bottom:g}v4"/>')
-            parts.append(f'<text class="tick" x="{at:.1f}" y="{self.bottom + 16:g}" text-anchor="middle">{words}</text>')
+            parts.append(
+                f'<text class="tick" x="{at:.1f}" y="{self.bottom + 16:g}" text-anchor="middle">{words}</text>'
+            )
         for value, words in self.y.ticks(5):
             at = float(self.up(value))
             parts.append(f'<path class="guide" d="M{LEFT:g} {at:.1f}H{self.right:g}"/>')
-            parts.append(f'<text class="tick" x="{LEFT - 6:g}" y="{at + 4:.1f}" text-anchor="end">{words}</text>')
+            parts.append(
+                f'<text class="tick" x="{LEFT - 6:g}" y="{at + 4:.1f}" text-anchor="end">{words}</text>'
+            )
         parts.append(f'<path class="axis" d="M{LEFT:g} {self.bottom:g}H{self.right:g}"/>')
         middle = (LEFT + self.right) / 2
         label = f'x="{middle:g}" y="{HEIGHT - 8:g}" text-anchor="middle"'
         parts.append(f'<text class="label" {label}>{safe(self.x.label)}</text>')
-        turned = f'transform="translate(11 {(self.top + self.bottom) / 2:g}) rotate(-90)" text-anchor="middle"'
+        turned = (
+            f'transform="translate(11 {(self.top + self.bottom) / 2:g}) rotate(-90)" text-anchor="middle"'
+        )
         parts.append(f'<text class="label" {turned}>{safe(self.y.label)}</text>')
         return "".join(parts)
 

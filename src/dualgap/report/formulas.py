@@ -25,9 +25,12 @@ class Wording:
 # r is the error z − y, m the margin y·z with y = ±1; (t)₊ is t where positive, else 0.
 LOSSES = {
     "squared": Wording("(z − y)²", "Every error counts by its square: least squares, the fit of the mean."),
-    "absolute": Wording("|z − y|", "Every error counts by its size: the fit of the median, hardly moved by outliers."),
+    "absolute": Wording(
+        "|z − y|", "Every error counts by its size: the fit of the median, hardly moved by outliers."
+    ),
     "quantile": Wording(
-        "{q} (y − z)₊ + {rest} (z − y)₊", "The fit of a quantile: a share {q} of the targets lies below the prediction."
+        "{q} (y − z)₊ + {rest} (z − y)₊",
+        "The fit of a quantile: a share {q} of the targets lies below the prediction.",
     ),
     "huber": Wording(
         "r² where |r| ≤ {delta}, else 2·{delta}|r| − {delta}², r = z − y",
@@ -42,13 +45,20 @@ LOSSES = {
     "hinge": Wording(
         "(1 − y z)₊, y = ±1", "The support vector machine: rows right by a margin of 1 or more cost nothing."
     ),
-    "squared_hinge": Wording("(1 − y z)₊², y = ±1", "A support vector machine whose margin violations count squared."),
-    "logistic": Wording(
-        "log(1 + e<sup>−y z</sup>), y = ±1", "Logistic regression: the prediction z is the logarithm of the odds."
+    "squared_hinge": Wording(
+        "(1 − y z)₊², y = ±1", "A support vector machine whose margin violations count squared."
     ),
-    "exponential": Wording("e<sup>−y z</sup>, y = ±1", "The loss of boosting; rows on the wrong side count steeply."),
+    "logistic": Wording(
+        "log(1 + e<sup>−y z</sup>), y = ±1",
+        "Logistic regression: the prediction z is the logarithm of the odds.",
+    ),
+    "exponential": Wording(
+        "e<sup>−y z</sup>, y = ±1", "The loss of boosting; rows on the wrong side count steeply."
+    ),
     "perceptron": Wording("(−y z)₊, y = ±1", "Only rows on the wrong side cost, by their distance."),
-    "zero_one": Wording("1 where y z ≤ 0, else 0, y = ±1", "The share of wrong rows itself; found by search."),
+    "zero_one": Wording(
+        "1 where y z ≤ 0, else 0, y = ±1", "The share of wrong rows itself; found by search."
+    ),
     "sigmoid": Wording(
         "1 / (1 + e<sup>{steepness} y z</sup>), y = ±1", "A smooth stand-in for the share of wrong rows."
     ),
@@ -65,7 +75,10 @@ PENALTIES = {
     "l0_l2": "Every column used costs the same, with a little shrinkage.",
     "none": "There is no penalty.",
 }
-MULTINOMIAL = Wording("−log( e<sup>z<sub>y</sub></sup> / Σ<sub>k</sub> e<sup>z<sub>k</sub></sup> )", "All classes jointly: the probabilities of a row add up to one.")
+MULTINOMIAL = Wording(
+    "−log( e<sup>z<sub>y</sub></sup> / Σ<sub>k</sub> e<sup>z<sub>k</sub></sup> )",
+    "All classes jointly: the probabilities of a row add up to one.",
+)
 
 
 def loss_formula(loss: Loss, multiclass: str | None = None) -> str:
@@ -117,7 +130,13 @@ def penalty_formula(penalty: Penalty, *, scaled: bool = False) -> str:
     text = penalty.formula
     for name, value in vars(penalty).items():
         text = re.sub(rf"\b{name}\b", f"{value:g}", text)
-    text = safe(text).replace("sum ", "Σ<sub>j</sub> ").replace("sqrt", "√").replace("!=", "≠").replace("^2", "²")
+    text = (
+        safe(text)
+        .replace("sum ", "Σ<sub>j</sub> ")
+        .replace("sqrt", "√")
+        .replace("!=", "≠")
+        .replace("^2", "²")
+    )
     text = re.sub(r"\^(\([^)]*\)|[\w.]+)", r"<sup>\1</sup>", text)
     weight = "(σ<sub>j</sub>w<sub>j</sub>)" if scaled else "w<sub>j</sub>"
     text = text.replace("|w_j|", "|σ<sub>j</sub>w<sub>j</sub>|" if scaled else "|w<sub>j</sub>|")

@@ -119,7 +119,9 @@ def _point(path: Path, test: Any) -> tuple[Solution, str]:
 
 def _chosen(path: Path, test: Any) -> tuple[int, str]:
     if test is not None and path.coefs.ndim == 2:
-        return int(np.argmin(path.test_risks(*test))), "the point of the path with the least loss on the test rows"
+        return int(
+            np.argmin(path.test_risks(*test))
+        ), "the point of the path with the least loss on the test rows"
     try:
         return int(np.argmin(path.criterion("bic"))), "the point of the path with the least BIC"
     except DataError:

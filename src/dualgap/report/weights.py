@@ -113,5 +113,11 @@ def _left_out(standard: Vector, shown: int) -> str:
         return ""
     sizes = np.sort(np.abs(standard).ravel())[::-1]
     zeros = int(np.count_nonzero(sizes[shown:] == 0.0))
-    what = "all of them zero" if zeros == rest else f"none above {number(sizes[shown], 2)} per standard deviation"
-    return paragraph(f"The {count(shown)} largest of {count(standard.size)} are shown; of the others {what}.", "soft")
+    what = (
+        "all of them zero"
+        if zeros == rest
+        else f"none above {number(sizes[shown], 2)} per standard deviation"
+    )
+    return paragraph(
+        f"The {count(shown)} largest of {count(standard.size)} are shown; of the others {what}.", "soft"
+    )

@@ -44,14 +44,19 @@ class ClosedForm:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         design, ridge = problem.design, prices(problem)[1]
         curvature = problem.a * problem.loss.second_derivative(problem.y, np.zeros(problem.n))
-        factored = system(design, ridge).factored(curvature)
+        equations = system(design, ridge)
+        factored = equations.factored(curvature)
         linear = np.zeros(problem.p)
         w, z = start.w, design.matvec(start.w)
         theta = problem.slope(z)
-        correlation = problem.correlation(theta)
+        correlation, left = problem.correlation(theta), np.inf
         for _ in range(REFINEMENTS if direct(design, ridge) else RESTARTS):
             w = w + factored.step(Point(w, -theta, linear, -correlation), 1e-3)
             z = design.matvec(w)
             theta = problem.slope(z)
             correlation = problem.correlation(theta)
+            before, left = left, float(np.linalg.norm(ridge * w - correlation))
+            if left > 0.1 * before and left > 0.0:
+                equations.refine()
+                factored = equations.factored(curvature)
             yield fitted(problem, Iterate(w, theta, z, correlation=correlation))

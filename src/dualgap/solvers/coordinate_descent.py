@@ -16,10 +16,12 @@ from dualgap.solvers.priced_point import PricedPoint
 from dualgap.solvers.prices import lacks_prices
 from dualgap.solvers.registry import solver
 from dualgap.solvers.sweep_engine import SweepEngine
+from dualgap.solvers.working_gram import WorkingGram
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
 LIMIT = 1000
+FALL, SPARSE_FALL = 0.5, 0.25  # of the prices from round to round; sparse columns are cheap to take in
 
 LOADING = 2e6  # what it takes to load compiled loops: small problems are done sooner without them
 
@@ -29,7 +31,7 @@ LOADING = 2e6  # what it takes to load compiled loops: small problems are done s
 class CoordinateDescent:
     """Proximal Newton on growing sets of columns (Friedman, Hastie and Tibshirani, 2010; Yuan et al., 2012).
 
-    The prices start where few columns are worth theirs and are halved down to the ones asked. Each round
+    The prices start where few columns are worth theirs and fall step by step to the ones asked. Each round
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
     prices on them: exactly, with the curvature matrix at hand, where the set is small (`GramEngine`), else
     by sweeps over the columns and conjugate gradients on the support (`SweepEngine`). Cost per round: one
@@ -58,7 +60,8 @@ class CoordinateDescent:
         gram, sweeps = GramEngine(point), SweepEngine(point)
         theta, correlation = point.dual()
         residual = correlation - point.ridge * point.w
-        point.factor, before = _first_factor(point, residual)
+        fall = FALL if WorkingGram.keeps_dense(problem.design) else SPARSE_FALL
+        point.factor, before = _first_factor(point, residual, fall)
         progress = _Progress(point)
         for spent in range(LIMIT):
             working = _working_set(point, residual, before)
@@ -71,7 +74,7 @@ class CoordinateDescent:
             residual = correlation - point.ridge * point.w
             if before == 1.0 and progress.stalled(residual):
                 return
-            point.factor = max(1.0, 0.5 * before) if before > 2.1 else 1.0
+            point.factor = max(1.0, fall * before) if before > 2.1 else 1.0
 
 
 class _Progress:
@@ -90,11 +93,11 @@ class _Progress:
         return self.waited > PATIENCE
 
 
-def _first_factor(point: PricedPoint, residual: Vector) -> tuple[float, float]:
-    """Half of what would make w = 0 optimal, and that itself; 1 if the start is nearly optimal."""
+def _first_factor(point: PricedPoint, residual: Vector, fall: float) -> tuple[float, float]:
+    """A share of what would make w = 0 optimal, and that itself; 1 if the start is nearly optimal."""
     priced = point.price > 0.0
     level = float(np.max(np.abs(residual[priced]) / point.price[priced], initial=0.0))
-    return (max(1.0, 0.5 * level), level) if level > 1.5 else (1.0, 1.0)
+    return (max(1.0, fall * level), level) if level > 1.5 else (1.0, 1.0)
 
 
 def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:

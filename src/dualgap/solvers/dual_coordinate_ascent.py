@@ -53,7 +53,9 @@ class DualCoordinateAscent:
         inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
         stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
         lower, upper = problem.loss.domain(problem.y)
-        bounded = problem.loss_has(Trait.SMOOTH) and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+        bounded = problem.loss_has(Trait.SMOOTH) and bool(
+            np.isfinite(lower).all() and np.isfinite(upper).all()
+        )
         coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
         if problem.n <= problem.p:
             coupled = min(coupled, 100.0)

@@ -59,7 +59,9 @@ class Newton:
         aim = _Aim(start.wanted)
         w = _from_a_sample(problem, ridge, start.w)
         for factor in _continuation(problem, ridge):
-            for iterate in _descend(problem, factor * ridge, w, replace(aim, rough=ROUGH if factor > 1.0 else 0.0)):
+            for iterate in _descend(
+                problem, factor * ridge, w, replace(aim, rough=ROUGH if factor > 1.0 else 0.0)
+            ):
                 w = iterate.w
                 yield iterate
 

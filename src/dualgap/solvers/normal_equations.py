@@ -143,7 +143,6 @@ class Primal:
         matrix[np.diag_indices_from(matrix)] += self.ridge
         return _PrimalFactor(self, cholesky(matrix))
 
-
     def _gram(self, curvature: Vector) -> Matrix:
         if self._kept is not None:
             held, gram = self._kept
@@ -185,11 +184,13 @@ class Dual:
         self.design, self.ridge = design, ridge
         self.loose = _loose(ridge, design.shape[0])
         self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
-        self.kernel = design.weighted_outer(self.inverse)
+        self._single = _dual_work(design, ridge) > SINGLE
+        self.kernel = design.weighted_outer(self.inverse, single=self._single)
         self.loose_columns = design.columns(self.loose).toarray() if self.loose.any() else None
 
     def refine(self) -> None:
-        pass
+        if self._single:
+            self._single, self.kernel = False, self.design.weighted_outer(self.inverse)
 
     def factored(self, curvature: Vector) -> Factored:
         root = np.sqrt(curvature)

@@ -25,7 +25,7 @@ class WorkingGram:
         self._loops = loops
         self.design, self.curvature, self.ridge, self.unpriced = design, curvature, ridge, unpriced
         n, p = design.shape
-        self.dense = design.stored > DENSE * n * p
+        self.dense = self.keeps_dense(design)
         self.columns: Index = np.zeros(0, dtype=np.int64)
         self.inside = np.zeros(p, dtype=bool)
         self.factor = SupportFactor(self)
@@ -38,6 +38,12 @@ class WorkingGram:
             block = design.columns(unpriced).weighted_gram(curvature)
             block[np.diag_indices_from(block)] += ridge[unpriced]
             self._solve_unpriced = cholesky(block)
+
+    @staticmethod
+    def keeps_dense(design: Design) -> bool:
+        """Are working columns kept as one dense array?"""
+        n, p = design.shape
+        return design.stored > DENSE * n * p
 
     def add(self, new: Index) -> None:
         """Take in columns, an increasing index of some that are not inside."""

@@ -1,0 +1,139 @@
+"""The whole page: sections in their order, one style sheet, one script, nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from pathlib import Path as FilePath
+from typing import Any
+
+from dualgap.files.maker import maker
+from dualgap.files.store import write_whole
+from dualgap.report import again, along, certificate, findings, fitted, folds, quality, weights
+from dualgap.report.markup import count, number, percent, safe
+from dualgap.report.rows import roc, said
+from dualgap.report.subject import Origin, Subject, subject
+
+PARTS = (
+    ("fitted", "What was fitted"),
+    ("certificate", "Certificate"),
+    ("weights", "Weights"),
+    ("path", "Path"),
+    ("folds", "Cross-validation"),
+    ("quality", "Errors"),
+    ("data", "Data"),
+    ("again", "Again"),
+)
+
+
+def write(  # noqa: PLR0913
+    thing: Any,
+    path: str | FilePath,
+    *,
+    data: Any = None,
+    test: Any = None,
+    along: Any = None,
+    recipe: Any = None,
+    notes: tuple[str, ...] = (),
+    command: str = "",
+) -> FilePath:
+    """Write a page about a Solution, a path, a search or a fitted linear estimator.
+
+    `data` = (X, y) are the rows of the fit: with them the page shows residuals, or confusions, ROC and
+    calibration. `test` = (X, y) are rows that the fit has not seen. `along` is the dg.path that goes with a
+    search or a solution: its slider moves weights and errors together. `recipe`, `notes` and `command` say where
+    the columns came from, what was decided on the way, and how to run it again.
+    """
+    about = subject(thing, along, data, test, Origin(command, tuple(notes), recipe))
+    target = FilePath(path)
+    write_whole(target, page(about).encode("utf-8"))
+    return target
+
+
+def page(about: Subject) -> str:
+    """The page as text."""
+    title = safe(fitted.title(about))
+    style, script = _file("style.css"), _file("page.js")
+    sections = {
+        "fitted": fitted.fitted(about),
+        "certificate": certificate.certificate(about),
+        "weights": weights.weights(about),
+        "path": along.along(about),
+        "folds": folds.folds(about),
+        "quality": quality.quality(about),
+        "data": findings.data(about),
+        "again": again.again(about),
+    }
+    body = "\n".join(text for text in sections.values() if text)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
+<meta name="generator" content="{safe(maker())}">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+{_tiles(about)}
+<nav aria-label="Sections">{_links(sections)}</nav>
+</header>
+<main>
+{findings.worries(about)}
+{body}
+</main>
+<footer>Made by {safe(maker())}.</footer>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _file(name: str) -> str:
+    return resources.files("dualgap.report").joinpath(name).read_text("utf-8")
+
+
+def _policy(script: str) -> str:
+    """Nothing is loaded from anywhere, and no script runs but ours, whatever a column is called."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
+
+
+def _links(sections: dict[str, str]) -> str:
+    return "".join(f'<a href="#{name}">{words}</a>' for name, words in PARTS if sections[name])
+
+
+def _tiles(about: Subject) -> str:
+    solution = about.solution
+    proven = "proven" if solution.converged else "not proven"
+    tiles = [
+        ("certificate", f'<span class="badge {"good" if solution.converged else "bad"}">{proven}</span>'),
+        ("relative gap", number(solution.relative_gap, 2)),
+        ("rows", count(solution.facts["n"])),
+        ("columns used", f"{count(solution.n_nonzero)} of {count(len(about.names))}"),
+        *_score(about),
+    ]
+    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in tiles)
+    return f'<dl class="tiles">{cells}</dl>'
+
+
+def _score(about: Subject) -> list[tuple[str, str]]:
+    """One number for how well it predicts, on rows not seen where there are any."""
+    rows = about.fresh or about.fitted
+    if rows is None:
+        return []
+    where = rows.title.split(" (")[0]
+    if about.solution.classes is None:
+        share = rows.share
+        total = float(share @ (rows.targets - share @ rows.targets) ** 2)
+        left = float(share @ (rows.targets - rows.scores) ** 2)
+        return [(f"R², {where}", number(1.0 - left / total, 3))] if total > 0 else []
+    found = [(f"right, {where}", percent(float(rows.share @ (said(rows) == rows.targets))))]
+    if rows.scores.ndim == 1:
+        found.append((f"ROC area, {where}", number(roc(rows.targets == 1, rows.scores, rows.weights)[2], 3)))
+    return found

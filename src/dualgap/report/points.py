@@ -1,0 +1,118 @@
+"""The points of a path that a page shows: few enough to send, close enough that lines look as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.fitting.inputs import read_table
+from dualgap.paths.path import Path
+from dualgap.report.rows import losses, sample, targets_of
+from dualgap.report.subject import Subject
+
+MOST = 120  # points on the page
+WORK = 30_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Strengths λ, falling (or budgets, rising), with the weights there, a column per class and name."""
+
+    at: Vector
+    symbol: str  # "λ" or "budget"
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Mean loss and share of wrong rows at every point; None where there are no rows to tell."""
+
+    title: str
+    loss: Vector
+    wrong: Vector | None
+    sampled: int  # rows that were predicted, 0 for all
+
+
+def points(path: Path) -> Points:
+    """The path at up to MOST strengths; between breakpoints weights are straight in λ or 1/λ, and filled in."""
+    if np.isnan(path.lams).any():
+        return Points(path.budgets, "budget", path.coefs, path.intercepts, path.exact)
+    kept = np.flatnonzero(path.lams > max(path.lams[0], 0.0) * 1e-9)
+    lams = path.lams[kept]
+    if not len(lams):
+        return Points(path.budgets, "budget", path.coefs, path.intercepts, path.exact)
+    if path.breakpoints and not path.constant and path.coefs.ndim == 2 and len(lams) > 1:
+        return _filled(path, kept)
+    kept = kept[_spread(np.log(lams), MOST)]
+    return Points(path.lams[kept], "λ", path.coefs[kept], path.intercepts[kept], path.exact)
+
+
+def _spread(places: Vector, most: int) -> Index:
+    """Up to so many places, evenly, the ends among them."""
+    if len(places) <= most:
+        return np.arange(len(places))
+    wanted = np.linspace(places[0], places[-1], most)
+    nearest = np.abs(places[:, None] - wanted[None, :]).argmin(axis=0) if len(places) < 20_000 else None
+    if nearest is None:
+        nearest = np.linspace(0, len(places) - 1, most).astype(int)
+    return np.unique(nearest)
+
+
+def _filled(path: Path, kept: Index) -> Points:
+    """Breakpoints (as many as there is room for) and points between them, evenly in the logarithm of λ."""
+    lams = path.lams[kept]
+    grid = np.geomspace(lams[0], lams[-1], MOST // 2)[1:-1]
+    bends = lams[_spread(np.log(lams), MOST // 2)]
+    at = np.unique(np.concatenate([bends, grid]))[::-1]
+    level, wanted = (1.0 / lams, 1.0 / at) if path.inverse else (lams, at)
+    order = np.argsort(level, kind="stable")
+    both = np.column_stack([path.coefs[kept], path.intercepts[kept]])[order]
+    filled = np.column_stack([np.interp(wanted, level[order], column) for column in both.T])
+    return Points(at, "λ", filled[:, :-1], filled[:, -1], path.exact)
+
+
+def nonzero(found: Points) -> NDArray[np.int64]:
+    """How many columns have a weight at each point."""
+    flat = found.coefs if found.coefs.ndim == 2 else np.abs(found.coefs).max(axis=1)
+    return np.asarray(np.count_nonzero(flat, axis=1))
+
+
+def errors_along(about: Subject, found: Points, pair: tuple[Any, Any], title: str) -> Errors:
+    """Mean loss and share of wrong rows at every point, for the rows given."""
+    solution = about.solution
+    X, y = pair
+    recipe = about.origin.recipe
+    design = read_table(X if recipe is None else recipe.read(X)).design
+    n = design.shape[0]
+    targets = targets_of(solution, y, n)
+    own = about.terms.sample_weight
+    weights = own if len(own) == n and pair is about.data else np.ones(n)
+    classes = len(np.atleast_2d(solution.coef))
+    rows = sample(n, max(WORK // (len(found.at) * classes), 1000))
+    if len(rows) < n:
+        design, targets, weights = design.rows(rows), targets[rows], weights[rows]
+    share = weights / weights.sum()
+    told = [
+        _at(about, design, targets, coef, b) for coef, b in zip(found.coefs, found.intercepts, strict=True)
+    ]
+    wrong = None if solution.classes is None else np.array([one[1] @ share for one in told])
+    return Errors(title, np.array([one[0] @ share for one in told]), wrong, len(rows) if len(rows) < n else 0)
+
+
+def _at(about: Subject, design: Any, targets: Vector, coef: Matrix, b: Any) -> tuple[Vector, Any]:
+    """Losses, and whether each row is wrong."""
+    solution = about.solution
+    if coef.ndim == 1:
+        scores = design.matvec(coef) + b
+        said: Any = scores > 0.0
+    else:
+        scores = np.column_stack([design.matvec(w) + one for w, one in zip(coef, b, strict=True)])
+        said = np.argmax(scores, axis=1)
+    each = losses(about.terms.loss, targets, scores, solution.multiclass, solution.classes is not None)
+    return each, np.asarray(said != targets) if solution.classes is not None else None

@@ -1,0 +1,78 @@
+"""How well the weights predict: measures beside each other, and pictures of the errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.losses.base import weighted_quantile
+from dualgap.report import classes, margins, numbers
+from dualgap.report.markup import charts, grid, number, paragraph, percent, plural, section
+from dualgap.report.rows import Rows, mean_loss, roc, said
+from dualgap.report.subject import Subject
+
+
+def quality(about: Subject) -> str:
+    """The section; empty where no rows were given."""
+    shown = [rows for rows in (about.fitted, about.fresh) if rows is not None]
+    if not shown:
+        return ""
+    judged = shown[-1]
+    pictures = numbers.pictures if about.solution.classes is None else classes.pictures
+    return section(
+        "quality",
+        "How well it predicts",
+        paragraph(_sentence(judged)),
+        _measures(about, shown),
+        charts(*pictures(about, judged), *margins.pictures(about, judged)),
+        classes.confusion(about, judged) if about.solution.classes is not None else "",
+        margins.words(about),
+    )
+
+
+def _sentence(judged: Rows) -> str:
+    if judged.title == "test rows":
+        return "Measured on rows that the weights have not seen, beside those of the fit."
+    if judged.title == "rows of the fit":
+        return (
+            "Measured on the rows of the fit themselves, which flatters the model: on new rows expect it "
+            "to be worse, the more so the more columns have a weight."
+        )
+    return "Measured on the rows given, which are not those of the fit."
+
+
+def _measures(about: Subject, shown: list[Rows]) -> str:
+    columns = [_of(about, rows) for rows in shown]
+    lines = [[name, *(column[name] for column in columns)] for name in columns[0]]
+    head = ["", *(f"{rows.title}<br><small>{plural(len(rows), 'row')}</small>" for rows in shown)]
+    return grid(head, lines, "Measures")
+
+
+def _of(about: Subject, rows: Rows) -> dict[str, str]:
+    loss = {f"mean {about.terms.loss} loss".replace("_", " "): number(mean_loss(about.solution, rows), 5)}
+    return loss | (_of_numbers(about, rows) if about.solution.classes is None else _of_classes(about, rows))
+
+
+def _of_numbers(about: Subject, rows: Rows) -> dict[str, str]:
+    share, error = rows.share, rows.scores - rows.targets
+    total = float(share @ (rows.targets - share @ rows.targets) ** 2)
+    left = float(share @ error**2)
+    found = {
+        "R²": number(1.0 - left / total, 4) if total > 0 else "the target is constant",
+        "root mean square error": number(float(np.sqrt(left)), 4),
+        "mean absolute error": number(float(share @ np.abs(error)), 4),
+        "median absolute error": number(weighted_quantile(np.abs(error), share, 0.5), 4),
+    }
+    if hasattr(about.terms.loss, "q"):
+        found["targets at or below the prediction"] = percent(float(share @ (error >= 0.0)))
+    return found
+
+
+def _of_classes(about: Subject, rows: Rows) -> dict[str, str]:
+    labels = about.solution.classes
+    assert labels is not None
+    right = float(rows.share @ (said(rows) == rows.targets))
+    common = max(float(rows.share @ (rows.targets == k)) for k in range(len(labels)))
+    found = {"right": percent(right), "right by always saying the commonest class": percent(common)}
+    if rows.scores.ndim == 1:
+        found["area under the ROC curve"] = number(roc(rows.targets == 1, rows.scores, rows.weights)[2], 4)
+    return found

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Perceptron, SGDClassifier
 
 import dualgap as dg
-from benchmarks.run import _machine, _versions
+from benchmarks.machine import machine, versions
 from dualgap.design import Dense
 from dualgap.fitting.reading import read
 
@@ -275,7 +275,7 @@ FOOT = ["", "| | ms a step | ms of its products | times |", "|---|---|---|---|"]
 
 
 def _markdown(sides: dict[str, tuple[Side, Side]], steps: list[Products]) -> str:
-    lines = [f"{_machine()}; " + ", ".join(f"{k} {v}" for k, v in _versions().items()), "", *HEAD]
+    lines = [f"{machine()}; " + ", ".join(f"{k} {v}" for k, v in versions().items()), "", *HEAD]
     lines += [_line(name, *both) for name, both in sides.items()]
     lines += FOOT
     lines += [f"| {s.name} | {1e3 * s.step:.2f} | {1e3 * s.products:.2f} | {s.ratio:.2f} |" for s in steps]
@@ -301,8 +301,8 @@ def main(arguments: list[str] | None = None) -> int:
     steps = products() if not only else []
     print(_markdown(sides, steps))
     table = {
-        "machine": _machine(),
-        "versions": _versions(),
+        "machine": machine(),
+        "versions": versions(),
         "races": {name: {"ours": asdict(a), "theirs": asdict(b)} for name, (a, b) in sides.items()},
         "products": [asdict(one) for one in steps],
     }

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import dualgap as dg
-from benchmarks.run import _machine
+from benchmarks.machine import machine
 
 Data: TypeAlias = tuple[np.ndarray, np.ndarray]
 GAP = 1e-4  # at which SCIP and l0bnb may stop
@@ -301,7 +301,7 @@ def _good_set(X: np.ndarray, y: np.ndarray) -> dg.Solution:
 def markdown(results: list[Result], sets: list[dict[str, Any]]) -> str:
     """Both tables."""
     lines = [
-        f"{_machine()}; " + ", ".join(f"{name} {version}" for name, version in versions().items()),
+        f"{machine()}; " + ", ".join(f"{name} {version}" for name, version in versions().items()),
         "",
         "| problem | ours, s | relative gap | nodes | must, s | rival | its s | ratio | its objective, gap |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -363,7 +363,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     table = {
-        "machine": _machine(),
+        "machine": machine(),
         "versions": versions(),
         "results": [{**asdict(r), "met": r.met} for r in results],
         "heuristics": sets,

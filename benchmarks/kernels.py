@@ -24,7 +24,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR
 
 import dualgap as dg
-from benchmarks.run import _machine, _versions
+from benchmarks.machine import machine, versions
 
 GAMMA, CACHE = 0.05, 200  # CACHE in megabytes
 
@@ -236,7 +236,7 @@ def race(cell: Cell, seed: int, repeats: int) -> dict[str, Any]:
 def markdown(results: list[dict[str, Any]]) -> str:
     """The table."""
     lines = [
-        f"{_machine()}; " + ", ".join(f"{k} {v}" for k, v in _versions().items()),
+        f"{machine()}; " + ", ".join(f"{k} {v}" for k, v in versions().items()),
         "",
         "| cell | ours, s | gap | libsvm, s | gap | ratio | must |",
         "|---|---|---|---|---|---|---|",
@@ -270,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
             result = race(cell, seed, options.repeats if cell.quick else 1)
             results.append(result)
             print(f"{cell.name} (seed {seed}): {result['ours']:.3f} s, {result['ratio']:.2f}x", flush=True)
-            table = {"machine": _machine(), "versions": _versions(), "results": results}
+            table = {"machine": machine(), "versions": versions(), "results": results}
             (folder / "kernels.json").write_text(json.dumps(table, indent=1))
             (folder / "kernels.md").write_text(markdown(results))
     print(markdown(results))

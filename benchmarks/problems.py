@@ -1,9 +1,8 @@
-"""The problems of the benchmark: generators, and the cells with the strengths that peers are compared at."""
+"""The problems of the benchmark: what a problem is, generators of data, and strengths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,18 +25,6 @@ class Problem:
     def strength(self) -> dict[str, float]:
         """The strength as a keyword."""
         return {"lam": self.lam} if self.lam is not None else {"budget": self.budget}  # type: ignore[dict-item]
-
-
-@dataclass
-class Cell:
-    """A problem family with the peers that can do it and the ratio that must be reached."""
-
-    name: str
-    make: Callable[[int], Problem]
-    rivals: tuple[str, ...]
-    must: float
-    quick: bool = False
-    tags: set[str] = field(default_factory=set)
 
 
 def dense_classes(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -113,6 +100,19 @@ def sparse_regression(n: int, p: int, seed: int) -> tuple[sp.csc_array, np.ndarr
     return X, signal + rng.standard_normal(n) * signal.std() / 3.0
 
 
+def expression_classes(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Like gene expression: few samples, blocks of co-regulated columns, skewed levels on a log scale."""
+    rng = np.random.default_rng(seed)
+    blocks = p // 50
+    module = rng.integers(blocks, size=p)
+    activity = rng.standard_normal((n, blocks))
+    level = rng.normal(6.0, 2.0, p) + 0.8 * activity[:, module] + rng.gamma(2.0, 0.4, (n, p))
+    X = np.log2(1.0 + np.exp2(np.maximum(level, 0.0)))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    score = activity[:, :3].sum(axis=1) + rng.standard_normal(n)
+    return np.asfortranarray(X), np.where(score > 0, 1.0, -1.0)
+
+
 def slope_at_zero(loss: str, y: np.ndarray) -> np.ndarray:
     """θ at w = 0 without an intercept: −L'(y, 0)/n."""
     n = len(y)
@@ -174,193 +174,11 @@ def ridge_size(X: np.ndarray, y: np.ndarray, penalty: str) -> float:
 CLASSIFICATION = {"hinge", "squared_hinge", "logistic", "exponential"}
 
 
-def _data(loss: str, n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def data_for(loss: str, n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Classes or heavy-tailed targets, as the loss takes them."""
     return dense_classes(n, p, seed) if loss in CLASSIFICATION else heavy_regression(n, p, seed)
 
 
-def _peers_C(C: float, n: int) -> float:
-    """½‖w‖² + C' Σ loss as mean loss + λ‖w‖²."""
+def peers_strength(C: float, n: int) -> float:
+    """λ with which mean loss + λ‖w‖² is ½‖w‖² + C Σ loss."""
     return 1.0 / (2.0 * C * n)
-
-
-def cells() -> Iterator[Cell]:  # noqa: C901 - a table, row after row
-    """Every row of the table."""
-    conic = ("cvxpy_clarabel",)
-
-    def hinge_dense(C: float, intercept: bool) -> Callable[[int], Problem]:
-        def make(seed: int) -> Problem:
-            X, y = dense_classes(50_000, 100, seed)
-            return Problem(X, y, "hinge", "l2", lam=_peers_C(C, len(y)), fit_intercept=intercept)
-
-        return make
-
-    svm = ("liblinear", "snapml")
-    yield Cell("hinge+l2 dense 50000x100 C'=1", hinge_dense(1.0, False), svm, 30, quick=False)
-    yield Cell("hinge+l2 dense 50000x100 C'=1, intercept", hinge_dense(1.0, True), svm, 30)
-    yield Cell("hinge+l2 dense 50000x100 C'=0.01", hinge_dense(0.01, False), svm, 2, quick=True)
-
-    def text(loss: str, C: float, penalty: str = "l2") -> Callable[[int], Problem]:
-        def make(seed: int) -> Problem:
-            X, y = text_classes(20_000, 50_000, seed)
-            lam = _peers_C(C, len(y)) if penalty == "l2" else 1.0 / (C * len(y))
-            return Problem(X, y, loss, penalty, lam=lam)
-
-        return make
-
-    for C in (1.0, 10.0):
-        yield Cell(f"hinge+l2 text 20000x50000 C'={C:g}", text("hinge", C), svm, 1.2, quick=C == 1)
-    for loss in ("absolute", "quantile(0.5)", "quantile(0.9)"):
-        for n, p, must in ((2000, 500, 15), (20_000, 50, 15), (100_000, 20, 20)):
-            yield Cell(
-                f"{loss}+l1 {n}x{p}",
-                lambda seed, n=n, p=p, loss=loss: _penalised(loss, "l1", n, p, seed, 1 / 20),
-                ("highs", "skglm"),
-                must,
-                quick=loss == "quantile(0.9)" and n == 20_000,
-            )
-    for n, p, must in ((2000, 500, 15), (20_000, 50, 30)):
-        yield Cell(
-            f"hinge+l1 {n}x{p}",
-            lambda seed, n=n, p=p: _penalised("hinge", "l1", n, p, seed, 1 / 20),
-            ("cvxpy_clarabel", "highs"),
-            must,
-        )
-    for loss, n, p, must in (
-        ("absolute", 5000, 50, 10),
-        ("absolute", 20_000, 50, 30),
-        ("epsilon_insensitive(0.1)", 20_000, 100, 30),
-    ):
-        yield Cell(
-            f"{loss}+l2 {n}x{p}",
-            lambda seed, n=n, p=p, loss=loss: _with_lam(loss, "l2", n, p, seed, _peers_C(1.0, n)),
-            ("cvxpy_piqp", "cvxpy_clarabel", "liblinear"),
-            must,
-            quick=n == 5000,
-        )
-
-    def lasso(divide: float) -> Callable[[int], Problem]:
-        def make(seed: int) -> Problem:
-            X, y = sparse_signal(1000, 10_000, seed)
-            Xc, yc = X - X.mean(axis=0), y - y.mean()
-            return Problem(X, y, "squared", "l1", lam=largest(Xc, yc, "squared") / divide, fit_intercept=True)
-
-        return make
-
-    quadratic = ("skglm", "celer", "adelie", "sklearn")
-    yield Cell("lasso dense 1000x10000 lmax/20", lasso(20), quadratic, 1.2, quick=True)
-    yield Cell("lasso dense 1000x10000 lmax/100", lasso(100), quadratic, 1.2)
-
-    def lasso_sparse(seed: int) -> Problem:
-        X, y = sparse_regression(20_000, 100_000, seed)
-        return Problem(
-            X, y, "squared", "l1", lam=largest(X, y - y.mean(), "squared") / 20, fit_intercept=True
-        )
-
-    yield Cell("lasso sparse 20000x100000 lmax/20", lasso_sparse, quadratic, 1)
-
-    def elastic(seed: int) -> Problem:
-        X, y = sparse_signal(1000, 5000, seed)
-        lam = largest(X - X.mean(axis=0), y - y.mean(), "squared") / 50
-        return Problem(X, y, "squared", "elastic_net(0.5)", lam=lam, fit_intercept=True)
-
-    yield Cell("elastic net dense 1000x5000 lmax/50", elastic, quadratic, 1)
-
-    def dense_l2(loss: str) -> Callable[[int], Problem]:
-        def make(seed: int) -> Problem:
-            X, y = dense_classes(50_000, 100, seed)
-            return Problem(X, y, loss, "l2", lam=_peers_C(1.0, len(y)))
-
-        return make
-
-    yield Cell(
-        "logistic+l2 dense 50000x100", dense_l2("logistic"), ("snapml", "glum", "sklearn"), 1, quick=True
-    )
-    yield Cell("logistic+l2 text", text("logistic", 1.0), ("snapml", "sklearn", "liblinear"), 1)
-
-    def wide_l1(loss: str) -> Callable[[int], Problem]:
-        def make(seed: int) -> Problem:
-            X, y = dense_classes(2000, 5000, seed)
-            return Problem(X, y, loss, "l1", lam=largest(X, y, loss) / 20)
-
-        return make
-
-    logit = ("snapml", "liblinear", "skglm", "celer")
-    yield Cell("logistic+l1 dense 2000x5000 lmax/20", wide_l1("logistic"), logit, 1)
-    for C in (1.0, 10.0):
-        yield Cell(f"logistic+l1 text C'={C:g}", text("logistic", C, "l1"), logit, 1, quick=C == 1)
-    yield Cell("squared_hinge+l2 dense 50000x100", dense_l2("squared_hinge"), ("liblinear",), 1)
-    yield Cell("squared_hinge+l2 text", text("squared_hinge", 1.0), ("liblinear",), 1)
-    yield Cell("squared_hinge+l1 dense 2000x5000", wide_l1("squared_hinge"), ("liblinear",), 2)
-    yield Cell("squared_hinge+l1 text", text("squared_hinge", 1.0, "l1"), ("liblinear",), 1)
-    yield Cell(
-        "huber(0.2)+l1 2000x1000",
-        lambda seed: _penalised("huber(0.2)", "l1", 2000, 1000, seed, 1 / 20),
-        ("skglm",),
-        1,
-    )
-    yield Cell(
-        "huber(0.2)+l2 2000x1000",
-        lambda seed: _with_lam("huber(0.2)", "l2", 2000, 1000, seed, 0.01),
-        ("skglm",),
-        1,
-    )
-    for n, p in ((20_000, 500), (500, 20_000)):
-        yield Cell(
-            f"squared+l2 {n}x{p}", lambda seed, n=n, p=p: _ridge(n, p, seed), ("sklearn",), 1, quick=n == 500
-        )
-    yield from _conic_cells(conic)
-
-
-def _penalised(loss: str, penalty: str, n: int, p: int, seed: int, share: float) -> Problem:
-    X, y = _data(loss, n, p, seed)
-    return Problem(X, y, loss, penalty, lam=share * largest(X, y, loss, penalty))
-
-
-def _with_lam(loss: str, penalty: str, n: int, p: int, seed: int, lam: float) -> Problem:
-    X, y = _data(loss, n, p, seed)
-    return Problem(X, y, loss, penalty, lam=lam)
-
-
-def _ridge(n: int, p: int, seed: int) -> Problem:
-    X, y = heavy_regression(n, p, seed)
-    return Problem(X, y, "squared", "l2", lam=1.0 / n)
-
-
-def _constrained(loss: str, penalty: str, n: int, p: int, seed: int) -> Problem:
-    X, y = _data(loss, n, p, seed)
-    return Problem(X, y, loss, penalty, budget=ridge_size(X, y, penalty), fit_intercept=True)
-
-
-def _conic_cells(conic: tuple[str, ...]) -> Iterator[Cell]:
-    losses = ("logistic", "squared", "hinge", "absolute")
-    sizes = ((2000, 100), (100, 1000), (20_000, 100))
-    for penalty in ("l1", "l2", "elastic_net(0.5)", "linf", "l2_norm", "lp(1.5)", "lp(3)"):
-        for loss in losses:
-            for n, p in sizes:
-                must = 15.0 if penalty in ("l1", "l2", "elastic_net(0.5)") else 20.0 if n > p else 4.0
-                yield Cell(
-                    f"{loss} s.t. {penalty} {n}x{p}",
-                    lambda seed, n=n, p=p, loss=loss, penalty=penalty: _constrained(
-                        loss, penalty, n, p, seed
-                    ),
-                    conic,
-                    must,
-                    quick=(penalty, loss, n) in {("l1", "logistic", 2000), ("lp(1.5)", "hinge", 2000)},
-                )
-                if penalty in ("linf", "l2_norm", "lp(1.5)", "lp(3)"):
-                    yield Cell(
-                        f"{loss}+{penalty} {n}x{p}",
-                        lambda seed, n=n, p=p, loss=loss, penalty=penalty: _penalised(
-                            loss, penalty, n, p, seed, 0.1
-                        ),
-                        conic,
-                        must,
-                        quick=(penalty, loss, n) == ("linf", "absolute", 100),
-                    )
-    for penalty in ("l1", "l2"):
-        yield Cell(
-            f"exponential+{penalty} 2000x100",
-            lambda seed, penalty=penalty: _penalised("exponential", penalty, 2000, 100, seed, 0.01),
-            conic,
-            20,
-        )

@@ -1,4 +1,4 @@
-"""A real Chromium, spoken to through two pipes: the DevTools protocol, JSON texts with a zero byte between."""
+"""A real Chromium, spoken to through two pipes: the DevTools protocol, JSON with a zero byte between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ OPTIONS = (
     "--remote-debugging-pipe",
 )
 # Chromium reads from descriptor 3 and writes to 4.
-LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+LAUNCH = (
+    "import fcntl, os, sys; r, w = (fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3]); "
+    "os.dup2(r, 3); os.dup2(w, 4); os.execv(sys.argv[3], sys.argv[3:])"
+)
 
 
 def found() -> str | None:

@@ -17,6 +17,8 @@ from skglm.solvers import AndersonCD
 from benchmarks.problems import Problem
 from benchmarks.rivals import TOLERANCES, Ladder, Solve, number
 
+COMPILES = True
+
 
 def ladder(problem: Problem) -> Ladder:
     """AndersonCD by tolerance."""

@@ -244,3 +244,15 @@ def test_a_certificate_of_other_data_proves_nothing() -> None:
     assert solution.certificate.recheck(X + RNG.normal(size=X.shape), y).bound == -np.inf
     with pytest.raises(DataError, match="40 rows"):
         solution.certificate.recheck(X[:-1], y[:-1])
+
+
+def test_more_threads_give_the_same_answer_within_the_gap() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 60)), rng.normal(size=400)
+    alone, together = (
+        dg.fit(X, y, loss="huber(0.5)", penalty="l1", lam=0.02, n_threads=n, tol=1e-9) for n in (1, 2)
+    )
+    np.testing.assert_allclose(together.coef, alone.coef, atol=1e-5)
+    assert together.converged
+    with pytest.raises(DataError, match="n_threads must be a whole number"):
+        dg.fit(X, y, loss="squared", lam=1.0, n_threads=0)

@@ -1,31 +1,48 @@
-"""The report page of a verb, asked for early: a page that cannot be made is refused before the work."""
+"""The report page of a verb. A folder that cannot be written to is refused before the work."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import os
 import shlex
 import sys
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dualgap.errors import MissingPackageError
+from dualgap.cli.console import Console
+from dualgap.errors import DataError
 
-Write = Callable[[Any, tuple[Any, Any] | None, list[str]], None]
+if TYPE_CHECKING:
+    from dualgap.cli.task import Task
+    from dualgap.paths.path import Path as Solutions
+    from dualgap.selection.search import Search
 
 
-def writer(path: str | None) -> Write | None:
-    """A function that writes the page of a fit, a path or a search; None where none is wanted."""
+def refuse_unwritable(path: str | None) -> None:
+    """Before the work: can a page be put there?"""
     if path is None:
+        return
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise DataError(f"The page {path} cannot be written there; name a file in a folder that exists.")
+
+
+def write(thing: Any, path: str, console: Console, **more: Any) -> None:
+    """The page of a fit, a path or a search; `more` as in dualgap.report.write."""
+    from dualgap.report import write as write_page
+
+    write_page(thing, path, notes=tuple(console.notes), command=command(), **more)
+    console.say(f"page written to {path}")
+
+
+def along(task: Task, search: Search, how: dict[str, Any]) -> Solutions | None:
+    """The solutions on all rows at the strengths of a search, for the slider; None where there is no path."""
+    import dualgap as dg
+    from dualgap.selection.plan import convex
+    from dualgap.fitting.reading import read
+
+    if search.form != "penalised" or len(search.strengths) < 2:
         return None
-    if importlib.util.find_spec("dualgap.report") is None:
-        raise MissingPackageError("This dualgap comes without report pages.")
-    report = importlib.import_module("dualgap.report")
-
-    def write(thing: Any, rows: tuple[Any, Any] | None, notes: list[str]) -> None:
-        report.write(thing, path, data=rows, notes=tuple(notes), command=command())
-
-    return write
+    return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams)
 
 
 def command() -> str:

@@ -11,6 +11,7 @@ from dualgap.fitting.options import is_infinite, read_limits, read_solver, seede
 from dualgap.fitting.reading import read
 from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.threads import limited
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.solvers.base import Solver
@@ -44,6 +45,7 @@ def fit(  # noqa: PLR0913
     random_state: Any = None,
     callback: Callback | None = None,
     stop: Stop | None = None,
+    n_threads: int = 1,
 ) -> Solution:
     """Minimise mean loss + lam·penalty (or C·Σ loss + penalty, or mean loss with penalty ≤ budget).
 
@@ -54,7 +56,8 @@ def fit(  # noqa: PLR0913
 
     The relative gap of the answer is at most `tol`; if it is not, `converged` is False and a
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
-    "multinomial" for the logistic one, where it is what "auto" means.
+    "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads` cores;
+    one, so that the same data give the same bits, unless more are asked for.
     """
     limits = read_limits(tol, max_iter, max_time, callback, stop)
     asked: dict[str, Any] = {
@@ -68,13 +71,15 @@ def fit(  # noqa: PLR0913
     if lam is None and budget is None and is_infinite(C):
         from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
 
-        return fit_hard_margin(X, y, limits, **asked)
+        with limited(n_threads):
+            return fit_hard_margin(X, y, limits, **asked)
     reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
     chosen, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)
-    if reading.many_classes:
-        solution = fit_many(reading, form, chosen, limits, warm_start)
-    else:
-        solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
+    with limited(n_threads):
+        if reading.many_classes:
+            solution = fit_many(reading, form, chosen, limits, warm_start)
+        else:
+            solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
     if not solution.converged:
         warnings.warn(_doubt(solution, limits), NotCertifiedWarning, stacklevel=2)
     return solution

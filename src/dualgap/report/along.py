@@ -11,6 +11,7 @@ from dualgap.arrays import Vector
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart, key, look
 from dualgap.report.markup import (
+    bar,
     charts,
     count,
     figure,
@@ -148,7 +149,8 @@ def _sentence(about: Subject, found: Points) -> str:
     worst = float(np.max(about.path.gaps))
     return (
         f"The solutions for every strength, {strong}; {exact}, largest relative gap {number(worst, 2)}. "
-        '<span class="script">Move the slider, by mouse, finger or arrow keys: weights and errors follow.</span>'
+        '<span class="script">Move the slider, by mouse, finger or arrow keys: weights and errors follow.'
+        "</span>"
     )
 
 
@@ -269,7 +271,7 @@ def _choices(chart: Chart, about: Subject, found: Points) -> None:
         return
     chart.upright(search.lam_min, "choice d1", "min", 0)
     if search.index_1se != search.index_min:
-        chart.upright(search.lam_1se, "choice d2", "1se", 0)
+        chart.upright(search.lam_1se, "choice d2", "1se", 1)
 
 
 def _least(curves: list[Curve], found: Points) -> str:
@@ -294,13 +296,12 @@ def _list(columns: list[Column], start: int, script: _Script) -> str:
                 "s": [round(50.0 * v / top, 2) for v in one.standard.tolist()],
             }
         )
-        share = 50.0 * float(one.standard[start]) / top
+        share = float(one.standard[start]) / top
         named = look(rank) if rank < NAMED else "faint"
-        sign = "minus" if share < 0 else "plus"
         lines.append(
             f'<li data-weight="{rank}"><svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">'
             f'<path class="line {named}" d="M1 5H25"/></svg><span class="of">{safe(one.name)}</span>'
-            f'<span class="bar" aria-hidden="true"><i class="{sign}" style="width:{abs(share):.1f}%"></i></span>'
+            f"{bar(share)}"
             f'<span class="value">{number(float(one.weight[start]), 3)}</span></li>'
         )
     caption = "Bars are per standard deviation, numbers in the units of the data."

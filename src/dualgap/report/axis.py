@@ -35,8 +35,16 @@ class Axis:
         """Round numbers within the axis."""
         low, high = min(self.low, self.high), max(self.low, self.high)
         if self.log and high / low >= 8.0:
-            return [(t, number(t)) for t in _powers(low, high, most)]
+            return [(t, _power(t)) for t in _powers(low, high, most)]
         return [(t, number(t)) for t in _steps(low, high, most)]
+
+
+def _power(value: float) -> str:
+    """Short, however small."""
+    if 1e-3 <= value < 1e4:
+        return number(value)
+    mantissa, power = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(power)}".replace("-", "−")
 
 
 def spanning(values: Any, label: str = "", *, log: bool = False, room: float = 0.05) -> Axis:

@@ -38,12 +38,11 @@ def certificate(about: Subject) -> str:
         "The certificate",
         _verdict(about),
         picked,
-        facts(_numbers(about)),
+        charts(f"<div>{facts(_numbers(about))}</div>", _convergence(about)),
         "<h3>What it proves</h3>",
         bullets(_proves(about)),
         "<h3>What it does not</h3>",
         bullets(_silent()),
-        charts(_convergence(about)),
     )
 
 
@@ -56,8 +55,8 @@ def _verdict(about: Subject) -> str:
     solution = about.solution
     if solution.converged:
         return paragraph(
-            f"<b>Proven.</b> {_nobody(about)} The proof is a list of numbers, one per row, that anyone can check "
-            "without trusting the program that found it.",
+            f"<b>Proven.</b> {_nobody(about)} The proof is a list of numbers, one per row, that anyone can "
+            "check without trusting the program that found it.",
             "verdict good",
         )
     return paragraph(
@@ -71,7 +70,8 @@ def _nobody(about: Subject) -> str:
         return "Nothing is proven of these weights."
     if gap == 0.0:
         return "No weights whatever reach a smaller objective."
-    return f"No weights whatever reach an objective smaller than this one by more than a share of {number(gap, 2)}."
+    share = number(gap, 2)
+    return f"No weights whatever reach an objective smaller than this one by more than a share of {share}."
 
 
 def _numbers(about: Subject) -> list[tuple[str, str]]:
@@ -101,8 +101,8 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
 def _proves(about: Subject) -> list[str]:
     solution = about.solution
     found = [
-        f"Whatever weights somebody else finds, by whatever method, their objective on these rows is at least "
-        f"{number(solution.bound, 10)}; the weights on this page reach {number(solution.objective, 10)}."
+        f"Whatever weights somebody else finds, by whatever method, their objective on these rows is at "
+        f"least {number(solution.bound, 10)}; those on this page reach {number(solution.objective, 10)}."
     ]
     searched = isinstance(solution.certificate, SearchCertificate | SearchCertificates)
     if searched:
@@ -125,8 +125,8 @@ def _proves(about: Subject) -> list[str]:
     if zeros:
         found.append(f"{plural(zeros, 'weight')} marked <b>proven zero</b>: zero in every optimal answer.")
     found.append(
-        "Check it: <code>dualgap verify MODEL DATA</code>, or <code>solution.certificate.recheck(X, y)</code>, "
-        "recomputes both numbers from the rows."
+        "Check it: <code>dualgap verify MODEL DATA</code>, or "
+        "<code>solution.certificate.recheck(X, y)</code>, recomputes both numbers from the rows."
     )
     return found
 
@@ -134,7 +134,7 @@ def _proves(about: Subject) -> list[str]:
 def _silent() -> list[str]:
     return [
         "That the model is right, or good on new rows: see the errors on rows that were held out.",
-        "That a column with a weight is a cause, or one without a weight is not: columns stand in for each other.",
+        "That a column with a weight is a cause, or one without it is not: columns stand in for each other.",
     ]
 
 

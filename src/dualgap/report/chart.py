@@ -1,4 +1,4 @@
-"""A small chart as SVG. Colours are classes of the style sheet, so that day, night and paper each have theirs."""
+"""A small chart as SVG. Colours are classes of the style sheet: day, night and paper each have theirs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dualgap.report.axis import Axis
 from dualgap.report.markup import clipped, safe
 
 WIDTH, HEIGHT = 400.0, 270.0  # as wide as a phone, so that words keep their size there
-LEFT, TOP, BOTTOM = 54.0, 14.0, 44.0
+LEFT, TOP, BOTTOM = 60.0, 14.0, 44.0
 SERIES = 8  # colours, each with a dash of its own
 
 
@@ -113,8 +113,8 @@ class Chart:
         ):
             tie = f"M{self.right:.1f} {start:.1f}L{self.right + 7:.1f} {at:.1f}"
             self.marks.append(f'<path class="tie {look}" d="{tie}"/>')
-            words = f'<text class="name {look}" x="{self.right + 9:.1f}" y="{at + 4:.1f}">{clipped(name, 13)}</text>'
-            self.marks.append(words)
+            place = f'x="{self.right + 9:.1f}" y="{at + 4:.1f}"'
+            self.marks.append(f'<text class="name {look}" {place}>{clipped(name, 13)}</text>')
 
     # -- the whole -----------------------------------------------------------------------------------
 
@@ -130,9 +130,8 @@ class Chart:
         for value, words in self.x.ticks():
             at = float(self.across(value))
             parts.append(f'<path class="tick" d="M{at:.1f} {self.bottom:g}v4"/>')
-            parts.append(
-                f'<text class="tick" x="{at:.1f}" y="{self.bottom + 16:g}" text-anchor="middle">{words}</text>'
-            )
+            place = f'x="{at:.1f}" y="{self.bottom + 16:g}"'
+            parts.append(f'<text class="tick" {place} text-anchor="middle">{words}</text>')
         for value, words in self.y.ticks(5):
             at = float(self.up(value))
             parts.append(f'<path class="guide" d="M{LEFT:g} {at:.1f}H{self.right:g}"/>')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Index, Vector
 from dualgap.report.axis import Axis
 from dualgap.report.chart import Chart, key, look
 from dualgap.report.markup import count, figure, grid, number, percent, safe
@@ -33,7 +33,9 @@ def _roc(about: Subject, rows: Rows) -> str:
     if rows.scores.ndim == 1:
         wanted = [(labels[1], rows.targets == 1, rows.scores)]
     else:
-        wanted = [(label, rows.targets == k, rows.scores[:, k]) for k, label in enumerate(labels[:CURVES])]
+        found = probabilities(about.solution, rows)
+        scores = rows.scores if found is None else found
+        wanted = [(label, rows.targets == k, scores[:, k]) for k, label in enumerate(labels[:CURVES])]
     chart = Chart(
         Axis(0.0, 1.0, "share of the others said to be it"),
         Axis(0.0, 1.0, "share of the class found"),
@@ -41,19 +43,19 @@ def _roc(about: Subject, rows: Rows) -> str:
     )
     chart.line([0, 1], [0, 1], "reference d1")
     entries = []
-    for rank, (label, positive, scores) in enumerate(wanted):
-        false, true, area = roc(positive, scores, rows.weights)
+    for rank, (label, positive, score) in enumerate(wanted):
+        false, true, area = roc(positive, score, rows.weights)
         picked = _spread(false + true)
         chart.line(false[picked], true[picked], look(rank), label)
         entries.append((look(rank), f"{safe(label)}: area {number(area, 4)}"))
     words = (
-        f"On the {safe(rows.title)}, as the threshold falls: how much of a class is found against how much else "
-        "is taken with it. The dashed line is guessing."
+        f"On the {safe(rows.title)}, as the threshold falls: how much of a class is found against how much "
+        "else is taken with it. The dashed line is guessing."
     )
     return figure("ROC", chart.svg() + key(entries), words)
 
 
-def _spread(places: Vector) -> Vector:
+def _spread(places: Vector) -> Index:
     """Points of a curve, evenly along it."""
     if len(places) <= POINTS:
         return np.arange(len(places))
@@ -79,8 +81,9 @@ def _calibration(about: Subject, rows: Rows) -> str:
     chart.line(at, seen, "s0 d0")
     chart.dots(at, seen, "s0 large")
     words = (
-        f"The probability {safe(what)}, in {count(len(at))} parts with equally many rows: what was predicted against "
-        "what happened, with one standard error. On the dashed line probabilities can be taken at their word."
+        f"The probability {safe(what)}, in {count(len(at))} parts with equally many rows: what was predicted "
+        "against what happened, with one standard error. On the dashed line probabilities can be taken at "
+        "their word."
     )
     return figure("Calibration", chart.svg(), words)
 
@@ -119,7 +122,8 @@ def confusion(about: Subject, rows: Rows) -> str:
 def _cell(value: float, share: float, *, right: bool, whole: bool) -> str:
     shown = count(int(value)) if whole else number(value, 4)
     kind = "right" if right else "wrong"
-    return f'<span class="cell {kind}" style="--share:{100 * share:.0f}%">{shown}<small>{percent(share)}</small></span>'
+    style = f"--share:{100 * share:.0f}%"
+    return f'<span class="cell {kind}" style="{style}">{shown}<small>{percent(share)}</small></span>'
 
 
 def _worst(labels: list[str], table: Vector) -> str:

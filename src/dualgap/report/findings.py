@@ -52,16 +52,16 @@ def _columns(about: Subject) -> list[str]:
     found = []
     if p >= n:
         found.append(
-            f"There are as many columns ({count(p)}) as rows ({count(n)}) or more; without a penalty any target could be met."
+            f"There are as many columns ({count(p)}) as rows ({count(n)}) or more; "
+            "without a penalty any target could be met."
         )
     if about.data is not None and isinstance(about.data[0], np.ndarray) and about.data[0].ndim == 2:
         X = about.data[0]
         constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0)) if len(X) else np.zeros(0, dtype=int)
         if len(constant):
+            more = ", …" if len(constant) > 5 else ""
             names = ", ".join(f"<b>{safe(about.names[j])}</b>" for j in constant[:5])
-            found.append(
-                f"{plural(len(constant), 'column')} never change and cannot help: {names}{', …' if len(constant) > 5 else ''}."
-            )
+            found.append(f"{plural(len(constant), 'column')} never change and cannot help: {names}{more}.")
     if solution.n_nonzero == 0 and p:
         found.append("No column has a weight: the prediction is a constant.")
     return found
@@ -76,15 +76,17 @@ def _rows(about: Subject) -> list[str]:
         if shares[rare] < 0.05:
             label = safe(about.solution.classes.tolist()[rare])
             found.append(
-                f"Only {percent(shares[rare])} of the rows are <b>{label}</b>: a high share of right answers means little."
+                f"Only {percent(shares[rare])} of the rows are <b>{label}</b>: "
+                "a high share of right answers means little."
             )
         if bool(np.all(said(rows) == rows.targets)) and rows.title == "rows of the fit":
             found.append(
-                "Every row of the fit is right: the classes can be separated, and the penalty alone holds the weights."
+                "Every row of the fit is right: the classes can be separated, and the penalty alone holds "
+                "the weights."
             )
     if rows is not None and rows.title.startswith("rows given"):
         found.append(
-            "The rows given do not reproduce the objective of the fit; they are other rows, or they were changed."
+            "The rows given do not reproduce the objective of the fit; they are others, or were changed."
         )
     return found
 

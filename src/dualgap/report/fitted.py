@@ -34,7 +34,8 @@ def _sentence(about: Subject) -> str:
     rows, columns = plural(solution.facts["n"], "row"), plural(len(about.names), "column")
     target = f"<b>{safe(about.target)}</b>"
     if solution.classes is None:
-        return f"A number, {target}, is predicted from {columns} by a weighted sum. The weights were found on {rows}."
+        how = f"A number, {target}, is predicted from {columns} by a weighted sum."
+        return f"{how} The weights were found on {rows}."
     labels = ", ".join(f"<b>{safe(label)}</b>" for label in solution.classes.tolist()[:8])
     more = ", …" if len(solution.classes) > 8 else ""
     which = f"{count(len(solution.classes))} classes of {target} ({labels}{more})"
@@ -49,8 +50,8 @@ def _meaning(about: Subject) -> list[str]:
         found.append(f"A sum above 0 means <b>{high}</b> (y = +1), below 0 <b>{low}</b> (y = −1).")
     if np.any(terms.scale != 1.0):
         found.append(
-            "The penalty counts weights per standard deviation σ<sub>j</sub> of their column, so that units do not "
-            "matter; weights are shown in the units of the data."
+            "The penalty counts weights per standard deviation σ<sub>j</sub> of their column, so that units "
+            "do not matter; weights are shown in the units of the data."
         )
     if np.any(terms.factors != 1.0):
         found.append("Some columns have a penalty factor of their own; with factor 0 a column is free.")

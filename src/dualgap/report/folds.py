@@ -17,7 +17,7 @@ def folds(about: Subject) -> str:
     if search is None:
         return ""
     return section(
-        "folds", "Cross-validation", paragraph(_sentence(search)), charts(_curve(search)), _table(search)
+        "folds", "Cross-validation", paragraph(_sentence(search)), charts(_curve(search), _table(search))
     )
 
 
@@ -35,12 +35,12 @@ def measure(search: Search) -> str:
 
 def _sentence(search: Search) -> str:
     return (
-        f"The rows were dealt into {count(search.n_folds)} folds; each was predicted by weights found without it, at "
-        f"{count(len(search.strengths))} strengths. The curve is the {safe(measure(search))} on the rows held out, "
-        "the band one standard error on either side. <b>min</b> is the best on average; <b>1se</b> is the strongest "
-        "penalty that is not worse by more than one standard error: a simpler model that is about as good. "
-        f"{safe(search.status)} Every point of every fold has its proof, largest relative gap "
-        f"{number(float(search.gaps.max()), 2)}."
+        f"The rows were dealt into {count(search.n_folds)} folds; each was predicted by weights found "
+        f"without it, at {count(len(search.strengths))} strengths. The curve is the {safe(measure(search))} "
+        "on the rows held out, the band one standard error on either side. <b>min</b> is the best on "
+        "average; <b>1se</b> is the strongest penalty that is not worse by more than one standard error: a "
+        f"simpler model that is about as good. {safe(search.status)} Every point of every fold has its "
+        f"proof, largest relative gap {number(float(search.gaps.max()), 2)}."
     )
 
 
@@ -87,5 +87,5 @@ def _table(search: Search) -> str:
         spread = f" ± {shown}" if np.isfinite(error) else ""
         used = number(float(search.n_nonzero[:, k].mean()), 3)
         rows.append([f"{name}{chosen}", number(float(search.strengths[k]), 5), f"{value}{spread}", used])
-    head = ["", symbol(search), safe(measure(search)), "columns with a weight, on average"]
+    head = ["", symbol(search), safe(measure(search)), "columns used"]
     return grid(head, rows, "The strengths that cross-validation suggests")

@@ -67,7 +67,7 @@ PENALTIES = {
     "l1": "Weights pay by their size, so that many are exactly zero.",
     "l2": "Weights pay by their square: all are drawn towards zero, none is exactly zero.",
     "l2_norm": "The length of the weights pays: they shrink together, or vanish together.",
-    "elastic_net": "Weights pay by size and by square: many are zero, and columns that move together share a weight.",
+    "elastic_net": "Weights pay by size and by square: many are zero, and columns that move together share.",
     "linf": "Only the largest weight pays, so that many end up equally large.",
     "lp": "A norm of the weights pays.",
     "bridge": "Weights pay by a power of their size; below 1 that favours few large weights.",

@@ -53,7 +53,8 @@ def _histogram(about: Subject, rows: Rows) -> str:
     flat = leaves_rows_out(about.terms.loss, classes=True)
     if flat:
         chart.upright(1.0, "reference d1", "margin", 1)
-    words = f"How far each of the {safe(rows.title)} is on its side of the plane; {percent(float(rows.share @ (margin <= 0)))} are wrong."
+    wrong = percent(float(rows.share @ (margin <= 0)))
+    words = f"How far each of the {safe(rows.title)} is on its side of the plane; {wrong} are wrong."
     return figure("Margins", chart.svg(), words)
 
 
@@ -96,9 +97,9 @@ def words(about: Subject) -> str:
     if about.solution.classes is not None and length > 0:
         lines.append(("width of the margin, 2/‖w‖", number(2.0 / length, 4)))
     say = (
-        "<p>The certificate gives every row a number θ<sub>i</sub>. Where it is zero the row could be left out, and "
-        f"the same weights would come out: {plural(n - held, 'row')} of that kind. The others are the "
-        f"<b>support vectors</b>.</p>"
+        "<p>The certificate gives every row a number θ<sub>i</sub>. Where it is zero the row could be left "
+        f"out, and the same weights would come out: {plural(n - held, 'row')} of that kind. The others are "
+        f"the <b>support vectors</b>.</p>"
     )
     return f'<h3 id="support">Support vectors</h3>{say}{facts(lines)}'
 
@@ -125,7 +126,7 @@ def _plane(about: Subject) -> str:
     for level, style in ((0.0, "reference d0"), (1.0, "reference d1"), (-1.0, "reference d1")):
         ends = _crossing(about, x, y, level)
         if ends is not None:
-            chart.line(*ends, style)
+            chart.line(ends[0], ends[1], style)
     assert about.solution.classes is not None
     low, high = (safe(label) for label in about.solution.classes.tolist())
     entries = [("s0 d0", high), ("s2 d0", low), ("reference d0", "the line"), ("reference d1", "margin ±1")]
@@ -134,7 +135,8 @@ def _plane(about: Subject) -> str:
 
 
 def _ring(chart: Chart, point: Vector) -> str:
-    return f'<circle class="ring" cx="{float(chart.across(point[0])):.1f}" cy="{float(chart.up(point[1])):.1f}" r="6"/>'
+    x, y = float(chart.across(point[0])), float(chart.up(point[1]))
+    return f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
 
 
 def _crossing(about: Subject, x: Axis, y: Axis, level: float) -> Any:

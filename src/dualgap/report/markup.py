@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-HIDDEN = {**{k: " " for k in range(32)}, 127: " ", **{k: "�" for k in range(0x202A, 0x202F)}}
+HIDDEN = {**{k: " " for k in range(32) if k != 10}, 127: " ", **{k: "�" for k in range(0x202A, 0x202F)}}
 HIDDEN |= {k: "�" for k in range(0x2066, 0x206A)}  # marks that turn the direction of the text around them
 
 
@@ -26,7 +26,7 @@ def clipped(text: Any, most: int) -> str:
 
 def number(value: float, digits: int = 4) -> str:
     """A number for people."""
-    value = float(value)
+    value = float(value) + 0.0  # −0 is 0
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     text = f"{value:.{digits}g}"
@@ -90,7 +90,8 @@ def section(name: str, title: str, *content: str) -> str:
     inner = "\n".join(part for part in content if part)
     if not inner:
         return ""
-    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>\n{inner}\n</section>'
+    heading = f'<h2 id="{name}-title">{title}</h2>'
+    return f'<section id="{name}" aria-labelledby="{name}-title">{heading}\n{inner}\n</section>'
 
 
 def charts(*figures: str) -> str:
@@ -110,6 +111,13 @@ def values(name: str, content: Any) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def bar(share: float) -> str:
+    """A bar from the middle: to the right for a positive share of that half, else to the left."""
+    sign = "minus" if share < 0 else "plus"
+    inner = f'<i class="{sign}" style="width:{50 * abs(share):.1f}%"></i>'
+    return f'<span class="bar" aria-hidden="true">{inner}</span>'
 
 
 def _class(kind: str) -> str:

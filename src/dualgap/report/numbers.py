@@ -63,8 +63,8 @@ def _residuals(about: Subject, rows: Rows) -> str:
     middle = _running(np.asarray(rows.scores), errors)
     chart.line(*middle, "s2 d0")
     words = (
-        "Residuals against the prediction, with their median in tenths of the rows. A bend means that a straight "
-        "line is not enough, a funnel that errors grow with the prediction."
+        "Residuals against the prediction, with their median in tenths of the rows. A bend means that a "
+        "straight line is not enough, a funnel that errors grow with the prediction."
     )
     return figure("Residuals", chart.svg(), words)
 

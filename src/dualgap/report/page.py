@@ -42,8 +42,8 @@ def write(  # noqa: PLR0913
 
     `data` = (X, y) are the rows of the fit: with them the page shows residuals, or confusions, ROC and
     calibration. `test` = (X, y) are rows that the fit has not seen. `along` is the dg.path that goes with a
-    search or a solution: its slider moves weights and errors together. `recipe`, `notes` and `command` say where
-    the columns came from, what was decided on the way, and how to run it again.
+    search or a solution: its slider moves weights and errors together. `recipe`, `notes` and `command` say
+    where the columns came from, what was decided on the way, and how to run it again.
     """
     about = subject(thing, along, data, test, Origin(command, tuple(notes), recipe))
     target = FilePath(path)

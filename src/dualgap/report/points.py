@@ -40,7 +40,7 @@ class Errors:
 
 
 def points(path: Path) -> Points:
-    """The path at up to MOST strengths; between breakpoints weights are straight in λ or 1/λ, and filled in."""
+    """The path at up to MOST strengths; between breakpoints it is straight in λ or 1/λ, and filled in."""
     if np.isnan(path.lams).any():
         return Points(path.budgets, "budget", path.coefs, path.intercepts, path.exact)
     kept = np.flatnonzero(path.lams > max(path.lams[0], 0.0) * 1e-9)

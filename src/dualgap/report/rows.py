@@ -28,7 +28,7 @@ class Rows:
     @property
     def share(self) -> Vector:
         """Weights that add up to one."""
-        return self.weights / self.weights.sum()
+        return np.asarray(self.weights / self.weights.sum())
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -83,8 +83,8 @@ def subject(thing: Any, along: Any, data: Any, test: Any, origin: Origin) -> Sub
         solution = thing
     else:
         raise DataError(
-            "A page is made of a Solution, of what dg.path or dg.cross_validate return, or of a fitted linear "
-            f"estimator, not of a {type(thing).__name__}."
+            "A page is made of a Solution, of what dg.path or dg.cross_validate return, or of a fitted "
+            f"linear estimator, not of a {type(thing).__name__}."
         )
     if path is not None and not isinstance(path, Path):
         raise DataError(f"along= must be what dg.path returns, not a {type(path).__name__}.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.report.markup import count, number, paragraph, plural, safe, section
+from dualgap.report.markup import bar, count, number, paragraph, plural, safe, section
 from dualgap.report.subject import Subject
 
 MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
-HEADS = (("column", "text"), ("weight", "number"), ("per std. dev.", "number"), ("", "text"))
+HEADS = (("column", "text"), ("weight", "number"), ("per std. dev.", "number"))
 
 
 def weights(about: Subject) -> str:
@@ -35,8 +35,9 @@ def _sentence(about: Subject) -> str:
     solution = about.solution
     some = f"{count(solution.n_nonzero)} of {plural(len(about.names), 'column')} have a weight."
     return (
-        f"{some} <b>Weight</b> is in the units of the data: the prediction changes by so much when the column "
-        "rises by one. <b>Per standard deviation</b> compares columns of different units: the bar is that."
+        f"{some} <b>Weight</b> is in the units of the data: the prediction changes by so much when the "
+        "column rises by one. <b>Per standard deviation</b> compares columns of different units: the bar "
+        "is that."
     )
 
 
@@ -53,13 +54,12 @@ def _filter(lines: int) -> str:
 def _table(lines: list[str], *, many: bool) -> str:
     heads = ((("class", "text"),) if many else ()) + HEADS
     top = "".join(
-        f'<th scope="col"><button type="button" data-sorts="{kind}">{words}</button></th>'
-        if words
-        else '<th scope="col"><span class="unseen">remark</span></th>'
+        f'<th scope="col" class="{kind}"><button type="button" data-sorts="{kind}">{words}</button></th>'
         for words, kind in heads
     )
     return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Weights"><table class="weights" id="weights-table">'
+        '<div class="wide" tabindex="0" role="region" aria-label="Weights">'
+        '<table class="weights" id="weights-table">'
         f"<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -70,19 +70,19 @@ def _intercepts(about: Subject) -> list[str]:
         return []
     values = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))
     return [
-        f'<tr class="intercept">{_label(about, k, len(values))}<th scope="row">intercept</th>'
-        f'{_cell(value)}<td data-v="">–</td><td class="remark">not penalised</td></tr>'
+        f'<tr class="intercept">{_label(about, k, len(values))}'
+        f'<th scope="row">intercept {_tag("not penalised")}</th>{_cell(value)}<td data-v=""></td></tr>'
         for k, value in enumerate(values)
     ]
 
 
 def _label(about: Subject, k: int, classes: int) -> str:
     labels = about.solution.classes
-    return f"<td>{safe(labels.tolist()[k])}</td>" if classes > 1 and labels is not None else ""
+    return f'<td class="text">{safe(labels.tolist()[k])}</td>' if classes > 1 and labels is not None else ""
 
 
 def _cell(value: float) -> str:
-    return f'<td data-v="{float(value):.9g}">{number(value, 5)}</td>'
+    return f'<td data-v="{float(value):.9g}">{number(value, 4)}</td>'
 
 
 def _line(about: Subject, flat: int, standard: Vector, top: float) -> str:
@@ -90,21 +90,18 @@ def _line(about: Subject, flat: int, standard: Vector, top: float) -> str:
     solution = about.solution
     coef = float(np.atleast_2d(solution.coef)[k, j])
     proven = bool(np.atleast_2d(solution.proven_zero)[k, j])
-    remark = "proven zero" if proven else ("zero" if coef == 0.0 else "")
+    remark = f" {_tag('proven zero')}" if proven else ""
     kind = ' class="zero"' if coef == 0.0 else ""
     value = float(standard[k, j])
-    bar = _bar(value / top)
+    shown = f'<span class="with-bar">{bar(value / top)}<span>{number(value, 3)}</span></span>'
     return (
-        f'<tr{kind}>{_label(about, k, len(standard))}<th scope="row">{safe(about.names[j])}</th>{_cell(coef)}'
-        f'<td data-v="{value:.9g}"><span class="with-bar">{bar}<span>{number(value, 4)}</span></span></td>'
-        f'<td class="remark">{remark}</td></tr>'
+        f'<tr{kind}>{_label(about, k, len(standard))}<th scope="row">{safe(about.names[j])}{remark}</th>'
+        f'{_cell(coef)}<td data-v="{value:.9g}">{shown}</td></tr>'
     )
 
 
-def _bar(share: float) -> str:
-    """A bar to the right for a positive weight, to the left for a negative one."""
-    sign = "minus" if share < 0 else "plus"
-    return f'<span class="bar" aria-hidden="true"><i class="{sign}" style="width:{50 * abs(share):.1f}%"></i></span>'
+def _tag(words: str) -> str:
+    return f'<small class="tag">{words}</small>'
 
 
 def _left_out(standard: Vector, shown: int) -> str:

@@ -141,7 +141,7 @@ def _accuracy(promise: float, wanted: float) -> float:
     if promise <= 0.0:
         return 1e-8
     ahead = promise * promise
-    return float(min(0.3, max(1e-8, promise**0.5, (0.1 * wanted / ahead) ** 0.5)))
+    return float(min(0.1, max(1e-8, promise**0.5, (0.1 * wanted / ahead) ** 0.5)))
 
 
 def _slope_along(

@@ -17,6 +17,7 @@ from dualgap.solvers.line_search import convex_step
 from dualgap.solvers.normal_equations import Point, direct, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
+from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
 STEPS_GUESS = 5.0
@@ -25,8 +26,7 @@ QUIET = 1e-19  # a step that promises less than this share of the objective is r
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
 SLOW = 0.1  # a step that promises more than this share of the one before
-SAMPLED, SPARSEST = 20, 10  # rows per column of a sample, and one row in so many
-SAMPLE_PROMISE, SAMPLE_STEPS = 1e-4, 8
+SAMPLE_PROMISE, SAMPLE_STEPS = 1e-4, 8  # how well a sample is solved
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
 
@@ -76,12 +76,9 @@ class _Aim:
 
 def _from_a_sample(problem: Problem, ridge: Vector, w: Vector) -> Vector:
     """The minimiser on some of the rows, if there are many for each column and it is a better start."""
-    stride = min(problem.n // (SAMPLED * problem.p), SPARSEST)
-    if stride < 4 or has_flat_pieces(problem) or not direct(problem.design, ridge):
+    few = sampled(problem)
+    if few is None or has_flat_pieces(problem) or not direct(problem.design, ridge):
         return w
-    some = np.arange(stride // 2, problem.n, stride)
-    a = problem.a[some]
-    few = replace(problem, design=problem.design.rows(some), y=problem.y[some], a=a / a.sum())
     near = w
     for iterate in islice(_descend(few, ridge, w, _Aim(0.0, rough=SAMPLE_PROMISE)), SAMPLE_STEPS):
         near = iterate.w

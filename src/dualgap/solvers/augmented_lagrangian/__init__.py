@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -12,11 +13,14 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, Point, begin
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.registry import solver
+from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
 MEMORY = 3 << 30  # bytes for one copy of the dense system
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
+SMALL = 2_000_000  # numbers stored: below, a sample spares nothing
+SAMPLE_GAP, LONGEST = 1e-3, 30  # how well a sample is solved, and how many iterates that may take
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
 GROWTH = ((4, 3.0), (10, 3.0**0.5), (18, 3.0**0.25))  # steps a round took at most, stiffness it earns
@@ -62,7 +66,7 @@ class AugmentedLagrangian:
         return steps * (curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        lagrangian, point = begin(problem, start)
+        lagrangian, point = begin(problem, self._from_a_sample(problem, start))
         best, idle = np.inf, 0
         enough = NEAR * start.wanted
         while idle < PATIENCE:
@@ -81,6 +85,21 @@ class AugmentedLagrangian:
                 residual = lagrangian.residual(point)
                 best, idle = _better(residual, best, idle)
                 yield _iterate(problem, point, residual, enough)
+
+    def _from_a_sample(self, problem: Problem, start: Iterate) -> Iterate:
+        """The answer for some of the rows, if there are many for each column and it is a better start."""
+        cold = np.array_equal(start.w, problem.null_weights) and problem.design.stored > SMALL
+        few = sampled(problem) if cold and Trait.QUADRATIC in problem.regulariser.traits else None
+        if few is None or problem.loss_has(Trait.SMOOTH):
+            return start
+        near = start.w
+        first = Iterate(few.null_weights, wanted=SAMPLE_GAP / NEAR)
+        for iterate in islice(self.iterates(few, first), LONGEST):
+            near = iterate.w
+            if iterate.certify:
+                break
+        z = problem.predict(near)
+        return Iterate(near, problem.slope(z)) if problem.primal(near, z) < problem.null else start
 
 
 def _round(lagrangian: Lagrangian, point: Point) -> Iterator[tuple[Point, bool]]:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.fit import described
     from dualgap.cli.task import task_of
 
-    write = pages.writer(args.report)
+    pages.refuse_unwritable(args.report)
     task = task_of(args, console)
     search = dg.cross_validate(
         task.X,
@@ -61,8 +61,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.out:
         solution.save(args.out, data=task.rows)
         console.say(f"\nmodel written to {args.out}")
-    if write is not None:
-        write(search, task.rows, console.notes)
+    if args.report:
+        path = pages.along(task, search, options.solving_keywords(args))
+        pages.write(search, args.report, console, data=task.rows, along=path)
     curve = {"lams": search.lams, "mean": search.mean, "se": search.se}
     chosen = {"lam_min": search.lam_min, "lam_1se": search.lam_1se, "status": search.status}
     console.result(described(solution) | curve | chosen | {"model": args.out})

@@ -11,6 +11,7 @@ from dualgap.cli.console import NOT_PROVEN, OK, Console
 if TYPE_CHECKING:
     from dualgap.cli.task import Task
     from dualgap.fitting.solution import Solution
+    from dualgap.selection.search import Search
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,23 +30,27 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli import pages
     from dualgap.cli.task import task_of
 
-    write = pages.writer(args.report)
+    pages.refuse_unwritable(args.report)
     task = task_of(args, console)
-    solution = task.named(solve(task, args, console))
+    solution, search = solve(task, args, console)
+    solution = task.named(solution)
     console.say()
     console.say(solution.summary())
     if args.out:
         solution.save(args.out, data=task.rows)
         console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
-    if write is not None:
-        write(solution, task.rows, console.notes)
-        console.say(f"page written to {args.report}")
+    if args.report and search is not None:
+        search.solution = solution
+        path = pages.along(task, search, options.solving_keywords(args))
+        pages.write(search, args.report, console, data=task.rows, along=path)
+    elif args.report:
+        pages.write(solution, args.report, console, data=task.rows)
     console.result(described(solution) | {"model": args.out, "report": args.report})
     return OK if solution.converged else NOT_PROVEN
 
 
-def solve(task: Task, args: argparse.Namespace, console: Console) -> Solution:
-    """At the strength given, or at the one that cross-validation chooses."""
+def solve(task: Task, args: argparse.Namespace, console: Console) -> tuple[Solution, Search | None]:
+    """At the strength given, or at the one that cross-validation chooses; then with the search."""
     import dualgap as dg
     from dualgap.cli.progress import Progress
     from dualgap.fitting.names import penalty_named
@@ -55,7 +60,7 @@ def solve(task: Task, args: argparse.Namespace, console: Console) -> Solution:
     given = any(value is not None for value in strength.values())
     if given or not penalty_named(args.penalty).takes_strength:
         with Progress(args.tol) as progress:
-            return dg.fit(task.X, task.y, **task.keywords, **strength, **how, callback=progress)
+            return dg.fit(task.X, task.y, **task.keywords, **strength, **how, callback=progress), None
     folds = args.cv or 5
     search = dg.cross_validate(
         task.X, task.y, **task.keywords, **how, cv=folds, rule=args.rule, random_state=0
@@ -65,7 +70,7 @@ def solve(task: Task, args: argparse.Namespace, console: Console) -> Solution:
     if search.index in (0, len(search.lams) - 1):
         end = "largest: the columns hardly help" if search.index == 0 else "smallest: a penalty hardly helps"
         console.note(f"of the {len(search.lams)} strengths tried that is the {end}")
-    return search.solution
+    return search.solution, search
 
 
 def described(solution: Solution) -> dict[str, Any]:

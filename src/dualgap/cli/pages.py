@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli.console import Console
-from dualgap.errors import DataError
+from dualgap.errors import DataError, NoSolverError
 
 if TYPE_CHECKING:
     from dualgap.cli.task import Task
@@ -37,12 +37,13 @@ def write(thing: Any, path: str, console: Console, **more: Any) -> None:
 def along(task: Task, search: Search, how: dict[str, Any]) -> Solutions | None:
     """The solutions on all rows at the strengths of a search, for the slider; None where there is no path."""
     import dualgap as dg
-    from dualgap.selection.plan import convex
-    from dualgap.fitting.reading import read
 
-    if search.form != "penalised" or len(search.strengths) < 2:
+    if len(search.strengths) < 2:
         return None
-    return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams)
+    try:
+        return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams)
+    except NoSolverError:  # not convex
+        return None
 
 
 def command() -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
 from dualgap.cli.console import NOT_PROVEN, OK, Console
+
+if TYPE_CHECKING:
+    from dualgap.cli.task import Task
 
 SHOWN = 20  # lines of the table
 
@@ -21,6 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write every point with its weights here (CSV)")
     parser.add_argument("--plot", metavar="FILE", help="draw the weights here (PNG, SVG, PDF)")
     parser.add_argument("--report", metavar="PAGE", help="write a page about the path here (HTML)")
+    unseen = parser.add_mutually_exclusive_group()
+    unseen.add_argument("--test", metavar="FILE", help="rows that the path does not see, for its errors")
+    unseen.add_argument(
+        "--hold-out", type=float, metavar="SHARE", help="hold out this share of the rows, for the errors"
+    )
     options.add_columns(parser)
     options.add_objective(parser)
     parser.set_defaults(penalty="l1")
@@ -36,8 +44,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.task import task_of
     from dualgap.files.store import write_whole
 
-    write = pages.writer(args.report)
-    task = task_of(args, console)
+    pages.refuse_unwritable(args.report)
+    task, test = with_test(task_of(args, console), args, console)
     path = dg.path(task.X, task.y, **task.keywords, **options.solving_keywords(args), n_lams=args.points)
     console.say(f"\n{path!r}\n")
     console.say(f"  {'lam':>12} {'penalty':>12} {'mean loss':>12} {'columns':>8} {'gap':>9}")
@@ -51,10 +59,28 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.plot:
         draw(path, names, args.plot)
         console.say(f"drawn in {args.plot}")
-    if write is not None:
-        write(path, task.rows, console.notes)
+    if args.report:
+        recipe = task.prepared.recipe
+        pages.write(path, args.report, console, data=task.rows, test=test, recipe=recipe)
     console.result({"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero, "exact": path.exact})
     return OK if path.exact or float(path.gaps.max()) <= args.tol else NOT_PROVEN
+
+
+def with_test(task: Task, args: argparse.Namespace, console: Console) -> tuple[Task, Any]:
+    """The rows to fit, and the rows (X, y) to test on, where there are any."""
+    from dualgap.tables.prepare import repeat
+    from dualgap.tables.read import read_rows
+
+    recipe = task.prepared.recipe
+    if args.test:
+        rows = repeat(read_rows(args.test, absent=recipe.absent, form=args.format), recipe)
+        console.note(f"{args.test}: {len(rows.y)} rows to test on")
+        return task, (rows.X, rows.y)
+    if args.hold_out is None:
+        return task, None
+    kept, test = task.split(args.hold_out)
+    console.note(f"{len(test[1])} rows are held out to test on, {len(kept.y)} are left to fit")
+    return kept, test
 
 
 def as_csv(path: Any, names: tuple[str, ...]) -> str:

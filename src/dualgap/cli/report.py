@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.tables.prepare import default_target, repeat
     from dualgap.tables.read import read_rows
 
-    write = pages.writer(args.out)
+    pages.refuse_unwritable(args.out)
     solution = dg.load(args.model)
     rows = None
     if args.rows:
@@ -38,8 +38,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         target = args.target or (solution.recipe.target if solution.recipe else default_target(raw))
         again = repeat(raw, recipe_for(solution, raw, target))
         rows = (again.X, again.y)
-    assert write is not None
-    write(solution, rows, [])
-    console.say(f"page written to {args.out}")
+    pages.write(solution, args.out, console, data=rows)
     console.result({"out": args.out})
     return OK

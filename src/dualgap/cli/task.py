@@ -10,6 +10,7 @@ import numpy as np
 
 from dualgap.cli.console import Console
 from dualgap.cli.options import objective_keywords
+from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import RawTable
 from dualgap.tables.learn import Wishes
@@ -38,6 +39,26 @@ class Task:
     def rows(self) -> tuple[Any, Any]:
         """X and y."""
         return self.prepared.X, self.prepared.y
+
+    def split(self, share: float) -> tuple[Task, tuple[Any, Any]]:
+        """The task without a share of its rows, drawn the same way every time, and those rows."""
+        n = len(self.y)
+        held = round(share * n) if 0.0 < share < 1.0 else 0
+        if not 0 < held < n:
+            raise DataError(
+                f"--hold-out is a share of the {n} rows, strictly between 0 and 1, not {share:g}."
+            )
+        order = np.random.default_rng(0).permutation(n)
+        out, kept = np.sort(order[:held]), np.sort(order[held:])
+        weights = self.prepared.weights
+        prepared = dataclasses.replace(
+            self.prepared,
+            X=self.X[kept],
+            y=self.y[kept],
+            weights=None if weights is None else weights[kept],
+        )
+        keywords = {**self.keywords, "sample_weight": prepared.weights}
+        return Task(prepared, keywords), (self.X[out], self.y[out])
 
     def named(self, solution: Solution) -> Solution:
         """The solution with the names of the columns and the recipe that made them."""

@@ -23,6 +23,7 @@ from dualgap.report.markup import (
     section,
     values,
 )
+from dualgap.report.pick import cheap
 from dualgap.report.points import Errors, Points, errors_along, nonzero, points
 from dualgap.report.subject import Subject
 
@@ -109,7 +110,7 @@ def _start(about: Subject, found: Points) -> int:
 def _errors(about: Subject, found: Points) -> list[Errors]:
     given = (("rows of the fit", about.data), ("test rows", about.test))
     told = [errors_along(about, found, pair, title) for title, pair in given if pair is not None]
-    if about.data is None and found.symbol == "λ" and about.path is not None:
+    if about.data is None and found.symbol == "λ" and about.path is not None and cheap(about, "risks"):
         lams, risks = about.path.lams[::-1], about.path.risks[::-1]
         told.insert(0, Errors("rows of the fit", np.interp(found.at, lams, risks), None, 0))
     return told
@@ -146,9 +147,10 @@ def _sentence(about: Subject, found: Points) -> str:
     strong = "large λ on the left: few or small weights" if found.symbol == "λ" else "few columns on the left"
     exact = "exact at every λ" if found.exact and found.symbol == "λ" else "each point with its proof"
     assert about.path is not None
-    worst = float(np.max(about.path.gaps))
+    known = not found.exact or cheap(about, "gaps")
+    worst = f", largest relative gap {number(float(np.max(about.path.gaps)), 2)}" if known else ""
     return (
-        f"The solutions for every strength, {strong}; {exact}, largest relative gap {number(worst, 2)}. "
+        f"The solutions for every strength, {strong}; {exact}{worst}. "
         '<span class="script">Move the slider, by mouse, finger or arrow keys: weights and errors follow.'
         "</span>"
     )

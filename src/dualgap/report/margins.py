@@ -8,6 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.fitting.hard_margin import HardMargin
+from dualgap.fitting.inputs import read_table
 from dualgap.losses import Loss
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart, key
@@ -106,9 +107,10 @@ def words(about: Subject) -> str:
 
 def _plane(about: Subject) -> str:
     """Two columns: the plane, its margin and the rows."""
-    if about.data is None or len(about.names) != 2 or about.origin.recipe is not None:
+    if about.data is None or len(about.names) != 2:
         return ""
-    X = np.asarray(about.data[0], dtype=np.float64)
+    recipe = about.origin.recipe
+    X = read_table(about.data[0] if recipe is None else recipe.read(about.data[0])).design.toarray()
     rows = about.fitted
     assert rows is not None
     picked = sample(len(X), DOTS)

@@ -12,6 +12,7 @@ from dualgap.files.maker import maker
 from dualgap.files.store import write_whole
 from dualgap.report import again, along, certificate, findings, fitted, folds, quality, weights
 from dualgap.report.markup import count, number, percent, safe
+from dualgap.report.pick import pick
 from dualgap.report.rows import roc, said
 from dualgap.report.subject import Origin, Subject, subject
 
@@ -45,7 +46,7 @@ def write(  # noqa: PLR0913
     search or a solution: its slider moves weights and errors together. `recipe`, `notes` and `command` say
     where the columns came from, what was decided on the way, and how to run it again.
     """
-    about = subject(thing, along, data, test, Origin(command, tuple(notes), recipe))
+    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe)))
     target = FilePath(path)
     write_whole(target, page(about).encode("utf-8"))
     return target

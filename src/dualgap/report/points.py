@@ -15,7 +15,7 @@ from dualgap.report.rows import losses, sample, targets_of
 from dualgap.report.subject import Subject
 
 MOST = 120  # points on the page
-WORK = 30_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
+WORK = 12_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
 
 
 @dataclass(frozen=True, eq=False)

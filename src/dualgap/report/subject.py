@@ -77,8 +77,8 @@ def subject(thing: Any, along: Any, data: Any, test: Any, origin: Origin) -> Sub
     if isinstance(thing, Search):
         solution, search = thing.solution, thing
     elif isinstance(thing, Path):
-        path = thing
-        solution, picked = _point(thing, test)
+        path, solution = thing, at_point(thing, len(thing) // 2)
+        picked = "the point in the middle of the path"
     elif isinstance(thing, Solution):
         solution = thing
     else:
@@ -110,19 +110,7 @@ def _names(solution: Solution, recipe: Recipe | None, data: Any) -> tuple[str, .
     return tuple(f"x{j}" for j in range(p))
 
 
-def _point(path: Path, test: Any) -> tuple[Solution, str]:
-    """The point of a path whose weights, proof and predictions are shown in full, and why that one."""
-    k, why = _chosen(path, test)
-    name, value = ("budget", path.budgets[k]) if np.isnan(path.lams[k]) else ("lam", path.lams[k])
-    return path.solution(**{name: float(value)}), why
-
-
-def _chosen(path: Path, test: Any) -> tuple[int, str]:
-    if test is not None and path.coefs.ndim == 2:
-        return int(
-            np.argmin(path.test_risks(*test))
-        ), "the point of the path with the least loss on the test rows"
-    try:
-        return int(np.argmin(path.criterion("bic"))), "the point of the path with the least BIC"
-    except DataError:
-        return len(path) // 2, "the point in the middle of the path"
+def at_point(path: Path, k: int) -> Solution:
+    """The solution at one of the points of a path, with its certificate."""
+    sizes = bool(np.isnan(path.lams[k]))
+    return path.solution(budget=float(path.budgets[k])) if sizes else path.solution(lam=float(path.lams[k]))

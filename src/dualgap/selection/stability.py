@@ -108,9 +108,10 @@ def stability(
     "bootstrap" draws n rows with replacement, "subsample" half of them without. Rows drawn twice weigh
     double, so that nothing is copied. `n_jobs` processes work side by side.
 
+    >>> import dualgap as dg
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> found = stability(X, y, loss="squared", penalty="l1", lam=2.0, resamples=20)
+    >>> found = dg.stability(X, y, loss="squared", penalty="l1", lam=2.0, resamples=20)
     >>> bool(found.frequencies[2] == 1.0)
     True
     """

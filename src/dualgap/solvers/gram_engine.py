@@ -37,6 +37,8 @@ class GramEngine:
         n, p = self.point.problem.design.shape
         stored = self.point.problem.design.stored
         slower = 1.0 if stored > DENSE * n * p else SPARSE
+        if slower > 1.0 and spent <= MANY:  # sweeps over sparse columns cost less than the matrix
+            return False
         return slower * stored / p * len(working) ** 2 <= WORK * max(1, spent - MANY)
 
     def improve(self, working: Index, residual: Vector) -> None:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
@@ -24,8 +24,13 @@ lint: .venv/installed-test .venv/installed-lint
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.run $(BENCH)
 
+# The site is in docs/_build/html. Warnings are errors; the examples on its pages are run.
+docs: .venv/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+
 clean:
-	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf docs/_build docs/gallery .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

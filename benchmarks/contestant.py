@@ -15,6 +15,7 @@ from benchmarks.problems import Problem
 from benchmarks.rivals import Ladder, compiles
 
 STARTING = 60.0  # seconds that imports may take
+COMPILING = 15.0  # seconds more for a first run that compiles
 CROWDED = 4.0  # on a busy machine a second of the processor may take this many
 
 
@@ -67,8 +68,9 @@ class Contestant:
 
     def warm(self, rung: int, patience: float, long: float) -> Point | None:
         """A first run, thrown away if it was short or compiled something."""
-        point = self.run(rung, patience)
-        if point is None or (point.seconds > long and not compiles(self.name)):
+        compiling = compiles(self.name)
+        point = self.run(rung, patience + COMPILING * compiling)
+        if point is None or (point.seconds > long and not compiling):
             return point
         del self.points[rung]
         return self.run(rung, patience)

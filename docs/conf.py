@@ -12,6 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from dualgap import __version__  # noqa: E402
 
+(HERE / "gallery" / "pages").mkdir(parents=True, exist_ok=True)  # what commands write, see commands.py
+
 project = "dualgap"
 author = "The dualgap developers"
 copyright = author
@@ -38,10 +40,10 @@ myst_enable_extensions = ["deflist"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
-autodoc_default_options = {"show-inheritance": False}
 autosummary_generate = False
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 python_maximum_signature_line_length = 90
 
 # Numbers are shown to the digits that every machine agrees on.
@@ -57,6 +59,7 @@ html_theme = "furo"
 html_title = "dualgap"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_extra_path = ["gallery/pages"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

@@ -2,7 +2,8 @@
 
 A `console` block holds lines `$ dualgap …`; the commands of a page run in one empty folder, in order, and the
 page shows what each prints. `$ echo $?` shows the last exit code; `$ cat FILE` a file. A command that fails
-without being asked for its code is a warning, which ends the build.
+without being asked for its code is a warning, which ends the build. HTML pages that commands write become
+part of the site.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sources import ROOT, depends_on_sources
 from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
 WIDTH = "96"
+PAGES = ROOT / "docs" / "gallery" / "pages"  # copied to the root of the site
 LONGEST = 60  # lines of output that a page shows
 
 
@@ -32,9 +35,13 @@ def prove(app: Any, doctree: nodes.document) -> None:
             if language == "pycon":
                 block["testnodetype"] = "doctest"
             elif language == "console":
+                depends_on_sources(app.env)
                 text = session(block.astext().splitlines(), Path(folder), app.env.docname)
                 block[:] = [nodes.Text(text)]
                 block.rawsource = text
+        PAGES.mkdir(parents=True, exist_ok=True)
+        for page in Path(folder).glob("*.html"):
+            (PAGES / page.name).write_bytes(page.read_bytes())
 
 
 def session(lines: list[str], folder: Path, page: str) -> str:

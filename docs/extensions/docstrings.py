@@ -7,7 +7,8 @@ from typing import Any
 
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
 SIGNS = re.compile(r"([*|\\]|(?<=\w)_(?=\W|$))")
-RAW = (">>>", "...", "----")
+RAW = (">>>", "...", "----", ":")
+NAMES = re.compile(r"[\w, ]+( : |$)")  # of parameters or attributes, which napoleon escapes itself
 
 
 def plain(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
@@ -16,10 +17,16 @@ def plain(app: Any, what: str, name: str, item: Any, options: Any, lines: list[s
     for k, line in enumerate(lines):
         start = line.strip()
         example = start.startswith(">>>") or (example and bool(start))
-        if not example and not start.startswith(RAW) and not start.startswith(":"):
-            lines[k] = "".join(
-                part if part.startswith("`") else SIGNS.sub(r"\\\1", part) for part in CODE.split(line)
-            )
+        if not example and not start.startswith(RAW):
+            names = NAMES.match(line)
+            kept = names.end() if names else 0
+            lines[k] = line[:kept] + escaped(line[kept:])
+
+
+def escaped(text: str) -> str:
+    """The same with backslashes before signs, outside backticks."""
+    parts = CODE.split(text)
+    return "".join(part if part.startswith("`") else SIGNS.sub(r"\\\1", part) for part in parts)
 
 
 def setup(app: Any) -> dict[str, Any]:

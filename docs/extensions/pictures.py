@@ -18,19 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sources import ROOT, depends_on_sources, sources
 from sphinx.util.docutils import SphinxDirective
 
-DOCS = Path(__file__).parents[1]
-ROOT = DOCS.parent
-GALLERY = DOCS / "gallery"
+HERE = Path(__file__).parent
+GALLERY = ROOT / "docs" / "gallery"
 
 
 @cache
 def fingerprint() -> str:
     """Of all sources of the package and the examples."""
     found = hashlib.sha256()
-    for file in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").glob("*.py")]):
-        found.update(file.read_bytes())
+    for file in sources():
+        if file.parent != HERE:
+            found.update(file.read_bytes())
     return found.hexdigest()
 
 
@@ -93,6 +94,7 @@ class Figures(SphinxDirective):
         """A section each."""
         from dualgap.figures import catalogue
 
+        depends_on_sources(self.env)
         GALLERY.mkdir(exist_ok=True)
         entries = [one for one in catalogue().values() if one.family == self.arguments[0]]
         return [node for entry in entries for node in self._one(entry)]
@@ -118,6 +120,7 @@ class Example(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Text, pictures, output, source."""
         name = self.arguments[0]
+        depends_on_sources(self.env)
         GALLERY.mkdir(exist_ok=True)
         source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
         about = ast.get_docstring(ast.parse(source)) or ""

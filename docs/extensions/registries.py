@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from docutils import nodes
+from sources import depends_on_sources
 from sphinx.util.docutils import SphinxDirective
 
 Row = tuple[str, ...]
@@ -63,29 +64,27 @@ def penalties() -> list[Row]:
     ]
 
 
+def runners(module: str, registry: Mapping[str, type], manual: Collection[str]) -> list[Row]:
+    """Solvers or searches: their names, options, and whether "auto" takes them."""
+    rows: list[Row] = [("name, object", "options", "auto", "what it does")]
+    for name, cls in registry.items():
+        both = f"`{name}`<br>`dg.{module}.{cls.__name__}`"
+        rows.append((both, options(cls), "" if name in manual else "✓", said(cls)))
+    return rows
+
+
 def solvers() -> list[Row]:
     """Every solver of convex problems."""
-    import dualgap.solvers as package
     from dualgap.solvers.registry import MANUAL, SOLVERS
 
-    rows: list[Row] = [("name", "object and options", "`auto` takes it", "what it does")]
-    for name, cls in SOLVERS.items():
-        where = f"`dg.solvers.{cls.__name__}`" if hasattr(package, cls.__name__) else ""
-        rows.append(
-            (f"`{name}`", f"{where} {options(cls)}".strip(), "no" if name in MANUAL else "yes", said(cls))
-        )
-    return rows
+    return runners("solvers", SOLVERS, MANUAL)
 
 
 def searches() -> list[Row]:
     """Every search for problems that are not convex."""
     from dualgap.discrete.registry import MANUAL, SEARCHES
 
-    rows: list[Row] = [("name", "object and options", "`auto` takes it", "what it does")]
-    for name, cls in SEARCHES.items():
-        where = f"`dg.discrete.{cls.__name__}`"
-        rows.append((f"`{name}`", f"{where} {options(cls)}", "no" if name in MANUAL else "yes", said(cls)))
-    return rows
+    return runners("discrete", SEARCHES, MANUAL)
 
 
 def kernels() -> list[Row]:
@@ -151,6 +150,7 @@ class Catalogue(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A Markdown table, parsed where the directive stands."""
+        depends_on_sources(self.env)
         head, *rows = TABLES[self.arguments[0]]()
         lines = [head, tuple("---" for _ in head), *rows]
         return self.parse_text_to_nodes("\n".join("| " + " | ".join(row) + " |" for row in lines))

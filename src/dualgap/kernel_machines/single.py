@@ -28,7 +28,8 @@ class SingleFactor:
         diagonal = np.diagonal(K)
         self.shift = float(diagonal.mean()) / len(rows) if tied else 0.0
         self.jitter = JITTER * float(diagonal.max())
-        K += np.float32(self.shift)
+        with np.errstate(all="ignore"):  # the other triangle is memory that nobody has set
+            K += np.float32(self.shift)
         K[np.diag_indices(len(rows))] += (ridge + self.jitter).astype(np.float32)
         # the transpose is the same memory in the order of LAPACK
         self.factor, info = lapack.spotrf(K.T, lower=0, clean=0, overwrite_a=1)

@@ -14,6 +14,7 @@ from dualgap.penalties.separable import Separable
 from dualgap.problem.certificate import Bounds, bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
+from dualgap.problem.zeros import with_zeros
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import candidates
@@ -134,7 +135,7 @@ class Walk:
     def _solved(self, lam: float, start: Pair | None) -> Point:
         working = self.setting.at(lam)
         outcome = uninterrupted(solve(self.setting, working, start, self.solver, self.limits))
-        found = outcome.bounds
+        found = with_zeros(working.asked, outcome.bounds, self.limits.tolerance)
         inner = self.setting.working
         pair = Pair(inner.coordinates(found.w), inner.working_theta(found.theta))
         return Point(lam, pair, found, outcome)
@@ -151,7 +152,8 @@ class Walk:
             None if start is None else Iterate(start.w, start.theta),
             self.limits,
         )
-        found, inner = uninterrupted(outcome).bounds, self.setting.working
+        found = with_zeros(working.asked, uninterrupted(outcome).bounds, self.limits.tolerance)
+        inner = self.setting.working
         pair = Pair(inner.coordinates(found.w), inner.working_theta(found.theta))
         self.bounded.append(Point(np.nan, pair, found, outcome))
         return self.bounded[-1], working

@@ -23,7 +23,7 @@ def pick(about: Subject) -> Subject:
         at = float(found.at[np.argmin(errors_along(about, found, about.test, "test rows").loss)])
         solution = path.solution(lam=at) if found.symbol == "λ" else path.solution(budget=at)
         return dataclasses.replace(about, solution=solution, picked="the least loss on the test rows")
-    if not cheap(about, "risks"):
+    if np.isnan(path.lams).any() or not cheap(about, "risks"):
         return about
     try:
         k = int(np.argmin(path.criterion("bic")))

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Vector
 from dualgap.fitting.inputs import read_table
 from dualgap.paths.path import Path
 from dualgap.report.rows import losses, sample, targets_of
 from dualgap.report.subject import Subject
 
 MOST = 120  # points on the page
-WORK = 12_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
+WORK = 5_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,21 +98,22 @@ def errors_along(about: Subject, found: Points, pair: tuple[Any, Any], title: st
     if len(rows) < n:
         design, targets, weights = design.rows(rows), targets[rows], weights[rows]
     share = weights / weights.sum()
-    told = [
-        _at(about, design, targets, coef, b) for coef, b in zip(found.coefs, found.intercepts, strict=True)
-    ]
-    wrong = None if solution.classes is None else np.array([one[1] @ share for one in told])
-    return Errors(title, np.array([one[0] @ share for one in told]), wrong, len(rows) if len(rows) < n else 0)
+    told = np.array(
+        [_at(about, design, targets, share, one) for one in zip(found.coefs, found.intercepts, strict=True)]
+    )
+    wrong = None if solution.classes is None else told[:, 1]
+    return Errors(title, told[:, 0], wrong, len(rows) if len(rows) < n else 0)
 
 
-def _at(about: Subject, design: Any, targets: Vector, coef: Matrix, b: Any) -> tuple[Vector, Any]:
-    """Losses, and whether each row is wrong."""
-    solution = about.solution
+def _at(about: Subject, design: Any, targets: Vector, share: Vector, plane: Any) -> tuple[float, float]:
+    """The mean loss, and the share of wrong rows (0 where there are no classes)."""
+    solution, (coef, b) = about.solution, plane
     if coef.ndim == 1:
         scores = design.matvec(coef) + b
         said: Any = scores > 0.0
     else:
         scores = np.column_stack([design.matvec(w) + one for w, one in zip(coef, b, strict=True)])
         said = np.argmax(scores, axis=1)
-    each = losses(about.terms.loss, targets, scores, solution.multiclass, solution.classes is not None)
-    return each, np.asarray(said != targets) if solution.classes is not None else None
+    classes = solution.classes is not None
+    each = losses(about.terms.loss, targets, scores, solution.multiclass, classes)
+    return float(each @ share), float((said != targets) @ share) if classes else 0.0

@@ -1,0 +1,138 @@
+"""The site's sources hold together: names, links, examples. `make docs` builds it; nothing is built here."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import dualgap
+from dualgap.cli.main import VERBS
+from dualgap.figures.catalogue import FAMILIES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if not {"_build", "gallery"} & set(page.parts))
+REFERENCE = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")}
+WHERE = {"losses": "losses", "penalties": "penalties", "solvers": "solvers", "discrete": "discrete"}
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+RUN = {"pycon", "console"}  # doctests, and commands that run when the site is built
+SHOWN = {"sh", "diff", "text", "python"}  # installing; a change to a checkout; README's own, tested elsewhere
+WIDEST = 88  # characters of code that a page shows without scrolling
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for info, body in FENCE.findall(text_of(page)) if info.strip() == language]
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub and MyST make it."""
+    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return kept.replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    prose = FENCE.sub("", text_of(page))
+    return {slug(line.lstrip("#")) for line in prose.splitlines() if line.startswith("#")}
+
+
+# -- names -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", dualgap.__all__)
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    whole = "\n".join(REFERENCE.values())
+    assert re.search(rf"(:: |`){name}\b", whole), f"{name} is not in docs/reference"
+
+
+@pytest.mark.parametrize("module", WHERE)
+def test_every_name_of_a_module_is_on_its_page(module: str) -> None:
+    names = importlib.import_module(f"dualgap.{module}").__all__
+    absent = [name for name in names if not re.search(rf"(:: |`){name}\b", REFERENCE[WHERE[module]])]
+    assert not absent
+
+
+def test_every_error_is_documented() -> None:
+    assert "automodule:: dualgap.errors" in REFERENCE["errors"]
+    kinds = [cls for _, cls in inspect.getmembers(dualgap.errors, inspect.isclass)]
+    assert kinds and all(inspect.getdoc(cls) for cls in kinds)
+
+
+def test_what_the_reference_names_exists() -> None:
+    for page, text in REFERENCE.items():
+        module = "dualgap"
+        for kind, target in re.findall(r"^\.\. (\w+):: (\S+)", text, flags=re.MULTILINE):
+            if kind == "currentmodule":
+                module = target
+            elif kind in ("autoclass", "autofunction"):
+                where, _, name = (target if "." in target else f"{module}.{target}").rpartition(".")
+                assert hasattr(importlib.import_module(where), name), f"{page}: {target}"
+
+
+def test_the_gallery_is_complete() -> None:
+    figures, examples = text_of(DOCS / "figures.md"), text_of(DOCS / "examples.md")
+    assert re.findall(r"\{figures\} (\w+)", figures) == list(FAMILIES)
+    scripts = {script.stem for script in (ROOT / "examples").glob("*.py")}
+    assert set(re.findall(r"\{example\} (\w+)", examples)) == scripts
+
+
+# -- pages -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_resolve(page: Path) -> None:
+    for target in LINK.findall(FENCE.sub("", text_of(page))):
+        if target.startswith(("http:", "https:")):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {DOCS / "index.md"}
+    for page in PAGES:
+        for body in blocks(page, "{toctree}"):
+            names = [line for line in body.splitlines() if line and not line.startswith(":")]
+            listed |= {found for name in names for found in page.parent.glob(f"{name}.md")}
+    assert sorted(set(PAGES) - listed) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_code_blocks_are_run_or_need_not_be(page: Path) -> None:
+    for info, body in FENCE.findall(text_of(page)):
+        language = info.strip()
+        assert language in RUN | SHOWN or language.startswith("{"), language
+        if language == "console":
+            words = [line.split() for line in body.splitlines()]
+            assert all(line[1] in ("cat", "echo") or line[2] in VERBS for line in words)
+        if language == "pycon":
+            assert all(len(line) <= WIDEST for line in body.splitlines() if line.startswith((">>>", "...")))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")], ids=named)
+def test_examples_print_what_they_show(page: Path) -> None:
+    examples = doctest.DocTestParser().get_doctest(
+        "\n".join(blocks(page, "pycon")), {}, named(page), str(page), 0
+    )
+    said: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
+    assert not said, "".join(said)

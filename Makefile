@@ -5,13 +5,22 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test browser lint bench docs clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
 
-test: .venv/installed-test
+test: .venv/installed-test browser
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Pages are tested in a real browser. Debian's is fetched where that takes root no more than a moment; where
+# there is none those tests skip and say so.
+APT := DEBIAN_FRONTEND=noninteractive timeout 75 apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10
+browser:
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get && { $(APT) update || true; } && \
+	    $(APT) install -y --no-install-recommends --download-only chromium && \
+	    $(APT) install -y --no-install-recommends chromium; } </dev/null >/dev/null 2>&1 || true
 
 # Types are checked against what the tests install too.
 lint: .venv/installed-test .venv/installed-lint

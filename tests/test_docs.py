@@ -76,7 +76,7 @@ def test_every_error_is_documented() -> None:
 def test_what_the_reference_names_exists() -> None:
     for page, text in REFERENCE.items():
         module = "dualgap"
-        for kind, target in re.findall(r"^\.\. (\w+):: (\S+)", text, flags=re.MULTILINE):
+        for kind, target in re.findall(r"^\.\. (\w+):: ([\w.]+)", text, flags=re.MULTILINE):
             if kind == "currentmodule":
                 module = target
             elif kind in ("autoclass", "autofunction"):

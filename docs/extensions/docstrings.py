@@ -8,7 +8,6 @@ from typing import Any
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
 SIGNS = re.compile(r"([*|\\]|(?<=\w)_(?=\W|$))")
 RAW = (">>>", "...", "----", ":")
-NAMES = re.compile(r"[\w, ]+( : |$)")  # of parameters or attributes, which napoleon escapes itself
 
 
 def plain(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
@@ -18,9 +17,7 @@ def plain(app: Any, what: str, name: str, item: Any, options: Any, lines: list[s
         start = line.strip()
         example = start.startswith(">>>") or (example and bool(start))
         if not example and not start.startswith(RAW):
-            names = NAMES.match(line)
-            kept = names.end() if names else 0
-            lines[k] = line[:kept] + escaped(line[kept:])
+            lines[k] = escaped(line)
 
 
 def escaped(text: str) -> str:

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).parent
 GALLERY = ROOT / "docs" / "gallery"
+RUNS: dict[str, Future[dict[str, Any]]] = {}  # of the examples that had to run
 
 
 @cache
@@ -64,6 +66,16 @@ def drawn(entry: Any) -> dict[str, Any]:
     return keep(entry.name, {"caption": drawing.caption, "picture": True})
 
 
+def begin(app: Any) -> None:
+    """The examples run beside the drawing, one after the other, in processes of their own."""
+    GALLERY.mkdir(exist_ok=True)
+    pool = ThreadPoolExecutor(1)
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        if kept(f"example_{script.stem}") is None:
+            RUNS[script.stem] = pool.submit(ran, script.stem)
+    pool.shutdown(wait=False)
+
+
 def ran(name: str) -> dict[str, Any]:
     """What an example prints, and the pictures that it leaves in its folder."""
     script = ROOT / "examples" / f"{name}.py"
@@ -95,7 +107,6 @@ class Figures(SphinxDirective):
         from dualgap.figures import catalogue
 
         depends_on_sources(self.env)
-        GALLERY.mkdir(exist_ok=True)
         entries = [one for one in catalogue().values() if one.family == self.arguments[0]]
         return [node for entry in entries for node in self._one(entry)]
 
@@ -121,10 +132,9 @@ class Example(SphinxDirective):
         """Text, pictures, output, source."""
         name = self.arguments[0]
         depends_on_sources(self.env)
-        GALLERY.mkdir(exist_ok=True)
         source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
         about = ast.get_docstring(ast.parse(source)) or ""
-        facts = kept(f"example_{name}") or ran(name)
+        facts = RUNS[name].result() if name in RUNS else kept(f"example_{name}") or ran(name)
         found: list[nodes.Node] = [
             nodes.paragraph(text=" ".join(part.split()))
             for part in about.split("\n\n")
@@ -144,6 +154,7 @@ class Example(SphinxDirective):
 
 def setup(app: Any) -> dict[str, Any]:
     """Enter the directives."""
+    app.connect("builder-inited", begin)
     app.add_directive("figures", Figures)
     app.add_directive("example", Example)
     return {"parallel_read_safe": False}

@@ -31,10 +31,10 @@ def options(cls: type) -> str:
     return ", ".join(f"`{text}`" for text in found)
 
 
-def typed(name: str, cls: type) -> str:
-    """As a user types it, with the parameters that it takes."""
-    fields = [one.name for one in dataclasses.fields(cls)]
-    return f"`{name}({', '.join(fields)})`" if fields else f"`{name}`"
+def typed(module: str, name: str, cls: type) -> str:
+    """As a user types it, with the parameters that it takes, and the object of that name."""
+    fields = ", ".join(one.name for one in dataclasses.fields(cls))
+    return f"`{name}({fields})`<br>`dg.{module}.{cls.__name__}`".replace("()", "")
 
 
 def losses() -> list[Row]:
@@ -42,7 +42,7 @@ def losses() -> list[Row]:
     from dualgap.losses import CATALOGUE
     from dualgap.traits import Trait
 
-    rows: list[Row] = [("name", "object", "for", "what it is")]
+    rows: list[Row] = [("name, object", "for", "what it is")]
     for name, cls in CATALOGUE.items():
         fields = [
             1.0 if one.default is dataclasses.MISSING else one.default for one in dataclasses.fields(cls)
@@ -50,7 +50,7 @@ def losses() -> list[Row]:
         kind = cls(*[0.5 if value is None else value for value in fields]).traits
         purpose = "classes" if Trait.CLASSIFICATION in kind else "numbers"
         convex = "" if Trait.CONVEX in kind else "; not convex"
-        rows.append((typed(name, cls), f"`dg.losses.{cls.__name__}`", purpose + convex, said(cls)))
+        rows.append((typed("losses", name, cls), purpose + convex, said(cls)))
     return rows
 
 
@@ -58,10 +58,8 @@ def penalties() -> list[Row]:
     """Every penalty."""
     from dualgap.penalties import CATALOGUE
 
-    rows: list[Row] = [("name", "object", "what it is")]
-    return rows + [
-        (typed(name, cls), f"`dg.penalties.{cls.__name__}`", said(cls)) for name, cls in CATALOGUE.items()
-    ]
+    rows: list[Row] = [("name, object", "what it is")]
+    return rows + [(typed("penalties", name, cls), said(cls)) for name, cls in CATALOGUE.items()]
 
 
 def runners(module: str, registry: Mapping[str, type], manual: Collection[str]) -> list[Row]:

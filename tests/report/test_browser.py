@@ -22,6 +22,10 @@ NAMES = ("surface <m²>", 'année "1990" & après', "</script><b>x", *(f"colonne
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with browser(tmp_path_factory.mktemp("profile")) as one:
+        try:
+            one.send("Browser.getVersion")
+        except (OSError, TimeoutError) as error:
+            pytest.skip(f"the Chromium that is there does not start: {error}")
         yield one
 
 
@@ -71,7 +75,8 @@ READABLE = """
   };
   const solid = c => c && /^rgb\\(/.test(c);
   const bad = [];
-  for (const e of document.querySelectorAll('p, li, td, th, dt, dd, h1, h2, h3, figcaption, svg text, a, pre')) {
+  const words = 'p, li, td, th, dt, dd, h1, h2, h3, figcaption, svg text, a, pre';
+  for (const e of document.querySelectorAll(words)) {
     const box = e.getBoundingClientRect();
     if (!e.textContent.trim() || box.width === 0 || e.closest('.cell')) continue;
     const style = getComputedStyle(e);
@@ -143,7 +148,8 @@ def test_the_table_sorts_and_filters_by_keyboard(chromium: Browser, pages: dict[
     assert rising == sorted(rising)
     page.run("document.querySelectorAll('#weights-table button')[0].click()")
     names = page.run("[...document.querySelectorAll('#weights-table tbody th')].map(e => e.textContent)")
-    assert names.index("colonne 2") < names.index("colonne 10") if "colonne 2" in names else True
+    ours = [int(one.split()[1]) for one in names if one.startswith("colonne")]
+    assert ours == list(range(15)), "numbers in names count as numbers"
     page.run(
         "(() => { const i = document.querySelector('input[type=search]'); i.value = 'surface';"
         "i.dispatchEvent(new Event('input')); })()"

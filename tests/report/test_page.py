@@ -141,7 +141,7 @@ def test_a_path_with_test_rows(tmp_path: Path) -> None:
     page = paged(path, tmp_path, data=(X[:30], y[:30]), test=(X[30:], y[30:]))[1]
     assert "the least loss on the test rows" in page.text
     best = float(np.min(path.test_risks(X[30:], y[30:])))
-    shown = re.search(r"On test rows least at λ = [\d.]+: ([\d.]+)", page.text)
+    shown = re.search(r"On test rows least at λ = [\d.]+: (\d+\.?\d*)", page.text)
     assert shown and float(shown[1]) <= best * 1.001, "between breakpoints it may be lower still"
     slider = {name: value for tag, name, value in page.attributes if tag == "input"}
     assert slider["type"] == "range" and int(slider["max"]) >= 10
@@ -160,7 +160,7 @@ def test_both_strengths_of_a_search_are_marked(tmp_path: Path) -> None:
     page = paged(search, tmp_path, data=(X, y))[1]
     for words in ("Cross-validation", "1se (chosen)", "min", "5 folds"):
         assert words in page.text
-    assert f"{search.lam_1se:.5g}" in page.text
+    assert f"{search.lam_1se:.4g}" in page.text
 
 
 def test_other_rows_are_not_called_those_of_the_fit(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_large_data_make_a_small_page(tmp_path: Path) -> None:
     wide = rng.normal(size=(30, 3000))
     solution = dg.fit(wide, wide[:, 0], loss="squared", lam=1.0)
     text, page = paged(solution, tmp_path, data=(wide, wide[:, 0]))
-    assert len(text) < 300_000 and "The 400 largest of 3\u202f000 are shown" in page.text
+    assert len(text) < 300_000 and "The 400 largest of 3 000 are shown" in page.text
 
 
 def test_every_loss_and_penalty_has_words() -> None:

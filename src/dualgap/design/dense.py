@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
-# of a vector with one number in so many that is not zero, multiply those lines alone: along the storage, across it
+# where one number of a vector in so many is not zero, read those lines alone: along the storage, across it
 ALONG, ACROSS = 3, 16
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 

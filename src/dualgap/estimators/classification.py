@@ -129,8 +129,9 @@ class LinearClassifier(ToldClasses, ClassifierMixin, LinearModel):  # type: igno
         Number of columns seen by fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen by fit, where X has names that are all strings.
-    slack_, margin_, geometric_margins_, dual_coef_, support_, kind_
-        With loss="hinge", what the machine says of every row; see `dualgap.estimators.margins`.
+    slack_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        With loss="hinge", how far each row is inside the margin; `margin_`, `geometric_margins_`,
+        `dual_coef_`, `support_` and `kind_` say more of every row, see `dualgap.estimators.margins`.
 
     See Also
     --------

@@ -79,9 +79,9 @@ class LinearRegressor(ToldNumbers, RegressorMixin, LinearModel):  # type: ignore
         Number of columns seen by fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen by fit, where X has names that are all strings.
-    slack_, tube_, dual_coef_, support_, kind_
-        With loss="epsilon_insensitive(...)", what the machine says of every row; see
-        `dualgap.estimators.margins`.
+    slack_ : ndarray of shape (n_samples,)
+        With loss="epsilon_insensitive(...)", how far each row is outside the tube; `tube_`, `dual_coef_`,
+        `support_` and `kind_` say more of every row, see `dualgap.estimators.margins`.
 
     See Also
     --------

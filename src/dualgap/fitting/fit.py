@@ -56,8 +56,8 @@ def fit(  # noqa: PLR0913
 
     The relative gap of the answer is at most `tol`; if it is not, `converged` is False and a
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
-    "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads` cores;
-    one, so that the same data give the same bits, unless more are asked for.
+    "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads`
+    cores: one, so that the same data give the same bits, unless more are asked for.
     """
     limits = read_limits(tol, max_iter, max_time, callback, stop)
     asked: dict[str, Any] = {

@@ -149,7 +149,7 @@ def _sparse(X: Any) -> sp.csr_array | sp.csc_array:
     shaped = sp.csr_array(X) if X.format == "csr" else sp.csc_array(X)
     if shaped.dtype != np.float64:
         shaped = shaped.astype(np.float64)
-    if shaped.indices.dtype != np.int32 and max(*shaped.shape, shaped.nnz) < 1 << 31:  # half the bytes to read
+    if shaped.indices.dtype != np.int32 and max(*shaped.shape, shaped.nnz) < 1 << 31:  # half the bytes
         parts = (shaped.data, shaped.indices.astype(np.int32), shaped.indptr.astype(np.int32))
         shaped = type(shaped)(parts, shape=shaped.shape)
     if not shaped.has_canonical_format:

@@ -80,12 +80,12 @@ def _table(search: Search) -> str:
     for name, k in picked:
         chosen = " <b>(chosen)</b>" if k == search.index else ""
         value = (
-            percent(float(search.mean[k])) if search.score == "zero_one" else number(float(search.mean[k]), 5)
+            percent(float(search.mean[k])) if search.score == "zero_one" else number(float(search.mean[k]), 4)
         )
         error = search.se[k]
         shown = percent(float(error)) if search.score == "zero_one" else number(float(error), 2)
         spread = f" ± {shown}" if np.isfinite(error) else ""
         used = number(float(search.n_nonzero[:, k].mean()), 3)
-        rows.append([f"{name}{chosen}", number(float(search.strengths[k]), 5), f"{value}{spread}", used])
+        rows.append([f"{name}{chosen}", number(float(search.strengths[k]), 4), f"{value}{spread}", used])
     head = ["", symbol(search), safe(measure(search)), "columns used"]
     return grid(head, rows, "The strengths that cross-validation suggests")

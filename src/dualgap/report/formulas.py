@@ -108,7 +108,7 @@ def _filled(text: str, loss: Loss) -> str:
 
 
 def objective_formula(terms: Objective, strength: bool = True) -> str:
-    """minimise mean loss + λ penalty, or subject to a budget; markup. `strength` False leaves λ a letter."""
+    """minimise mean loss + λ penalty, or subject to a budget; markup. `strength` False leaves it a letter."""
     unknown = "w, b" if terms.fit_intercept else "w"
     plane = "x<sub>i</sub>·w + b" if terms.fit_intercept else "x<sub>i</sub>·w"
     start = f'<span class="op">minimise</span><sub>{unknown}</sub>'
@@ -119,7 +119,7 @@ def objective_formula(terms: Objective, strength: bool = True) -> str:
     risk = f"{share} Σ<sub>i</sub> {weight}L(y<sub>i</sub>, {plane})"
     gauge = penalty_formula(terms.penalty, scaled=bool(np.any(terms.scale != 1.0)))
     if not strength:
-        return f"{start} {risk} + λ {gauge}"
+        return f"{start} {risk} subject to {gauge} ≤ c" if terms.budget else f"{start} {risk} + λ {gauge}"
     if terms.budget is not None:
         return f"{start} {risk} subject to {gauge} ≤ {number(terms.budget, 6)}"
     return f"{start} {risk} + {number(terms.lam, 6)} · {gauge}" if terms.lam else f"{start} {risk}"

@@ -22,7 +22,9 @@ def pick(about: Subject) -> Subject:
         found = points(path)
         at = float(found.at[np.argmin(errors_along(about, found, about.test, "test rows").loss)])
         solution = path.solution(lam=at) if found.symbol == "λ" else path.solution(budget=at)
-        return dataclasses.replace(about, solution=solution, picked="the least loss on the test rows")
+        return dataclasses.replace(
+            about, solution=solution, picked="the point with the least loss on the test rows"
+        )
     if np.isnan(path.lams).any() or not cheap(about, "risks"):
         return about
     try:

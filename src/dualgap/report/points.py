@@ -15,6 +15,7 @@ from dualgap.report.rows import losses, sample, targets_of
 from dualgap.report.subject import Subject
 
 MOST = 120  # points on the page
+BEYOND = 30.0  # how far below the last breakpoint a path to λ = 0 is drawn
 WORK = 5_000_000  # predictions made for the errors along a path; beyond, a sample of the rows is predicted
 
 
@@ -67,9 +68,11 @@ def _spread(places: Vector, most: int) -> Index:
 def _filled(path: Path, kept: Index) -> Points:
     """Breakpoints (as many as there is room for) and points between them, evenly in the logarithm of λ."""
     lams = path.lams[kept]
-    grid = np.geomspace(lams[0], lams[-1], MOST // 2)[1:-1]
-    bends = lams[_spread(np.log(lams), MOST // 2)]
-    at = np.unique(np.concatenate([bends, grid]))[::-1]
+    bends, end = lams[_spread(np.log(lams), MOST // 2)], lams[-1]
+    if path.lams[-1] == 0.0 and not path.inverse:  # the last stretch, which has no end on this axis
+        kept, end = np.append(kept, len(path) - 1), end / BEYOND
+        lams = path.lams[kept]
+    at = np.unique(np.concatenate([bends, np.geomspace(lams[0], end, MOST // 2)[1:]]))[::-1]
     level, wanted = (1.0 / lams, 1.0 / at) if path.inverse else (lams, at)
     order = np.argsort(level, kind="stable")
     both = np.column_stack([path.coefs[kept], path.intercepts[kept]])[order]

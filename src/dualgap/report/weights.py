@@ -9,6 +9,7 @@ from dualgap.report.markup import bar, count, number, paragraph, plural, safe, s
 from dualgap.report.subject import Subject
 
 MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
+LONG = 40  # lines, beyond which the table scrolls by itself
 HEADS = (("column", "text"), ("weight", "number"), ("per std. dev.", "number"))
 
 
@@ -52,13 +53,14 @@ def _filter(lines: int) -> str:
 
 
 def _table(lines: list[str], *, many: bool) -> str:
+    tall = " tall" if len(lines) > LONG else ""
     heads = ((("class", "text"),) if many else ()) + HEADS
     top = "".join(
         f'<th scope="col" class="{kind}"><button type="button" data-sorts="{kind}">{words}</button></th>'
         for words, kind in heads
     )
     return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Weights">'
+        f'<div class="wide{tall}" tabindex="0" role="region" aria-label="Weights">'
         '<table class="weights" id="weights-table">'
         f"<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dualgap.paths.path import Path as Solutions
     from dualgap.selection.search import Search
 
+SLIDES = 40  # strengths of a search at which all rows are solved again for the page
+
 
 def refuse_unwritable(path: str | None) -> None:
     """Before the work: can a page be put there?"""
@@ -38,10 +40,18 @@ def along(task: Task, search: Search, how: dict[str, Any]) -> Solutions | None:
     """The solutions on all rows at the strengths of a search, for the slider; None where there is no path."""
     import dualgap as dg
 
-    if len(search.strengths) < 2:
+    count = len(search.lams)
+    if count < 2:
         return None
+    picked = {
+        *range(0, count, -(-count // SLIDES)),
+        count - 1,
+        search.index,
+        search.index_min,
+        search.index_1se,
+    }
     try:
-        return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams)
+        return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams[sorted(picked)])
     except NoSolverError:  # not convex
         return None
 

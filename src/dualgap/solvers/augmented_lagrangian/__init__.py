@@ -58,6 +58,8 @@ class AugmentedLagrangian:
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)
         steps, curved = (8.0, 1.0) if problem.loss_has(Trait.SMOOTH) else (30.0, 0.3)
+        if steps < 10.0 and not problem.loss_has(Trait.QUADRATIC) and problem.regulariser.constrained:
+            steps = 20.0
         # measured: with few rows a column many kinks are crossed one after the other
         if problem.p > problem.n:
             steps, curved = 100.0, 1.0

@@ -70,12 +70,13 @@ def _near(point: Point, best: float) -> bool:
 
 
 def _repeat(us: Contestant, rivals: list[Contestant], chosen: dict[str, int], rules: Rules) -> None:
-    """In turn; a rival that has had its patience's worth is not asked again."""
+    """In turn; a rival that would have had half its patience's worth is not asked again."""
     for _ in range(rules.repeats):
         us.run(0, rules.patience)
         for rival in rivals:
-            if rival.name in chosen and rival.spent < rules.patience:
-                rival.run(chosen[rival.name], rules.patience)
+            rung = chosen.get(rival.name)
+            if rung is not None and rival.spent + rival.points[rung].seconds <= 0.5 * rules.patience:
+                rival.run(rung, rules.patience)
 
 
 def _ours(point: Point) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 
 Seconds of the processor, the best of three after one that is not timed. Memory is the peak of what a fit
 allocates beside X and y, as tracemalloc sees it, also in units of X. Slopes are those of the last three
-points on logarithmic scales. Then problems that are too large: who refuses, with which words, and who
+points on logarithmic scales, along λ those of all. Then problems that are too large: who refuses, with which words, and who
 answers. Writes scaling.md, scaling.json and a picture per solver into the folder given.
 """
 
@@ -140,8 +140,8 @@ def _spent(run: Callable[[], None]) -> float:
 
 
 def slope(points: list[Measured], what: Callable[[Measured], float]) -> float:
-    """Of the last three points, on logarithmic scales."""
-    last = sorted(points, key=lambda m: m.size)[-3:]
+    """Of the last three points, of all along λ, on logarithmic scales."""
+    last = sorted(points, key=lambda m: m.size)[-3 if points[0].axis != "lam" else 0 :]
     return float(np.polyfit(np.log([m.size for m in last]), np.log([what(m) for m in last]), 1)[0])
 
 

@@ -35,7 +35,7 @@ _WHERE = {
     "LinearRegressorCV": "dualgap.estimators.search",
 }
 _ELSEWHERE = {"steps": "dualgap.solvers.textbook.steps", "stopping": "dualgap.solvers.stopping"}
-_MODULES = ("discrete", "errors", "losses", "penalties", "solvers")
+_MODULES = ("discrete", "errors", "figures", "losses", "penalties", "report", "solvers")
 
 __all__ = [
     "KernelClassifier",
@@ -52,12 +52,14 @@ __all__ = [
     "discrete",
     "errors",
     "explain",
+    "figures",
     "fit",
     "list_solvers",
     "load",
     "losses",
     "path",
     "penalties",
+    "report",
     "solvers",
     "stability",
     "steps",
@@ -65,7 +67,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from dualgap import discrete, errors, losses, penalties, solvers
+    from dualgap import discrete, errors, figures, losses, penalties, report, solvers
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.kernel import KernelClassifier
     from dualgap.estimators.kernel_regression import KernelRegressor

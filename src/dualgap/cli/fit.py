@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dualgap.fitting.solution import Solution
     from dualgap.selection.search import Search
 
+LONG = 20_000  # rows
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap fit` takes."""
@@ -62,9 +64,9 @@ def solve(task: Task, args: argparse.Namespace, console: Console) -> tuple[Solut
         with Progress(args.tol) as progress:
             return dg.fit(task.X, task.y, **task.keywords, **strength, **how, callback=progress), None
     folds = args.cv or 5
-    search = dg.cross_validate(
-        task.X, task.y, **task.keywords, **how, cv=folds, rule=args.rule, random_state=0
-    )
+    points = 100 if len(task.y) <= LONG else 20  # with many rows neighbouring strengths hardly differ
+    how |= {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
+    search = dg.cross_validate(task.X, task.y, **task.keywords, **how)
     asked = "" if args.cv else "no strength was given: "
     console.note(f"{asked}lam = {search.lam:.6g} by {folds}-fold cross-validation, rule {args.rule}")
     if search.index in (0, len(search.lams) - 1):

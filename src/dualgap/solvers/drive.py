@@ -17,6 +17,7 @@ from dualgap.solvers.stopping import Moment, Stop
 from dualgap.solvers.thinning import affordable
 from dualgap.solvers.trace import Callback, Record, Trace
 
+PROMISING = 0.3  # relative gap of a start
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
 
 
@@ -169,6 +170,12 @@ class _Run:
             )
         return proven
 
+    @property
+    def promising(self) -> bool:
+        """Is the start so near the optimum that w = 0 need not be looked at?"""
+        best = self.best
+        return best is not None and self.working.problem.relative(best.gap, best.primal) < PROMISING
+
     def asked(self, best: Bounds) -> Bounds:
         """The best points on the asked problem, both values recomputed there."""
         problem = self.working.asked
@@ -212,11 +219,13 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
     w, prediction = problem.null_weights, problem.null_prediction
     null = Iterate(w, problem.null_dual, prediction)
     nothing = Iterate(w, np.zeros_like(null.theta), prediction)  # no loss is below its minimum
-    for first in (nothing, null, start):
+    for first in (start, nothing, null):
         if first is not None:
             status = run.see(first)
             if status is not None:
                 return status
+        if first is start and run.promising:
+            break
     for candidate in solvers():
         run.solver = candidate.name
         assert run.best is not None

@@ -21,6 +21,7 @@ PACKAGES = (
     "cvxpy",
     "clarabel",
     "piqp",
+    "asgl",
 )
 
 

@@ -26,7 +26,7 @@ def draw(row: dict[str, Any], folder: Path, target: float) -> None:
         _rival(axes, row, name, {"color": f"C{k + 1}", "marker": MARKERS[k % len(MARKERS)]}, target)
     axes.set(xscale="log", yscale="log", xlabel="seconds (one thread)", ylabel="relative suboptimality")
     axes.set_title(row["cell"])
-    axes.set(xlim=_decades(axes.get_xlim()), ylim=_decades(axes.get_ylim()))
+    axes.set(xlim=decades(axes.get_xlim()), ylim=decades(axes.get_ylim()))
     axes.legend(fontsize=8)
     figure.savefig(folder / f"{_file_name(row)}.png", dpi=120)
     plt.close(figure)
@@ -43,7 +43,7 @@ def _rival(axes: Any, row: dict[str, Any], name: str, style: dict[str, Any], tar
         axes.plot([late], [target], ">", markersize=9, color=style["color"], label=label)
 
 
-def _decades(limits: tuple[float, float]) -> tuple[float, float]:
+def decades(limits: tuple[float, float]) -> tuple[float, float]:
     """Whole powers of ten, so that the axis has labels."""
     low, high = np.log10(limits)
     return float(10.0 ** np.floor(low)), float(10.0 ** np.ceil(high))

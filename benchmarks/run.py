@@ -8,8 +8,8 @@
 Each contestant lives in a process of its own on one thread; repeats are interleaved, the best of them
 counts, in seconds of the processor, and compilation is excluded. Every answer is judged by an independent
 objective, and our gap is recomputed from X, y, w, b and θ alone. Where no rival answers within its patience
-the ratio is at least that over our seconds. Writes table.md, table.json and one picture per cell into the
-folder given.
+the ratio is at least that over our seconds. Writes table.md, table.json and pictures/, one per cell, into
+the folder given.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the cells asked for and write the tables."""
     options = _options(arguments)
     folder = Path(options.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    pictures = folder / "pictures"
+    pictures.mkdir(parents=True, exist_ok=True)
     rules = Rules(options.repeats, options.patience)
     end = time.monotonic() + 60.0 * options.minutes
     rows: list[dict[str, Any]] = []
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         rows.append(race(cell, seed, rules))
         if "curves" in rows[-1]:
-            draw(rows[-1], folder, TARGET)
+            draw(rows[-1], pictures, TARGET)
         print(tables.line(rows[-1]), flush=True)
         tables.write(folder, rows, left)
     tables.write(folder, rows, left)

@@ -5,8 +5,8 @@
 
 Seconds of the processor, the best of three after one that is not timed. Memory is the peak of what a fit
 allocates beside X and y, as tracemalloc sees it, also in units of X. Slopes are those of the last three
-points on logarithmic scales, along λ those of all. Then problems that are too large: who refuses, with which words, and who
-answers. Writes scaling.md, scaling.json and a picture per solver into the folder given.
+points on logarithmic scales, along λ those of all. Then problems that are too large: who refuses, with
+which words. Writes scaling.md, scaling.json and a picture per solver into the folder given.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
 
 import dualgap as dg
 from benchmarks.machine import heading, machine, versions
+from benchmarks.pictures import decades
 from benchmarks.problems import CLASSIFICATION, Problem, data_for, largest, text_classes
 from benchmarks.rivals.dualgap import asked
 
@@ -196,7 +194,7 @@ def draw(family: Family, found: dict[str, list[Measured]], folder: Path) -> None
         lower.set_xlabel({"lam": "λ", "nnz": "entries stored"}.get(axis, axis))
         for panel in (upper, lower):
             panel.grid(which="major", linewidth=0.4)
-            panel.tick_params(which="minor", labelbottom=False, labelleft=False)
+            panel.set(xlim=decades(panel.get_xlim()), ylim=decades(panel.get_ylim()))
     panels[0, 0].set_ylabel("seconds")
     panels[1, 0].set_ylabel("MiB")
     panels[1, 0].legend(fontsize=8)

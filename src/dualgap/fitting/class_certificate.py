@@ -14,10 +14,11 @@ from dualgap.fitting.inputs import read_table
 from dualgap.fitting.multinomial.working import joint_problem
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.proof import class_numbers
+from dualgap.problem.certificate import Told
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassCertificate(Told):
     """objective − bound ≥ 0 says how far these weights can be from the best there is.
 
     One against the rest: θ_k is the θ of the problem in which class k is +1, and both values are sums over

@@ -18,6 +18,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.kernel_machines.hull import Hulls, nearest_points
 from dualgap.losses import Loss
 from dualgap.penalties import L2
+from dualgap.problem.certificate import Told
 from dualgap.problem.problem import FREE_TOLERANCE
 from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.trace import Record, Trace
@@ -34,8 +35,8 @@ class HardMargin(Objective):
         return f"sum w_j^2 subject to a {self.loss} loss of zero in every row (hard margin)"
 
 
-@dataclass(frozen=True, eq=False)
-class HardMarginCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class HardMarginCertificate(Told):
     """‖w‖² against Σ|θ| − ¼‖Xᵀθ‖² for any θ with y θ ≥ 0 (and Σθ = 0): w = ½Xᵀθ at the optimum."""
 
     theta: Vector

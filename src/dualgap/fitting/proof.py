@@ -13,12 +13,12 @@ from dualgap.fitting.inputs import read_labels, read_numbers, read_table
 from dualgap.fitting.objective import Objective
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
-from dualgap.problem.certificate import Bounds
+from dualgap.problem.certificate import Bounds, Told
 from dualgap.problem.problem import Problem
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Told):
     """objective − bound ≥ 0 says how far these weights can be from the best there is.
 
     `theta` is the θ of the documentation's dual, one entry per row given, labels ±1.

@@ -13,13 +13,14 @@ from dualgap.errors import DataError
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernels import Gram
 from dualgap.losses import Loss
+from dualgap.problem.certificate import Told
 from dualgap.problem.problem import FREE_TOLERANCE
 from dualgap.solvers.drive import Outcome, Status
 from dualgap.solvers.trace import Trace
 
 
-@dataclass(frozen=True, eq=False)
-class KernelCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelCertificate(Told):
     """objective − bound ≥ 0 says how far f = Kβ + b can be from the best there is.
 
     `theta` and `beta` have an entry per row given, labels are ±1, and `sample_weight` and `lam` state the

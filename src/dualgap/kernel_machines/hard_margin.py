@@ -25,6 +25,7 @@ from dualgap.kernel_machines.solve import Proposal, decomposition
 from dualgap.kernels import Gram, LinearKernel
 from dualgap.kernels.base import array_of
 from dualgap.losses import Hinge, Loss
+from dualgap.problem.certificate import Told
 from dualgap.problem.dual_point import balance
 from dualgap.problem.problem import FREE_TOLERANCE
 from dualgap.solvers.drive import Limits, Status
@@ -39,8 +40,8 @@ FIRST, MORE = 200, 50  # rows in the first working set, and at most added at a t
 ROUNDS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class HardKernelCertificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class HardKernelCertificate(Told):
     """βᵀKβ against Σ|θ| − ¼θᵀKθ for any θ with y θ ≥ 0 (and Σθ = 0); β = ½θ at the optimum."""
 
     theta: Vector

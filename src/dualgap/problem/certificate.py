@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
+
+
+class Told:
+    """A certificate in a line: its arrays are as long as the data."""
+
+    objective: float
+    bound: float
+    theta: Any
+
+    def __repr__(self) -> str:
+        name, rows = type(self).__name__, len(self.theta)
+        return f"{name}(objective {self.objective:.10g}, proven bound {self.bound:.10g}, θ for {rows} rows)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from dualgap.penalties.norm import Norm
 from dualgap.problem.certificate import bounds
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers import augmented_lagrangian
+from dualgap.solvers import memory
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.rows import KinkedRows, SmoothRows, rows_of
@@ -191,7 +191,7 @@ def test_iterates_end_when_nothing_more_is_to_be_had() -> None:
 def test_refuses_what_is_not_convex_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = build(RECIPES["tall"], losses.Hinge(), penalties.L2Norm(), "penalised")
     assert AugmentedLagrangian().missing(problem) == ()
-    monkeypatch.setattr(augmented_lagrangian, "MEMORY", 100)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 100)
     (reason,) = AugmentedLagrangian().missing(problem)
     assert "GiB" in reason and "7×7" in reason
 

@@ -15,6 +15,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Penalised, Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
+from dualgap.solvers import memory
 from dualgap.solvers.active_set import Finish, finish
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point import InteriorPoint
@@ -134,10 +135,13 @@ class _Huge:
     shape = (40_000, 30_000)
 
 
-def test_it_refuses_systems_that_do_not_fit_in_memory() -> None:
+def test_it_refuses_systems_that_do_not_fit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Recipe().build(losses.Absolute(), penalties.L1())
     huge = dataclasses.replace(problem, design=_Huge())  # type: ignore[arg-type]
-    assert InteriorPoint().missing(huge) == ("needs 6.7 GiB for a dense 30000×30000 system",)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 20 << 30)
+    assert InteriorPoint().missing(huge) == (
+        "needs 30.2 GiB for dense 30000×30000 systems, 20.0 GiB are free",
+    )
 
 
 FINISHED: list[tuple[Loss, Penalty]] = [

@@ -42,6 +42,9 @@ class Design(Protocol):
     def rows(self, which: Index | Mask) -> Design:
         """Some of the rows."""
 
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        """Is row left_k, number by number, row right_k?"""
+
     def columns(self, which: Index | Mask) -> Design:
         """Some of the columns."""
 

@@ -108,6 +108,11 @@ class Compressed:
     def rows(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_rows[which])
 
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        rows = self.by_rows
+        difference = sp.csr_array(rows[left] - rows[right])
+        return np.asarray(np.diff(difference.indptr) == 0)  # zeros are not stored in a difference
+
     def columns(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_columns[:, which])
 

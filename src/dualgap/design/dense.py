@@ -92,6 +92,14 @@ class Dense:
     def rows(self, which: Index | Mask) -> Dense:
         return Dense(self.array[which])
 
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        same = np.ones(len(left), dtype=bool)
+        step = max(1, BLOCK // max(self.shape[1], 1))
+        for i in range(0, len(left), step):
+            part = slice(i, i + step)
+            same[part] = (self.array[left[part]] == self.array[right[part]]).all(axis=1)
+        return same
+
     def columns(self, which: Index | Mask) -> Dense:
         return Dense(self.array[:, which])
 

@@ -54,6 +54,9 @@ class WithOnes:
     def rows(self, which: Index | Mask) -> WithOnes:
         return WithOnes(self.inner.rows(which))
 
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        return self.inner.same_rows(left, right)
+
     def columns(self, which: Index | Mask) -> Design:
         p = self.inner.shape[1]
         index = np.arange(p + 1)[which]

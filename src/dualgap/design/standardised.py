@@ -77,6 +77,9 @@ class Standardised:
     def rows(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.rows(which), self.centre, self.scale)
 
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        return self.inner.same_rows(left, right)
+
     def columns(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.columns(which), self.centre[which], self.scale[which])
 

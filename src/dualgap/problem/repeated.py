@@ -11,11 +11,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Vector
-from dualgap.design import Design
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 
-BLOCK = 1 << 20  # numbers compared at a time
 NEAR = 1e-12  # rows whose keys are this much apart are compared number by number
 
 
@@ -89,9 +87,6 @@ def _totals(group: Index, values: Vector) -> Vector:
 
 def _equal(problem: Problem, left: Index, right: Index) -> Mask:
     same: Mask = problem.y[left] == problem.y[right]
-    design: Design = problem.design
-    step = max(1, BLOCK // problem.p)
-    for i in range(0, len(left), step):
-        part = slice(i, i + step)
-        same[part] &= (design.rows(left[part]).toarray() == design.rows(right[part]).toarray()).all(axis=1)
+    near = np.flatnonzero(same)
+    same[near] &= problem.design.same_rows(left[near], right[near])
     return same

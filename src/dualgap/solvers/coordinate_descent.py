@@ -35,7 +35,7 @@ class CoordinateDescent:
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
     prices on them: exactly, with the curvature matrix at hand, where the set is small (`GramEngine`), else
     by sweeps over the columns and conjugate gradients on the support (`SweepEngine`). Cost per round: one
-    pass for Xᵀθ and the work on the set.
+    pass for Xᵀθ and the work on the set. Memory: a copy of the working columns, and their matrix.
     """
 
     name: ClassVar[str] = "coordinate_descent"

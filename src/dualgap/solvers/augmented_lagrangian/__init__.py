@@ -12,11 +12,12 @@ import numpy as np
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, Point, begin
 from dualgap.solvers.base import Iterate
+from dualgap.solvers.memory import too_large
 from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
-MEMORY = 3 << 30  # bytes for one copy of the dense system
+COPIES = 4.2  # of the dense system at once
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
 SMALL = 2_000_000  # numbers stored: below, a sample spares nothing
@@ -38,7 +39,8 @@ class AugmentedLagrangian:
     that took few steps make the next one stiffer and its proximal term fainter.
 
     Cost per step: the Gram matrix of the rows with curvature, or of their transpose if they are fewer than
-    the columns, its Cholesky factor, and four products with the matrix.
+    the columns, its Cholesky factor, and four products with the matrix. Memory: a copy of the rows with
+    curvature, at most all of them, and dense systems of the smaller side.
     """
 
     name: ClassVar[str] = "augmented_lagrangian"
@@ -49,11 +51,7 @@ class AugmentedLagrangian:
             lacking.append("the loss is not convex")
         if Trait.CONVEX not in problem.regulariser.traits:
             lacking.append("the penalty is not convex")
-        small = min(problem.n, problem.p)
-        size = 8 * small * small
-        if size > MEMORY:
-            lacking.append(f"needs {size / 2**30:.1f} GiB for a dense {small}×{small} system")
-        return tuple(lacking)
+        return (*lacking, *too_large(min(problem.n, problem.p), COPIES))
 
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)

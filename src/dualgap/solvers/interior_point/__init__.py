@@ -11,16 +11,20 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.weights import weights
+from dualgap.solvers.memory import too_large
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
-MEMORY = 4 * 2**30  # bytes a dense system may take
+COPIES = 4.5  # of the dense system at once: the matrix, its factor and what makes them
 
 
 @solver("interior_point")
 @dataclass(frozen=True)
 class InteriorPoint:
-    """Few, expensive steps, hardly more of them on bad conditioning; polyhedral losses and penalties too."""
+    """Few, expensive steps, hardly more of them on bad conditioning; polyhedral losses and penalties too.
+
+    Memory: some vectors of the length of a row or a column, and dense systems of the smaller side.
+    """
 
     name: ClassVar[str]
 
@@ -33,11 +37,7 @@ class InteriorPoint:
             reasons.append("the penalty is neither separable nor linf nor the l2_norm ball")
         if isinstance(problem.regulariser, Constrained) and problem.regulariser.radius <= 0.0:
             reasons.append("the ball has no inside")
-        small = min(problem.n, problem.p)
-        size = 8 * small * small
-        if size > MEMORY:
-            reasons.append(f"needs {size / 2**30:.1f} GiB for a dense {small}×{small} system")
-        return tuple(reasons)
+        return (*reasons, *too_large(min(problem.n, problem.p), COPIES))
 
     def cost(self, problem: Problem) -> float:
         """Some 20 factorisations, each with a dozen products and hundreds of operations on every row."""

@@ -31,8 +31,8 @@ class DualCoordinateAscent:
 
     Free columns ask for x_j·θ = 0: the method of multipliers, in which b ← b + σ x_j·θ is a proximal step
     on the free coordinates. Sparse rows are swept in 4-byte numbers until these no longer resolve the
-    gradients. Cost per sweep: two passes over the rows that have not been shrunk away. Memory: one scaled copy
-    of the rows.
+    gradients. Cost per sweep: two passes over the rows that have not been shrunk away. Memory: one scaled
+    copy of the rows.
     """
 
     name: ClassVar[str] = "dual_coordinate_ascent"

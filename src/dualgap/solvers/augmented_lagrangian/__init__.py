@@ -21,6 +21,7 @@ COPIES = 4.2  # of the dense system at once
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
 SMALL = 2_000_000  # numbers stored: below, a sample spares nothing
+NEARER = 100.0  # stiffness at a start from a sample, which took the fewest steps
 SAMPLE_GAP, LONGEST = 1e-3, 30  # how well a sample is solved, and how many iterates that may take
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
@@ -66,7 +67,8 @@ class AugmentedLagrangian:
         return steps * (curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        lagrangian, point = begin(problem, self._from_a_sample(problem, start))
+        near = self._from_a_sample(problem, start)
+        lagrangian, point = begin(problem, start) if near is None else begin(problem, near, NEARER)
         best, idle = np.inf, 0
         enough = NEAR * start.wanted
         while idle < PATIENCE:
@@ -86,12 +88,12 @@ class AugmentedLagrangian:
                 best, idle = _better(residual, best, idle)
                 yield _iterate(problem, point, residual, enough)
 
-    def _from_a_sample(self, problem: Problem, start: Iterate) -> Iterate:
+    def _from_a_sample(self, problem: Problem, start: Iterate) -> Iterate | None:
         """The answer for some of the rows, if there are many for each column and it is a better start."""
         cold = np.array_equal(start.w, problem.null_weights) and problem.design.stored > SMALL
         few = sampled(problem) if cold and Trait.QUADRATIC in problem.regulariser.traits else None
         if few is None or problem.loss_has(Trait.SMOOTH):
-            return start
+            return None
         near = start.w
         first = Iterate(few.null_weights, wanted=SAMPLE_GAP / NEAR)
         for iterate in islice(self.iterates(few, first), LONGEST):
@@ -99,7 +101,7 @@ class AugmentedLagrangian:
             if iterate.certify:
                 break
         z = problem.predict(near)
-        return Iterate(near, problem.slope(z)) if problem.primal(near, z) < problem.null else start
+        return Iterate(near, problem.slope(z)) if problem.primal(near, z) < problem.null else None
 
 
 def _round(lagrangian: Lagrangian, point: Point) -> Iterator[tuple[Point, bool]]:

@@ -154,11 +154,11 @@ def _pulled(design: Design, slope: Vector, before: Point) -> Vector:
     return before.pull + design.rows(where).transpose_matvec(change[where])
 
 
-def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
+def begin(problem: Problem, start: Iterate, stiffer: float = 10.0) -> tuple[Lagrangian, Point]:
     """The first round, its stiffness taken from the curvature of the loss at the start.
 
-    A start that comes with a dual point of its own gives the first multipliers, and ten times the
-    stiffness: on neighbouring strengths that took the fewest steps.
+    A start that comes with a dual point of its own gives the first multipliers, and a stiffness `stiffer`
+    times as large: on neighbouring strengths ten took the fewest steps.
     """
     w, design = start.w.copy(), problem.design
     z = design.matvec(w)
@@ -171,7 +171,7 @@ def begin(problem: Problem, start: Iterate) -> tuple[Lagrangian, Point]:
     eta = sigma * (FAINT if level > 0 and problem.n >= problem.p else PROXIMAL)
     lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, level, pull)
     if theta is not None:
-        lagrangian = lagrangian.stiffened(10.0)
+        lagrangian = lagrangian.stiffened(stiffer)
     return lagrangian, lagrangian.at(w, z)
 
 

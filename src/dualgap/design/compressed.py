@@ -76,6 +76,7 @@ class Compressed:
     def row_square_norms(self) -> Vector:
         return np.asarray(self._squared() @ np.ones(self.shape[1]))
 
+    @cached_property
     def counts(self) -> Index:
         """How many numbers each column stores."""
         given = self._given
@@ -85,7 +86,7 @@ class Compressed:
 
     def constant_columns(self) -> Index:
         """Columns that store every row, all with the same number."""
-        full = np.flatnonzero(self.counts() == self.shape[0])
+        full = np.flatnonzero(self.counts == self.shape[0])
         values = self.by_columns[:, full].data.reshape(len(full), self.shape[0]) if len(full) else None
         if values is None or not values.size:
             return full[:0]

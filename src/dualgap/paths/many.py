@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
-from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path, one_of
@@ -52,14 +51,6 @@ class ManyPath(Path):
     @property
     def breakpoints(self) -> bool:
         return False
-
-    @property
-    def terms(self) -> Objective:
-        return self._reading.terms
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        return self._reading.table.names
 
     @cached_property
     def lams(self) -> Vector:

@@ -14,7 +14,6 @@ from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.discrete import subset_path
 from dualgap.discrete.subset_path import at_size
 from dualgap.errors import DataError, NotCertifiedWarning
-from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.searched import assemble, fit_searched
 from dualgap.fitting.solution import Solution
@@ -66,14 +65,6 @@ class SubsetPath(Path):
     def breakpoints(self) -> bool:
         """There is nothing between two sizes."""
         return True
-
-    @property
-    def terms(self) -> Objective:
-        return self._reading.terms
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        return self._reading.table.names
 
     @cached_property
     def lams(self) -> Vector:

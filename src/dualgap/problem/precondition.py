@@ -156,7 +156,7 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
 
 def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
     """Scaled, not centred: centring would fill the zeros. Empty and constant columns are dropped."""
-    size, counts = np.sqrt(asked.column_squares[: inner.shape[1]]), inner.counts()
+    size, counts = np.sqrt(asked.column_squares[: inner.shape[1]]), inner.counts
     faint = np.flatnonzero((size < TINY**0.5) & (counts > 0))
     if len(faint):  # squares lose digits or vanish
         size[faint] = np.abs(inner.columns(faint).toarray()).max(axis=0)

@@ -14,6 +14,14 @@ def has_flat_pieces(problem: Problem) -> bool:
     return problem.loss_has(Trait.PIECEWISE_QUADRATIC) and not problem.loss_has(Trait.QUADRATIC)
 
 
+def cut_off(problem: Problem) -> bool:
+    """Is the loss made of quadratic pieces, with straight lines on both sides of them?"""
+    if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
+        return False
+    lower, upper = problem.loss.domain(problem.y)
+    return bool(np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)))
+
+
 class CurvatureFloor:
     """a L'' with a floor under it where the loss has flat pieces; the floor sinks while steps are full."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from dualgap.problem.as_given import AsGiven
 from dualgap.problem.certificate import Bounds, bounds, recomputed
 from dualgap.problem.precondition import Working
+from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Adviser, Divergence, Iterate, Solver
 from dualgap.solvers.stopping import Moment, Stop
 from dualgap.solvers.thinning import affordable
@@ -216,14 +217,10 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
     problem = run.working.problem
     if isinstance(run.working, AsGiven):
         return _watch_one(run, solvers()[0], start)
-    w, prediction = problem.null_weights, problem.null_prediction
-    null = Iterate(w, problem.null_dual, prediction)
-    nothing = Iterate(w, np.zeros_like(null.theta), prediction)  # no loss is below its minimum
-    for first in (start, nothing, null):
-        if first is not None:
-            status = run.see(first)
-            if status is not None:
-                return status
+    for first in _firsts(problem, start):
+        status = run.see(first)
+        if status is not None:
+            return status
         if first is start and run.promising:
             break
     for candidate in solvers():
@@ -234,6 +231,15 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
         if status is not None:
             return status
     return Status.STALLED
+
+
+def _firsts(problem: Problem, start: Iterate | None) -> Iterator[Iterate]:
+    """The start, if there is one; then w = 0 with the dual point 0, and with its own."""
+    if start is not None:
+        yield start
+    w, prediction, theta = problem.null_weights, problem.null_prediction, problem.null_dual
+    yield Iterate(w, np.zeros_like(theta), prediction)  # no loss is below its minimum
+    yield Iterate(w, theta, prediction)
 
 
 def _watch_one(run: _Run, chosen: Solver, start: Iterate | None) -> Status:

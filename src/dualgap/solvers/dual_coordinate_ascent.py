@@ -11,6 +11,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
+from dualgap.solvers.curvature_floor import cut_off
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
@@ -53,10 +54,7 @@ class DualCoordinateAscent:
         ridge = prices(problem)[1]
         inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
         stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
-        lower, upper = problem.loss.domain(problem.y)
-        bounded = problem.loss_has(Trait.SMOOTH) and bool(
-            np.isfinite(lower).all() and np.isfinite(upper).all()
-        )
+        bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
         coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
         if problem.n <= problem.p:
             coupled = min(coupled, 100.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.problem.problem import Problem
+from dualgap.solvers.curvature_floor import cut_off
 from dualgap.traits import Trait
 
 CURVED_SHARE = 0.2  # first zone of curvature: five mean residuals wide; two put every hinge row on its edge
@@ -128,17 +129,9 @@ def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> Rows:
     if problem.loss_has(Trait.SMOOTH):
         smooth = SmoothRows(problem)
         narrow = NARROW if problem.n >= problem.p else 10.0 * NARROW
-        if smooth.level(z) >= narrow * problem.loss.curvature or not _cut_off(problem):
+        if smooth.level(z) >= narrow * problem.loss.curvature or not cut_off(problem):
             return smooth
     return _kinked(problem, z, theta)
-
-
-def _cut_off(problem: Problem) -> bool:
-    """Is the loss quadratic only in a zone, with straight lines on both sides?"""
-    if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
-        return False
-    lower, upper = problem.loss.domain(problem.y)
-    return bool(np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)))
 
 
 def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedRows:

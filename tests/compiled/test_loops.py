@@ -96,9 +96,10 @@ def test_the_model_is_minimised(storage: str) -> None:
     assert np.all(np.abs(slope[ahead == 0]) <= price[ahead == 0])
 
 
-def _projected(dual: Matrix, slope: Matrix, lower: Matrix, upper: Matrix) -> Matrix:
-    held = ((dual == lower) & (slope > 0)) | ((dual == upper) & (slope < 0))
-    return np.where(held, 0.0, slope)
+def _largest(x: Matrix, lower: Matrix, upper: Matrix, softness: float) -> Matrix:
+    """max over d in [lower, upper] of d x − softness d²/2."""
+    best = np.where(x > 0, upper, lower) if softness == 0.0 else np.clip(x / softness, lower, upper)
+    return np.asarray(best * x - 0.5 * softness * best**2)
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
@@ -114,11 +115,12 @@ def test_the_dual_is_maximised(storage: str, softness: float) -> None:
     row: tuple[Vector, Vector, Vector] = (weight, lines.square_norms(rows), offset)
     terms = (kink, lower, upper, softness)
     for _ in range(20):  # rows that were dropped come back with every call
-        watch = (np.arange(n), np.array([np.inf, -np.inf, 0.0, 0.0]), _state())
-        span, left = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-10, 5000))
+        watch = (np.arange(n), np.array([np.inf, -np.inf]), _state())
+        gap, left = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000))
     np.testing.assert_allclose(w, -array.T @ (weight * dual.sum(axis=1)), atol=1e-12)
-    slope = kink + softness * dual - (array @ w + offset)[:, None]
-    assert span <= 1e-10
+    x = (array @ w + offset)[:, None] - kink
+    parts = _largest(x, lower, upper, softness) - (dual * x - 0.5 * softness * dual**2)
+    assert gap <= 1e-13
     assert 0 < left <= n
-    assert np.abs(_projected(dual, slope, lower, upper)).max() <= 1e-9
+    assert 0.0 <= weight @ parts.sum(axis=1) + 1e-15 <= 1e-12
     assert np.all((dual >= lower) & (dual <= upper))

@@ -11,51 +11,49 @@ from dualgap.compiled.lines import add, dot
 from dualgap.compiled.mechanism import compiled
 from dualgap.compiled.model_sweeps import shuffle
 
+LEAP = 8  # sweeps between two leaps
+FAST = 0.5  # of the largest move since the last leap: what moved less does not take part
 BLOCK = 16  # rows visited together: their order is random, what they share stays in the cache
-# places in the window of projected slopes: of the last sweep, beyond which rows are dropped, and of this one
-HIGHEST, LOWEST, TOP, BOTTOM = 0, 1, 2, 3
+HIGHEST, LOWEST = 0, 1  # places in the window of projected slopes: beyond it rows are dropped
 
 
 @compiled
-def hopeless(slope: float, here: float, low: float, high: float, window: Vector) -> bool:
-    """Is the variable at a bound, and pushed against it harder than anything was moved in the last sweep?"""
-    if here == low:
-        return bool(slope > window[HIGHEST])
-    return bool(here == high and slope < window[LOWEST])
-
-
-@compiled
-def projected(slope: float, here: float, low: float, high: float) -> float:
-    """The slope along which the variable can still move down."""
-    if here == low:
-        return min(slope, 0.0)
-    return max(slope, 0.0) if here == high else slope
-
-
-@compiled
-def visit(
-    rows: Lines,
-    terms: tuple[Matrix, Matrix, Matrix, float],
-    row: tuple[Vector, Vector, Vector],
+def settle(
+    pieces: tuple[Matrix, Matrix, Matrix],
     dual: Matrix,
-    w: Vector,
     i: int,
-    window: Vector,
-) -> bool:
-    """Maximise over the variables of row i, one term after the other; True if none of them is worth it."""
-    kink, lower, upper, softness = terms
-    weight, square, offset = row
-    stiff = weight[i] * square[i]
-    z = dot(rows, i, w) + offset[i]
-    move, idle = 0.0, True
+    curvature: tuple[float, float],
+    z: float,
+    window: tuple[float, float],
+) -> tuple[float, float, float, float, bool]:
+    """Maximise over the variables of row i, one term after the other.
+
+    `pieces` is (kink, lower, upper), `curvature` (softness, stiffness). Returns their total change, the row's
+    part of the duality gap before it, the extremes of their projected slopes, and whether all of them are at
+    a bound and pushed against it harder than anything was moved in the last sweep.
+    """
+    kink, lower, upper = pieces
+    softness, stiff = curvature
+    highest, lowest = window
+    move, gap, top, bottom, idle = 0.0, 0.0, 0.0, 0.0, True
     for k in range(dual.shape[1]):
         here, low, high = dual[i, k], lower[i, k], upper[i, k]
         slope = kink[i, k] + softness * here - z  # of the negated dual
-        if hopeless(slope, here, low, high, window):
-            continue
+        free = slope
+        if here == low:
+            if slope > highest:
+                continue
+            free = min(slope, 0.0)
+        elif here == high:
+            if slope < lowest:
+                continue
+            free = max(slope, 0.0)
         idle = False
-        free = projected(slope, here, low, high)
-        window[TOP], window[BOTTOM] = max(window[TOP], free), min(window[BOTTOM], free)
+        top, bottom = max(top, free), min(bottom, free)
+        best = low if slope > 0.0 else high
+        if softness > 0.0:
+            best = min(max(here - slope / softness, low), high)
+        gap -= (best - here) * (slope + 0.5 * softness * (best - here))
         if abs(free) > 1e-15:
             bend = softness + stiff
             ahead = here - slope / bend if bend > 0.0 else np.copysign(np.inf, -slope)
@@ -63,9 +61,7 @@ def visit(
             dual[i, k] = ahead
             move += ahead - here
             z -= stiff * (ahead - here)
-    if move != 0.0:
-        add(rows, i, -weight[i] * move, w)
-    return idle
+    return move, gap, top, bottom, idle
 
 
 @compiled
@@ -82,6 +78,53 @@ def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> i
 
 
 @compiled
+def leap(
+    rows: Lines,
+    terms: tuple[Matrix, Matrix, Matrix, float],
+    row: tuple[Vector, Vector, Vector],
+    dual: Matrix,
+    w: Vector,
+    since: tuple[Matrix, NDArray[np.int64]],
+) -> None:
+    """Go on along the largest moves since the last leap, as far as they lead up or a bound is met.
+
+    Rows that are nearly parallel pass each other's share back and forth in small steps, all in one direction.
+    `since` is (dual variables then, active rows).
+    """
+    kink, lower, upper, softness = terms
+    weight, _, offset = row
+    before, index = since
+    largest = 0.0
+    for s in range(index.shape[0]):
+        for k in range(dual.shape[1]):
+            largest = max(largest, abs(dual[index[s], k] - before[index[s], k]))
+    along, bend, longest = 0.0, 0.0, np.inf
+    change = np.zeros(w.shape[0])
+    for s in range(index.shape[0]):
+        i = index[s]
+        for k in range(dual.shape[1]):
+            move = dual[i, k] - before[i, k]
+            if move != 0.0 and abs(move) >= FAST * largest:
+                add(rows, i, -weight[i] * move, change)
+                along += weight[i] * move * (kink[i, k] + softness * dual[i, k] - dot(rows, i, w) - offset[i])
+                bend += softness * weight[i] * move * move
+                room = upper[i, k] - dual[i, k] if move > 0.0 else lower[i, k] - dual[i, k]
+                longest = min(longest, room / move)
+    for j in range(w.shape[0]):
+        bend += change[j] * change[j]
+    step = min(-along / bend if bend > 0.0 else np.inf, longest)
+    if 1.0 < step < np.inf:
+        for s in range(index.shape[0]):
+            for k in range(dual.shape[1]):
+                move = dual[index[s], k] - before[index[s], k]
+                if abs(move) >= FAST * largest:
+                    here = dual[index[s], k] + step * move
+                    dual[index[s], k] = min(max(here, lower[index[s], k]), upper[index[s], k])
+        for j in range(w.shape[0]):
+            w[j] += step * change[j]
+
+
+@compiled
 def ascend(
     rows: Lines,
     terms: tuple[Matrix, Matrix, Matrix, float],
@@ -95,27 +138,38 @@ def ascend(
 
     `terms` is (kink, lower, upper, softness); `row` is (weight, square norm, offset of the prediction);
     `watch` is (active rows, window of slopes, state of the random numbers). Keeps w = −Σ weight_i Σ_k
-    dual_ik line_i. Ends when the projected slopes of a sweep span no more than stop[0], or after stop[1]
-    sweeps; returns their span and the number of active rows left, which are put first.
+    dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each taken when the row is
+    visited, or after stop[1] sweeps; returns the sum and the number of active rows left, which are put first.
     """
     index, window, random = watch
-    active, span = index.shape[0], np.inf
+    kink, lower, upper, softness = terms
+    pieces, (weight, square, offset) = (kink, lower, upper), row
+    active, gap = index.shape[0], np.inf
     drop = np.zeros(active, dtype=np.bool_)
+    before = dual.copy()
     for sweep in range(stop[1]):
-        window[TOP], window[BOTTOM] = 0.0, 0.0
+        if sweep % LEAP == LEAP - 1:
+            leap(rows, terms, row, dual, w, (before, index[:active]))
+            before[:] = dual
+        gap, top, bottom = 0.0, 0.0, 0.0
+        beyond = window[HIGHEST], window[LOWEST]
         blocks = (active + BLOCK - 1) // BLOCK
         order = np.arange(blocks)
         shuffle(order, blocks, random)
         for b in range(blocks):
             first = order[b] * BLOCK
-            last = min(first + BLOCK, active)
-            for place in range(first, last):
-                s = place if sweep % 2 == 0 else first + last - 1 - place
-                drop[s] = visit(rows, terms, row, dual, w, index[s], window)
+            for s in range(first, min(first + BLOCK, active)):
+                i = index[s]
+                z = dot(rows, i, w) + offset[i]
+                move, missing, above, below, drop[s] = settle(
+                    pieces, dual, i, (softness, weight[i] * square[i]), z, beyond
+                )
+                gap, top, bottom = gap + weight[i] * missing, max(top, above), min(bottom, below)
+                if move != 0.0:
+                    add(rows, i, -weight[i] * move, w)
         active = without(index, drop, active)
-        span = window[TOP] - window[BOTTOM]
-        window[HIGHEST] = window[TOP] if window[TOP] > 0.0 else np.inf
-        window[LOWEST] = window[BOTTOM] if window[BOTTOM] < 0.0 else -np.inf
-        if span <= stop[0]:
+        window[HIGHEST] = top if top > 0.0 else np.inf
+        window[LOWEST] = bottom if bottom < 0.0 else -np.inf
+        if gap <= stop[0]:
             break
-    return span, active
+    return gap, active

@@ -27,7 +27,7 @@ def dense_lines(lines: Matrix) -> Lines:
     """The rows of a C-contiguous array (pass the transpose of a Fortran array for its columns)."""
     array = np.ascontiguousarray(lines, dtype=np.float64)
     starts = np.arange(array.shape[0] + 1, dtype=np.int64) * array.shape[1]
-    return Lines(True, _locked(starts), _locked(np.zeros(0, dtype=np.int32)), _locked(array.reshape(-1)))
+    return Lines(True, locked(starts), locked(np.zeros(0, dtype=np.int32)), locked(array.reshape(-1)))
 
 
 def sparse_lines(
@@ -42,15 +42,17 @@ def sparse_lines(
         width = np.uint16 if int(matrix.indices.max(initial=0)) < 1 << 16 else np.uint32
     kind = np.float32 if compact else np.float64
     if scale is None:
-        values = np.asarray(matrix.data, dtype=kind)
+        indices, values = np.asarray(matrix.indices, dtype=width), np.asarray(matrix.data, dtype=kind)
     else:
-        values = scale.astype(kind)[matrix.indices]
-        np.multiply(values, matrix.data, out=values, casting="same_kind")
-    indices = np.asarray(matrix.indices, dtype=width)
-    return Lines(False, _locked(matrix.indptr.astype(np.int64)), _locked(indices), _locked(values))
+        from dualgap.compiled.sparse_numbers import fill_scaled
+
+        indices, values = np.empty(matrix.nnz, dtype=width), np.empty(matrix.nnz, dtype=kind)
+        fill_scaled(locked(matrix.indices), locked(matrix.data), locked(scale), indices, values)
+    return Lines(False, locked(matrix.indptr.astype(np.int64)), locked(indices), locked(values))
 
 
-def _locked(array: NDArray[Any]) -> NDArray[Any]:
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -82,7 +82,10 @@ class Compressed:
         given = self._given
         if given.format == "csc":
             return np.asarray(np.diff(given.indptr), dtype=np.intp)
-        return np.bincount(given.indices, minlength=given.shape[1])
+        from dualgap.compiled.layout import locked
+        from dualgap.compiled.sparse_numbers import count_indices
+
+        return count_indices(locked(given.indices), given.shape[1])
 
     def constant_columns(self) -> Index:
         """Columns that store every row, all with the same number."""
@@ -125,7 +128,8 @@ class Compressed:
             starts = np.append(given.indptr[:-1][keep], given.indptr[-1])
             return Compressed(sp.csc_array((given.data, given.indices, starts), shape=shape))
         number = (np.cumsum(keep) - 1).astype(given.indices.dtype)
-        return Compressed(sp.csr_array((given.data, number[given.indices], given.indptr), shape=shape))
+        indices = np.take(number, given.indices, mode="clip")  # twice as fast as a checked look-up
+        return Compressed(sp.csr_array((given.data, indices, given.indptr), shape=shape))
 
     def fill_transposed(self, out: Matrix) -> None:
         out[...] = self.toarray().T

@@ -16,6 +16,7 @@ from dualgap.problem.dual_point import feasible, null_dual
 from dualgap.traits import Trait
 
 FREE_TOLERANCE = 1e-9  # rounding allowed in x_j·θ = 0, relative to |x_j|·|θ|
+ROUNDING = 1e-15
 SMALL = 1e-4  # objectives below this share of the null objective count as zero
 
 
@@ -105,7 +106,7 @@ class Problem:
     @property
     def null_prediction(self) -> Vector:
         """X `null_weights`."""
-        return np.full(self.n, self.null_weights[-1] if self.intercept else 0.0)
+        return self.predict(self.null_weights)
 
     @property
     def null_dual(self) -> Vector:
@@ -114,7 +115,9 @@ class Problem:
 
     def predict(self, w: Vector) -> Vector:
         """X w."""
-        return self.design.matvec(w)
+        if w[: self.p - self.intercept].any():
+            return self.design.matvec(w)
+        return np.full(self.n, w[-1] if self.intercept else 0.0)
 
     def risk(self, prediction: Vector) -> float:
         """Σ a L(y, prediction)."""
@@ -157,7 +160,11 @@ class Problem:
         if self.intercept and np.count_nonzero(self.free) == 1:
             return bool(abs(v[-1]) <= FREE_TOLERANCE * max(float(size.sum()), 1e-300))
         scale = self.design.absolute_transpose_matvec(size)[self.free]
-        return bool(np.all(np.abs(v[self.free]) <= FREE_TOLERANCE * scale))
+        if np.all(np.abs(v[self.free]) <= FREE_TOLERANCE * scale):
+            return True
+        # a column may be zero wherever θ is not: entries of θ are zero to within the rounding of the largest
+        rounding = ROUNDING * self.design.absolute_transpose_matvec(np.full(self.n, float(size.max())))
+        return bool(np.all(np.abs(v[self.free]) <= np.maximum(FREE_TOLERANCE * scale, rounding[self.free])))
 
     def relative(self, gap: float, objective: float) -> float:
         """gap / max(|objective|, 1e-4 |null objective|), 0 where both are nothing."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 
@@ -32,6 +34,12 @@ class Iterate:
     correlation: Vector | None = None
     look: bool = True
     wanted: float = 0.0
+
+    def correlated(self, problem: Problem, theta: Vector) -> Vector:
+        """Xᵀθ: the one that came with this iterate, if that is of this very θ."""
+        if self.correlation is not None and self.theta is not None and np.array_equal(theta, self.theta):
+            return self.correlation
+        return problem.correlation(theta)
 
 
 class Divergence(Exception):  # noqa: N818 - an end, not a fault: the driver turns it into a status

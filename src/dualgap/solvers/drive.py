@@ -225,8 +225,9 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
             break
     for candidate in solvers():
         run.solver = candidate.name
-        assert run.best is not None
-        origin = Iterate(run.best.w, run.best.theta, wanted=run.limits.tolerance)
+        best = run.best
+        assert best is not None
+        origin = Iterate(best.w, best.theta, correlation=best.correlation, wanted=run.limits.tolerance)
         status = _run_one(run, candidate.iterates(problem, origin))
         if status is not None:
             return status

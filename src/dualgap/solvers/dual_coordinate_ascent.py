@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.curvature_floor import cut_off
@@ -21,8 +21,10 @@ ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on block
 SWEEPS = 200  # between two iterates, at most
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
-AIM = 0.7  # the gap shrinks with the span: aim at this share of the one wanted
-COMPACT = 2e-6  # spans of gradients that 4-byte numbers resolve
+FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
+AIM = 0.7  # share of the gap wanted: it is summed while it shrinks
+COMPACT = 2e-7  # relative gap that 4-byte numbers resolve
+TINY = 1e-17  # a relative gap that is rounding
 
 
 @solver("dual_coordinate_ascent")
@@ -32,7 +34,7 @@ class DualCoordinateAscent:
 
     Free columns ask for x_j·θ = 0: the method of multipliers, in which b ← b + σ x_j·θ is a proximal step
     on the free coordinates. Sparse rows are swept in 4-byte numbers until these no longer resolve the
-    gradients. Cost per sweep: two passes over the rows that have not been shrunk away. Memory: one scaled
+    gap. Cost per sweep: two passes over the rows that have not been shrunk away. Memory: one scaled
     copy of the rows.
     """
 
@@ -63,14 +65,19 @@ class DualCoordinateAscent:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start)
-        goal = 0.1  # in units of predictions, which are of the order of 1
+        goal = FIRST * abs(problem.null)
         for _ in range(LIMIT):
-            span = run.sweep(goal)
+            reached = run.sweep(goal)
             iterate = run.iterate()
             yield iterate
-            if max(span, run.multipliers(), run.look(iterate, goal)) <= goal:
-                goal *= min(0.3, max(AIM * start.wanted / run.gap(iterate), 1e-4))
-            if goal < 1e-14:
+            drift, back = run.multipliers(), run.look(iterate)
+            run.unit = run.measure(iterate)
+            aim = max(AIM * start.wanted * run.unit, 0.1 * drift)
+            if aim < goal:
+                goal = aim
+            elif max(reached, drift) <= goal and not back:
+                goal *= 0.3
+            if goal < TINY * run.unit:
                 return
 
 
@@ -83,7 +90,7 @@ class _Ascent:
         self.free = self.ridge == 0.0
         self.random = np.array([20080705], dtype=np.int64)
         self.active: Index = np.arange(problem.n)
-        self.window = np.array([np.inf, -np.inf, 0.0, 0.0])
+        self.window = np.array([np.inf, -np.inf])
         terms = problem.loss.terms(problem.y)
         self.kink, self.lower, self.upper = (
             np.array(part, dtype=np.float64, order="C") for part in (terms.kink, terms.lower, terms.upper)
@@ -94,9 +101,10 @@ class _Ascent:
         mean_square = float(problem.column_squares @ inverse)
         self.scale = np.sqrt(np.where(self.free, SHARE * mean_square, inverse))
         self.centre = np.where(self.free, start.w, 0.0)
-        self.offset = problem.design.matvec(self.centre)
-        self.compact = True
+        self.offset = problem.predict(self.centre)
+        self.compact, self.unit = True, abs(problem.null)
         self._store()
+        self.w = self.scale * start.correlated(problem, self.theta)
 
     def _store(self) -> None:
         from dualgap.compiled.lines import square_norms
@@ -105,7 +113,6 @@ class _Ascent:
         self.rows = scaled_rows(self.problem.design, self.scale, compact=self.compact)
         self.compact = self.rows.values.dtype == np.float32
         self.square = square_norms(self.rows)
-        self._refresh()
 
     def _refresh(self) -> None:
         """The scaled weights from the dual point, free of accumulated rounding."""
@@ -116,18 +123,19 @@ class _Ascent:
         return np.asarray(-self.problem.a * self.dual.sum(axis=1))
 
     def sweep(self, goal: float) -> float:
-        """Sweep until the gradients span no more than the goal; their span."""
+        """Sweep until the gap of the rows is no more than the goal; what it is."""
         from dualgap.compiled.dual_sweeps import ascend
 
-        if self.compact and goal < COMPACT:
+        if self.compact and goal < COMPACT * self.unit:
             self.compact = False
             self._store()
+            self._refresh()
         terms = (self.kink, self.lower, self.upper, self.softness)
         row = (self.problem.a.copy(), self.square, self.offset)
         watch = (self.active, self.window, self.random)
-        span, left = ascend(self.rows, terms, row, self.dual, self.w, watch, (goal, SWEEPS))
+        gap, left = ascend(self.rows, terms, row, self.dual, self.w, watch, (goal, SWEEPS))
         self.active = self.active[:left].copy()
-        return float(span)
+        return float(gap)
 
     def iterate(self) -> Iterate:
         """The primal point that the dual one proposes."""
@@ -135,35 +143,32 @@ class _Ascent:
         w = self.scale * self.w + self.centre
         return Iterate(w, self.theta, self.problem.design.matvec(w), correlation=self.w / self.scale)
 
-    def gap(self, iterate: Iterate) -> float:
-        """The relative gap, by the solver's own account."""
-        problem, theta = self.problem, iterate.theta
-        assert theta is not None
-        primal = problem.primal(iterate.w, iterate.prediction)
-        found = problem.relative(primal - problem.dual(theta, iterate.correlation), primal)
-        return found if 0.0 < found < np.inf else np.inf
+    def measure(self, iterate: Iterate) -> float:
+        """What a gap is relative to."""
+        primal = self.problem.primal(iterate.w, iterate.prediction)
+        return 1.0 / max(self.problem.relative(1.0, primal), 1e-300)
 
-    def look(self, iterate: Iterate, goal: float) -> float:
-        """Take back the rows that were dropped and are worth a visit; the largest of their slopes."""
+    def look(self, iterate: Iterate) -> int:
+        """Take back the rows that were dropped and add to the gap; how many they are."""
         assert iterate.prediction is not None
         slope = self.kink + self.softness * self.dual - iterate.prediction[:, None]
-        slope = np.where(self.dual <= self.lower, np.minimum(slope, 0.0), slope)
-        slope = np.where(self.dual >= self.upper, np.maximum(slope, 0.0), slope)
-        off = np.abs(slope).max(axis=1)
-        off[self.active] = 0.0
-        back = np.flatnonzero(off > 0.1 * goal)
-        if len(back):
-            self.active = np.union1d(self.active, back)
-        return float(off.max(initial=0.0))
+        pushed = ((self.dual <= self.lower) & (slope >= 0.0)) | ((self.dual >= self.upper) & (slope <= 0.0))
+        back: Mask = np.asarray(~pushed.all(axis=1))
+        back[self.active] = False
+        found = np.flatnonzero(back)
+        if len(found):
+            self.active = np.union1d(self.active, found)
+        return len(found)
 
     def multipliers(self) -> float:
-        """A proximal step on the free coordinates; the largest change of a prediction."""
+        """A proximal step on the free coordinates; what their imbalance adds to the gap."""
         if not self.free.any():
             return 0.0
+        drift = float(self.w[self.free] @ self.w[self.free])
         ahead = np.where(self.free, self.scale * self.w + self.centre, 0.0)
-        change = self.problem.design.matvec(ahead - self.centre)
-        self.centre, self.offset = ahead, self.offset + change
-        return float(np.abs(change).max())
+        self.offset = self.offset + self.problem.design.matvec(ahead - self.centre)
+        self.centre = ahead
+        return drift
 
 
 def _split(theta: Vector | None, a: Vector, lower: Matrix, upper: Matrix) -> Matrix:

@@ -66,7 +66,8 @@ def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
         chosen = named(asked)
         _insist(chosen, problem)
         return [chosen]
-    usable = [SOLVERS[v.name]() for v in verdicts(problem) if not v.missing and not v.manual]
+    usable = [cls() for name, cls in SOLVERS.items() if name not in MANUAL]
+    usable = sorted((c for c in usable if not c.missing(problem)), key=lambda c: c.cost(problem))
     if not usable:
         raise NoSolverError(refusal(problem))
     return usable

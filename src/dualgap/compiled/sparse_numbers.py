@@ -1,0 +1,31 @@
+"""Passes over the numbers of a compressed matrix, each of them once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.compiled.mechanism import compiled
+
+
+@compiled
+def count_indices(indices: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """How often each index is stored."""
+    counts = np.zeros(size, dtype=np.int64)
+    for m in range(indices.shape[0]):
+        counts[indices[m]] += 1
+    return counts
+
+
+@compiled
+def fill_scaled(
+    indices: NDArray[Any], values: Vector, scale: Vector, copied: NDArray[Any], scaled: NDArray[Any]
+) -> None:
+    """copied = indices and scaled = values · scale[indices], in the types of the arrays to fill."""
+    for m in range(indices.shape[0]):
+        j = indices[m]
+        copied[m] = j
+        scaled[m] = values[m] * scale[j]

@@ -78,6 +78,35 @@ def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> i
 
 
 @compiled
+def largest_move(dual: Matrix, before: Matrix, index: NDArray[np.int64]) -> float:
+    """Of the variables of the active rows."""
+    largest = 0.0
+    for s in range(index.shape[0]):
+        for k in range(dual.shape[1]):
+            largest = max(largest, abs(dual[index[s], k] - before[index[s], k]))
+    return largest
+
+
+@compiled
+def go_on(
+    bounds: tuple[Matrix, Matrix],
+    dual: Matrix,
+    since: tuple[Matrix, NDArray[np.int64]],
+    least: float,
+    step: float,
+) -> None:
+    """Every move of at least `least` once more, `step` times."""
+    lower, upper = bounds
+    before, index = since
+    for s in range(index.shape[0]):
+        i = index[s]
+        for k in range(dual.shape[1]):
+            move = dual[i, k] - before[i, k]
+            if abs(move) >= least:
+                dual[i, k] = min(max(dual[i, k] + step * move, lower[i, k]), upper[i, k])
+
+
+@compiled
 def leap(
     rows: Lines,
     terms: tuple[Matrix, Matrix, Matrix, float],
@@ -94,32 +123,24 @@ def leap(
     kink, lower, upper, softness = terms
     weight, _, offset = row
     before, index = since
-    largest = 0.0
-    for s in range(index.shape[0]):
-        for k in range(dual.shape[1]):
-            largest = max(largest, abs(dual[index[s], k] - before[index[s], k]))
+    least = max(FAST * largest_move(dual, before, index), 1e-300)
+    each = dual.shape[1]
     along, bend, longest = 0.0, 0.0, np.inf
     change = np.zeros(w.shape[0])
-    for s in range(index.shape[0]):
-        i = index[s]
-        for k in range(dual.shape[1]):
-            move = dual[i, k] - before[i, k]
-            if move != 0.0 and abs(move) >= FAST * largest:
-                add(rows, i, -weight[i] * move, change)
-                along += weight[i] * move * (kink[i, k] + softness * dual[i, k] - dot(rows, i, w) - offset[i])
-                bend += softness * weight[i] * move * move
-                room = upper[i, k] - dual[i, k] if move > 0.0 else lower[i, k] - dual[i, k]
-                longest = min(longest, room / move)
+    for place in range(index.shape[0] * each):
+        i, k = index[place // each], place % each
+        move = dual[i, k] - before[i, k]
+        if abs(move) >= least:
+            add(rows, i, -weight[i] * move, change)
+            along += weight[i] * move * (kink[i, k] + softness * dual[i, k] - dot(rows, i, w) - offset[i])
+            bend += softness * weight[i] * move * move
+            room = (upper[i, k] if move > 0.0 else lower[i, k]) - dual[i, k]
+            longest = min(longest, room / move)
     for j in range(w.shape[0]):
         bend += change[j] * change[j]
     step = min(-along / bend if bend > 0.0 else np.inf, longest)
     if 1.0 < step < np.inf:
-        for s in range(index.shape[0]):
-            for k in range(dual.shape[1]):
-                move = dual[index[s], k] - before[index[s], k]
-                if abs(move) >= FAST * largest:
-                    here = dual[index[s], k] + step * move
-                    dual[index[s], k] = min(max(here, lower[index[s], k]), upper[index[s], k])
+        go_on((lower, upper), dual, (before, index), least, step)
         for j in range(w.shape[0]):
             w[j] += step * change[j]
 
@@ -150,7 +171,7 @@ def ascend(
     for sweep in range(stop[1]):
         if sweep % LEAP == LEAP - 1:
             leap(rows, terms, row, dual, w, (before, index[:active]))
-            before[:] = dual
+            before = dual.copy()
         gap, top, bottom = 0.0, 0.0, 0.0
         beyond = window[HIGHEST], window[LOWEST]
         blocks = (active + BLOCK - 1) // BLOCK

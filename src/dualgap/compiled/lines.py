@@ -60,6 +60,12 @@ def square_norms(lines: Lines) -> Vector:
 
 
 @compiled
+def _add_sparse(indices: NDArray[Any], values: NDArray[Any], amount: float, x: Vector) -> None:
+    for m in range(indices.shape[0]):
+        x[indices[m]] += amount * values[m]
+
+
+@compiled
 def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
     """x += amount · line_k."""
     first = lines.starts[k]
@@ -69,9 +75,30 @@ def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
             x[i] += amount * line[i]
     else:
         last = lines.starts[k + 1]
-        indices, values = lines.indices[first:last], lines.values[first:last]
-        for m in range(indices.shape[0]):
-            x[indices[m]] += amount * values[m]
+        _add_sparse(lines.indices[first:last], lines.values[first:last], amount, x)
+
+
+@compiled
+def dots(lines: Lines, x: Vector) -> Vector:
+    """line_k · x, line by line, of sparse lines."""
+    starts, indices, values = lines.starts, lines.indices, lines.values  # once, not line by line
+    found = np.empty(starts.shape[0] - 1)
+    for k in range(found.shape[0]):
+        first, last = starts[k], starts[k + 1]
+        found[k] = _sparse_dot(indices[first:last], values[first:last], x)
+    return found
+
+
+@compiled
+def combination(lines: Lines, amounts: Vector, size: int) -> Vector:
+    """Σ_k amounts_k line_k, of sparse lines."""
+    starts, indices, values = lines.starts, lines.indices, lines.values
+    total = np.zeros(size)
+    for k in range(amounts.shape[0]):
+        if amounts[k] != 0.0:
+            first, last = starts[k], starts[k + 1]
+            _add_sparse(indices[first:last], values[first:last], amounts[k], total)
+    return total
 
 
 @compiled

@@ -39,8 +39,14 @@ class Design(Protocol):
     def row_square_norms(self) -> Vector:
         """Σ_j x_ij², row by row."""
 
+    def rough(self) -> Design:
+        """The same matrix, products in 4-byte numbers where these take half the time."""
+
     def rows(self, which: Index | Mask) -> Design:
         """Some of the rows."""
+
+    def row_marks(self) -> Vector:
+        """A number for each row, from a few of its numbers: the same for equal rows, seldom for others."""
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         """Is row left_k, number by number, row right_k?"""

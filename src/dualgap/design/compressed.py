@@ -109,8 +109,23 @@ class Compressed:
             data = given.data * np.repeat(scale, np.diff(given.indptr))
         return Compressed(type(given)((data, given.indices, given.indptr), shape=given.shape))
 
+    def rough(self) -> Compressed:
+        from dualgap.design.rough import RoughlyCompressed
+
+        return RoughlyCompressed(self._given)
+
     def rows(self, which: Index | Mask) -> Compressed:
         return Compressed(self.by_rows[which])
+
+    def row_marks(self) -> Vector:
+        rows = self.by_rows
+        counts = np.diff(rows.indptr)
+        some = counts > 0
+        marks = 0.7310585 * counts
+        for factor, place in ((1.2641766, 0.0), (0.5498339, 0.5), (0.8807970, 1.0)):
+            at = rows.indptr[:-1][some] + (place * (counts[some] - 1)).astype(np.intp)
+            marks[some] += factor * rows.data[at] + 0.3141592 * factor * rows.indices[at]
+        return np.asarray(marks)
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         rows = self.by_rows

@@ -51,8 +51,14 @@ class WithOnes:
     def row_square_norms(self) -> Vector:
         return self.inner.row_square_norms() + 1.0
 
+    def rough(self) -> WithOnes:
+        return WithOnes(self.inner.rough())
+
     def rows(self, which: Index | Mask) -> WithOnes:
         return WithOnes(self.inner.rows(which))
+
+    def row_marks(self) -> Vector:
+        return self.inner.row_marks()
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         return self.inner.same_rows(left, right)

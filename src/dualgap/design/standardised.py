@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,12 +32,21 @@ class Standardised:
     def stored(self) -> int:
         return self.inner.stored
 
+    @cached_property
+    def centred(self) -> bool:
+        """Is any column moved?"""
+        return bool(self.centre.any())
+
     def matvec(self, w: Vector) -> Vector:
         inside = w / self.scale
-        return np.asarray(self.inner.matvec(inside) - self.centre @ inside)
+        along = self.inner.matvec(inside)
+        return np.asarray(along - self.centre @ inside) if self.centred else along
 
     def transpose_matvec(self, theta: Vector) -> Vector:
-        return np.asarray((self.inner.transpose_matvec(theta) - self.centre * theta.sum()) / self.scale)
+        pull = self.inner.transpose_matvec(theta)
+        if self.centred:
+            pull = pull - self.centre * theta.sum()
+        return np.asarray(pull / self.scale)
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         size = self.inner.absolute_transpose_matvec(theta) + np.abs(self.centre) * theta.sum()
@@ -44,7 +54,7 @@ class Standardised:
 
     def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         gram = self.inner.weighted_gram(h, single=single)
-        if self.centre.any():
+        if self.centred:
             along = self.inner.transpose_matvec(h) - 0.5 * h.sum() * self.centre
             gram -= np.outer(self.centre, along)
             gram -= np.outer(along, self.centre)
@@ -55,7 +65,7 @@ class Standardised:
     def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         inside = d / (self.scale * self.scale)
         outer = self.inner.weighted_outer(inside, single=single)
-        if self.centre.any():
+        if self.centred:
             pull = inside * self.centre
             along = self.inner.matvec(pull) - 0.5 * float(pull @ self.centre)
             outer -= along
@@ -64,18 +74,24 @@ class Standardised:
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         square = self.inner.weighted_square_norms(a)
-        if self.centre.any():
+        if self.centred:
             square = square - self.centre * (2 * self.inner.transpose_matvec(a) - a.sum() * self.centre)
         return np.asarray(np.maximum(square, 0.0) / (self.scale * self.scale))
 
     def row_square_norms(self) -> Vector:
-        if isinstance(self.inner, Compressed) and not self.centre.any():
+        if isinstance(self.inner, Compressed) and not self.centred:
             return self.inner.scaled(1.0 / self.scale).row_square_norms()
         array = self.toarray()
         return np.asarray(np.einsum("ij,ij->i", array, array))
 
+    def rough(self) -> Standardised:
+        return Standardised(self.inner.rough(), self.centre, self.scale)
+
     def rows(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.rows(which), self.centre, self.scale)
+
+    def row_marks(self) -> Vector:
+        return self.inner.row_marks()
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         return self.inner.same_rows(left, right)

@@ -24,6 +24,7 @@ STEPS_GUESS = 5.0
 LIMIT = 500
 QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
+LEFT = 10.0  # nor those that will leave so many times the gap wanted
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
 SLOW = 0.1  # a step that promises more than this share of the one before
 SAMPLE_PROMISE, SAMPLE_STEPS = 1e-4, 8  # how well a sample is solved
@@ -57,12 +58,11 @@ class Newton:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]
         aim = _Aim(start.wanted)
-        w = _from_a_sample(problem, ridge, start.w)
+        here = _from_a_sample(problem, ridge, start)
         for factor in _continuation(problem, ridge):
-            for iterate in _descend(
-                problem, factor * ridge, w, replace(aim, rough=ROUGH if factor > 1.0 else 0.0)
-            ):
-                w = iterate.w
+            goal = replace(aim, rough=ROUGH if factor > 1.0 else 0.0)
+            for iterate in _descend(problem, factor * ridge, here, goal):
+                here = iterate
                 yield iterate
 
 
@@ -73,16 +73,23 @@ class _Aim:
     wanted: float
     rough: float = 0.0
 
+    def near(self, promise: float, accuracy: float) -> bool:
+        """Is the answer worth a certificate, after a step that promised so much and was solved so well?"""
+        left = promise * max(promise, accuracy * accuracy)
+        return not self.rough and (left <= LEFT * self.wanted or (promise <= NEAR and not self.wanted))
 
-def _from_a_sample(problem: Problem, ridge: Vector, w: Vector) -> Vector:
+
+def _from_a_sample(problem: Problem, ridge: Vector, start: Iterate) -> Iterate:
     """The minimiser on some of the rows, if there are many for each column and it is a better start."""
     few = sampled(problem)
     if few is None or has_flat_pieces(problem) or not direct(problem.design, ridge):
-        return w
-    near = w
-    for iterate in islice(_descend(few, ridge, w, _Aim(0.0, rough=SAMPLE_PROMISE)), SAMPLE_STEPS):
+        return start
+    near = start.w
+    for iterate in islice(_descend(few, ridge, Iterate(near), _Aim(0.0, rough=SAMPLE_PROMISE)), SAMPLE_STEPS):
         near = iterate.w
-    return near if problem.primal(near) < problem.primal(w) else w
+    prediction = problem.predict(near)
+    better = problem.primal(near, prediction) < problem.primal(start.w)
+    return Iterate(near, prediction=prediction) if better else start
 
 
 def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
@@ -98,20 +105,22 @@ def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
     yield 1.0
 
 
-def _descend(problem: Problem, ridge: Vector, w: Vector, aim: _Aim) -> Iterator[Iterate]:
+def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iterator[Iterate]:
     """Newton until a step promises nothing, or, if that is all that is asked, little."""
-    design, equations = problem.design, system(problem.design, ridge)
+    design = problem.design
+    equations = system(design, ridge, lambda: problem.column_squares)
     floor = CurvatureFloor(problem)
     linear = np.zeros(problem.p)
-    z = design.matvec(w)
+    w = start.w
+    z = problem.predict(w) if start.prediction is None else start.prediction
     theta = problem.slope(z)
-    correlation = problem.correlation(theta)
+    correlation = start.correlated(problem, theta)
     accuracy, quiet, before = 0.1, 0, np.inf
     for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
         slope = -theta
         point = Point(w, slope, linear, -correlation)
         direction = equations.factored(floor.curvature(z)).step(point, accuracy)
-        along = design.matvec(direction)
+        along = equations.products.matvec(direction)
         promise = -float(slope @ along + (ridge * w) @ direction)
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
         quiet = quiet + 1 if promise <= QUIET * scale else 0
@@ -120,14 +129,16 @@ def _descend(problem: Problem, ridge: Vector, w: Vector, aim: _Aim) -> Iterator[
             return
         step = step or 1.0
         floor.learn(step)
-        w, z = w + step * direction, z + step * along
+        near = aim.near(promise / scale, accuracy)
+        products = design if near else equations.products
+        w = w + step * direction
+        z = z + step * along if products is equations.products else design.matvec(w)
         accuracy = _accuracy(promise / scale, aim.wanted)
         if promise > SLOW * before:
             equations.refine()
         before = promise
-        near = not aim.rough and promise <= NEAR * scale
         theta = problem.slope(z)
-        correlation = problem.correlation(theta)
+        correlation = products.transpose_matvec(theta)
         yield fitted(problem, Iterate(w, theta, z, certify=near, correlation=correlation))
         if aim.rough and promise <= aim.rough * scale:
             return

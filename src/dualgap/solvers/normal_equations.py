@@ -50,6 +50,10 @@ class Factored(Protocol):
 class System(Protocol):
     """A design and a ridge; the curvature changes from step to step."""
 
+    @property
+    def products(self) -> Design:
+        """The design, or one whose products are cheaper and accurate enough for a step."""
+
     def factored(self, curvature: Vector) -> Factored:
         """Settle the curvature."""
 
@@ -57,10 +61,13 @@ class System(Protocol):
         """Steps converge slowly: spare no digits from here on."""
 
 
-def system(design: Design, ridge: Vector) -> System:
-    """The cheapest way to solve the model: p × p, n × n over the ridged columns, or iterative."""
+def system(design: Design, ridge: Vector, squares: Callable[[], Vector] | None = None) -> System:
+    """The cheapest way to solve the model: p × p, n × n over the ridged columns, or iterative.
+
+    `squares` are mean squares of the columns, if they are at hand.
+    """
     if not direct(design, ridge):
-        return Gradients(design, ridge)
+        return Gradients(design, ridge, squares)
     if _dual_work(design, ridge) < _primal_work(design):
         return Dual(design, ridge)
     return Primal(design, ridge)
@@ -130,7 +137,7 @@ class Primal:
     """
 
     def __init__(self, design: Design, ridge: Vector) -> None:
-        self.design, self.ridge = design, ridge
+        self.design, self.products, self.ridge = design, design, ridge
         self._single = _primal_work(design) > SINGLE
         self._kept: tuple[Vector, Matrix] | None = None
 
@@ -181,7 +188,7 @@ class Dual:
     """
 
     def __init__(self, design: Design, ridge: Vector) -> None:
-        self.design, self.ridge = design, ridge
+        self.design, self.products, self.ridge = design, design, ridge
         self.loose = _loose(ridge, design.shape[0])
         self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
         self._single = _dual_work(design, ridge) > SINGLE
@@ -238,18 +245,26 @@ class _DualFactor:
 
 
 class Gradients:
-    """XᵀHX + R by conjugate gradients with the diagonal, for the first H, as preconditioner."""
+    """XᵀHX + R by conjugate gradients with the diagonal, for the first H, as preconditioner.
 
-    def __init__(self, design: Design, ridge: Vector) -> None:
-        self.design, self.ridge = design, ridge
+    At first in 4-byte numbers, where these are much faster.
+    """
+
+    def __init__(self, design: Design, ridge: Vector, squares: Callable[[], Vector] | None) -> None:
+        self.design, self.products, self.ridge = design, design.rough(), ridge
+        self._squares = squares
         self._diagonal: Vector | None = None
 
     def refine(self) -> None:
-        self._diagonal = None
+        self.products, self._squares, self._diagonal = self.design, None, None
 
     def factored(self, curvature: Vector) -> Factored:
         if self._diagonal is None:
-            self._diagonal = self.design.weighted_square_norms(curvature) + self.ridge
+            if self._squares is not None:  # as if the curvature were spread evenly
+                square = self._squares() * float(curvature.sum())
+            else:
+                square = self.design.weighted_square_norms(curvature)
+            self._diagonal = square + self.ridge
             self._diagonal[self._diagonal <= 0.0] = 1.0
         return _GradientFactor(self, curvature, self._diagonal)
 
@@ -261,12 +276,12 @@ class _GradientFactor:
     diagonal: Vector
 
     def step(self, point: Point, accuracy: float) -> Vector:
-        design, ridge = self.system.design, self.system.ridge
+        products, ridge = self.system.products, self.system.ridge
 
         def apply(d: Vector) -> Vector:
-            return design.transpose_matvec(self.curvature * design.matvec(d)) + ridge * d
+            return products.transpose_matvec(self.curvature * products.matvec(d)) + ridge * d
 
-        right = -gradient(design, ridge, point)
+        right = -gradient(self.system.design, ridge, point)
         return conjugate_gradients(apply, right, self.diagonal, accuracy)
 
 

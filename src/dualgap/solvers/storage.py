@@ -39,7 +39,7 @@ def rows(design: Design) -> Lines:
 
 def scaled_rows(design: Design, scale: Vector, *, compact: bool) -> Lines:
     """The rows of X diag(scale); compact: see `sparse_lines`."""
-    if isinstance(design, Standardised) and not design.centre.any():  # both scales in one pass
+    if isinstance(design, Standardised) and not design.centred:  # both scales in one pass
         return scaled_rows(design.inner, scale / design.scale, compact=compact)
     sparse = _one(design)
     if sparse is None:
@@ -60,7 +60,7 @@ def _one(design: Design) -> Compressed | None:
         inner = _one(design.inner)
         ones = np.ones((design.shape[0], 1))
         return None if inner is None else Compressed(sp.csc_array(sp.hstack([inner.by_columns, ones])))
-    if isinstance(design, Standardised) and not design.centre.any():
+    if isinstance(design, Standardised) and not design.centred:
         inner = _one(design.inner)
         return None if inner is None else inner.scaled(1.0 / design.scale)
     return None

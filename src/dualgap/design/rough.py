@@ -1,0 +1,31 @@
+"""A sparse matrix whose products are taken in 4-byte numbers: a third less to read, and rounded to 1e-7."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from dualgap.arrays import Vector
+from dualgap.compiled.layout import Lines, sparse_lines
+from dualgap.design.compressed import Compressed
+
+
+class RoughlyCompressed(Compressed):
+    """For steps that are corrected afterwards. All but the two products is exact."""
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return sparse_lines(self._given, compact=True)
+
+    def matvec(self, w: Vector) -> Vector:
+        from dualgap.compiled.lines import combination, dots
+
+        return dots(self._lines, w) if self._by_rows else combination(self._lines, w, self.shape[0])
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        from dualgap.compiled.lines import combination, dots
+
+        return combination(self._lines, theta, self.shape[1]) if self._by_rows else dots(self._lines, theta)
+
+    @property
+    def _by_rows(self) -> bool:
+        return bool(self._given.format == "csr")

@@ -14,7 +14,7 @@ from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step
-from dualgap.solvers.normal_equations import Point, direct, fitted, system, work
+from dualgap.solvers.normal_equations import Factored, Point, direct, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled
@@ -27,7 +27,10 @@ NEAR = 0.03  # steps that promise more than this share of the objective are not 
 LEFT = 10.0  # nor those that will leave so many times the gap wanted
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
 SLOW = 0.1  # a step that promises more than this share of the one before
-SAMPLE_PROMISE, SAMPLE_STEPS = 1e-4, 8  # how well a sample is solved
+SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and without
+SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
+SAMPLE_PROMISE, SAMPLE_STEPS = 0.1, 8  # how well a sample is solved, beside what its answer is off by
+CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
 
@@ -81,11 +84,15 @@ class _Aim:
 
 def _from_a_sample(problem: Problem, ridge: Vector, start: Iterate) -> Iterate:
     """The minimiser on some of the rows, if there are many for each column and it is a better start."""
-    few = sampled(problem)
-    if few is None or has_flat_pieces(problem) or not direct(problem.design, ridge):
+    design = problem.design
+    if has_flat_pieces(problem) or not direct(design, ridge) or work(design, ridge) < SAMPLE_WORK:
         return start
+    few = sampled(problem, SAMPLE_ROWS if ridge.any() else LOOSE_ROWS)
+    if few is None:
+        return start
+    enough = _Aim(0.0, rough=SAMPLE_PROMISE * problem.p / few.n)
     near = start.w
-    for iterate in islice(_descend(few, ridge, Iterate(near), _Aim(0.0, rough=SAMPLE_PROMISE)), SAMPLE_STEPS):
+    for iterate in islice(_descend(few, ridge, Iterate(near), enough), SAMPLE_STEPS):
         near = iterate.w
     prediction = problem.predict(near)
     better = problem.primal(near, prediction) < problem.primal(start.w)
@@ -108,40 +115,69 @@ def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
 def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iterator[Iterate]:
     """Newton until a step promises nothing, or, if that is all that is asked, little."""
     design = problem.design
-    equations = system(design, ridge, lambda: problem.column_squares)
-    floor = CurvatureFloor(problem)
-    linear = np.zeros(problem.p)
+    model = _Model(problem, ridge, aim.wanted)
     w = start.w
     z = problem.predict(w) if start.prediction is None else start.prediction
     theta = problem.slope(z)
     correlation = start.correlated(problem, theta)
     accuracy, quiet, before = 0.1, 0, np.inf
     for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
-        slope = -theta
-        point = Point(w, slope, linear, -correlation)
-        direction = equations.factored(floor.curvature(z)).step(point, accuracy)
-        along = equations.products.matvec(direction)
-        promise = -float(slope @ along + (ridge * w) @ direction)
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
+        point = Point(w, -theta, np.zeros(problem.p), -correlation)
+        direction, along, promise = model.step(point, z, accuracy, scale)
         quiet = quiet + 1 if promise <= QUIET * scale else 0
         step = convex_step(_slope_along(problem, ridge, (w, z), (direction, along)))
         if quiet > 2 or (step == 0.0 and not quiet):
             return
         step = step or 1.0
-        floor.learn(step)
+        model.floor.learn(step)
         near = aim.near(promise / scale, accuracy)
-        products = design if near else equations.products
+        products = design if near else model.equations.products
         w = w + step * direction
-        z = z + step * along if products is equations.products else design.matvec(w)
+        z = z + step * along if products is model.equations.products else design.matvec(w)
         accuracy = _accuracy(promise / scale, aim.wanted)
         if promise > SLOW * before:
-            equations.refine()
+            model.equations.refine()
         before = promise
-        theta = problem.slope(z)
-        correlation = products.transpose_matvec(theta)
-        yield fitted(problem, Iterate(w, theta, z, certify=near, correlation=correlation))
+        ahead = theta - model.curvature * along if near and step == 1.0 else None
+        yield fitted(problem, Iterate(w, ahead, z, certify=near))
         if aim.rough and promise <= aim.rough * scale:
             return
+        theta = problem.slope(z)
+        correlation = products.transpose_matvec(theta)
+
+
+class _Model:
+    """The quadratic model around a point. Its minimiser w + d comes with a dual point θ − h ∘ Xd.
+
+    There Xᵀθ = Λ(w + d) holds exactly, so that a slight ridge does not magnify what is left of the gradient.
+    """
+
+    def __init__(self, problem: Problem, ridge: Vector, wanted: float) -> None:
+        self.problem, self.ridge, self.wanted = problem, ridge, wanted
+        self.equations = system(problem.design, ridge, lambda: problem.column_squares)
+        self.floor = CurvatureFloor(problem)
+        self.curvature = np.zeros(problem.n)
+        self._factored: Factored | None = None
+
+    def step(self, point: Point, z: Vector, accuracy: float, scale: float) -> tuple[Vector, Vector, float]:
+        """The step, X times it, and what it promises; with the last factor, where that will do."""
+        ahead = self.floor.curvature(z)
+        if self._factored is not None and self.equations.costly:
+            changed = float(np.abs(ahead - self.curvature).sum()) / float(ahead.sum())
+            if changed < CHORD:
+                found = self._solve(point, accuracy)
+                if CHORD_SAFETY * found[2] * changed * changed <= self.wanted * scale:
+                    return found
+        self.curvature, self._factored = ahead, self.equations.factored(ahead)
+        return self._solve(point, accuracy)
+
+    def _solve(self, point: Point, accuracy: float) -> tuple[Vector, Vector, float]:
+        assert self._factored is not None
+        direction = self._factored.step(point, accuracy)
+        along = self.equations.products.matvec(direction)
+        promise = -float(point.slope @ along + (self.ridge * point.w) @ direction)
+        return direction, along, promise
 
 
 def _accuracy(promise: float, wanted: float) -> float:

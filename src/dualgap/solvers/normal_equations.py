@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg import lapack
@@ -49,6 +49,8 @@ class Factored(Protocol):
 
 class System(Protocol):
     """A design and a ridge; the curvature changes from step to step."""
+
+    costly: ClassVar[bool]  # does settling the curvature cost more than a step?
 
     @property
     def products(self) -> Design:
@@ -136,6 +138,8 @@ class Primal:
     step, as they do for losses of quadratic pieces, XᵀHX is changed through their rows alone.
     """
 
+    costly: ClassVar[bool] = True
+
     def __init__(self, design: Design, ridge: Vector) -> None:
         self.design, self.products, self.ridge = design, design, ridge
         self._single = _primal_work(design) > SINGLE
@@ -186,6 +190,8 @@ class Dual:
     Loose columns are the free ones and those, fewer than n, whose ridge is so small beside the others that
     they would drown them in K.
     """
+
+    costly: ClassVar[bool] = True
 
     def __init__(self, design: Design, ridge: Vector) -> None:
         self.design, self.products, self.ridge = design, design, ridge
@@ -249,6 +255,8 @@ class Gradients:
 
     At first in 4-byte numbers, where these are much faster.
     """
+
+    costly: ClassVar[bool] = False
 
     def __init__(self, design: Design, ridge: Vector, squares: Callable[[], Vector] | None) -> None:
         self.design, self.products, self.ridge = design, design.rough(), ridge

@@ -51,6 +51,28 @@ def test_products(kind: str, data: st.DataObject) -> None:
 
 @every_design
 @given(data=st.data())
+def test_rough_products_are_near(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    w, theta = data.draw(vectors(design.shape[1])), data.draw(vectors(design.shape[0]))
+    rough, size = design.rough(), np.abs(array) + 10.0 * np.abs(array).max()
+    assert rough.shape == design.shape
+    assert np.all(np.abs(rough.matvec(w) - array @ w) <= 1e-6 * (size @ np.abs(w)))
+    assert np.all(np.abs(rough.transpose_matvec(theta) - array.T @ theta) <= 1e-6 * (size.T @ np.abs(theta)))
+    np.testing.assert_array_equal(rough.toarray(), design.toarray())
+
+
+@every_design
+@given(data=st.data())
+def test_equal_rows_have_equal_marks(kind: str, data: st.DataObject) -> None:
+    design, _ = data.draw(designs(kind))
+    twice = design.rows(np.repeat(np.arange(design.shape[0]), 2))
+    marks = twice.row_marks()
+    assert marks.shape == (twice.shape[0],)
+    np.testing.assert_array_equal(marks[::2], marks[1::2])
+
+
+@every_design
+@given(data=st.data())
 def test_size_of_the_terms_that_cancel(kind: str, data: st.DataObject) -> None:
     """Exact where columns are stored as they are; never too small where they are centred on the way."""
     design, array = data.draw(designs(kind))

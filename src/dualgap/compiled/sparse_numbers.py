@@ -29,3 +29,16 @@ def fill_scaled(
         j = indices[m]
         copied[m] = j
         scaled[m] = values[m] * scale[j]
+
+
+@compiled
+def weighted_squares(starts: NDArray[Any], indices: NDArray[Any], values: Vector, a: Vector) -> Vector:
+    """Σ a_i x_i², line by line."""
+    out = np.empty(starts.shape[0] - 1)
+    for k in range(out.shape[0]):
+        line, where = values[starts[k] : starts[k + 1]], indices[starts[k] : starts[k + 1]]
+        total = 0.0
+        for m in range(line.shape[0]):
+            total += a[where[m]] * line[m] * line[m]
+        out[k] = total
+    return out

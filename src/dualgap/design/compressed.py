@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
+FEW = 8  # where one weight in so many is not zero, read those columns alone
+
 
 class Compressed:
     """CSR for products with w and for rows, CSC for columns."""
@@ -40,6 +42,9 @@ class Compressed:
         return np.asarray(self._given.data)
 
     def matvec(self, w: Vector) -> Vector:
+        support = np.flatnonzero(w)
+        if self._given.format == "csc" and FEW * len(support) <= len(w):
+            return np.asarray(self._given[:, support] @ w[support])
         return np.asarray(self._given @ w)
 
     def transpose_matvec(self, theta: Vector) -> Vector:
@@ -71,7 +76,13 @@ class Compressed:
         return outer
 
     def weighted_square_norms(self, a: Vector) -> Vector:
-        return np.asarray(self._squared().T @ a)
+        if self._given.format != "csc":
+            return np.asarray(self._squared().T @ a)
+        from dualgap.compiled.layout import locked
+        from dualgap.compiled.sparse_numbers import weighted_squares
+
+        given = self._given
+        return weighted_squares(locked(given.indptr), locked(given.indices), locked(given.data), locked(a))
 
     def row_square_norms(self) -> Vector:
         return np.asarray(self._squared() @ np.ones(self.shape[1]))

@@ -117,7 +117,8 @@ def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
 
 def _power_of_two(values: Vector) -> Vector:
     """The nearest power of two: scaling by it rounds nothing."""
-    return np.asarray(np.exp2(np.round(np.log2(values))))
+    share, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(1.0, exponent - (share < 0.5**0.5)))
 
 
 def _seen_through(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector] | None:

@@ -12,6 +12,7 @@ from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.gram_engine import GramEngine
+from dualgap.solvers.pool_engine import EDGE, PoolEngine
 from dualgap.solvers.priced_point import PricedPoint
 from dualgap.solvers.prices import lacks_prices
 from dualgap.solvers.registry import solver
@@ -21,7 +22,8 @@ from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
 LIMIT = 1000
-FALL, SPARSE_FALL = 0.5, 0.25  # of the prices from round to round; sparse columns are cheap to take in
+# of the prices from round to round; sparse columns, and those of the pool, are cheap to take in
+FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.1, 0.15
 
 LOADING = 2e6  # what it takes to load compiled loops: small problems are done sooner without them
 
@@ -33,9 +35,11 @@ class CoordinateDescent:
 
     The prices start where few columns are worth theirs and fall step by step to the ones asked. Each round
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
-    prices on them: exactly, with the curvature matrix at hand, where the set is small (`GramEngine`), else
-    by sweeps over the columns and conjugate gradients on the support (`SweepEngine`). Cost per round: one
-    pass for Xᵀθ and the work on the set. Memory: a copy of the working columns, and their matrix.
+    prices on them. Squares over dense columns: by sweeps over short copies of them and Newton on the support
+    (`PoolEngine`), as long as that converges fast. Else exactly, with the curvature matrix at hand, where the
+    set is small (`GramEngine`), or by sweeps over the columns and conjugate gradients on the support
+    (`SweepEngine`). Cost per round: one pass for Xᵀθ and the work on the set. Memory: a copy of the working
+    columns, and their matrix.
     """
 
     name: ClassVar[str] = "coordinate_descent"
@@ -57,24 +61,45 @@ class CoordinateDescent:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)
-        gram, sweeps = GramEngine(point), SweepEngine(point)
-        theta, correlation = point.dual()
+        engines = _Engines(point, start.wanted)
+        theta, correlation = point.first_dual(start)
         residual = correlation - point.ridge * point.w
-        fall = FALL if WorkingGram.keeps_dense(problem.design) else SPARSE_FALL
-        point.factor, before = _first_factor(point, residual, fall)
+        point.before = _level(point, residual)
+        point.factor = max(1.0, engines.fall * point.before)
         progress = _Progress(point)
         for spent in range(LIMIT):
-            working = _working_set(point, residual, before)
-            engine = gram if gram.affordable(working, spent) else sweeps
-            engine.improve(working, residual)
-            before = point.factor
+            engines.improve(residual, spent)
             theta, correlation = point.dual()
-            if before == 1.0:
+            last = point.factor == 1.0
+            if last:
                 yield Iterate(point.w.copy(), theta, point.z, correlation=correlation)
             residual = correlation - point.ridge * point.w
-            if before == 1.0 and progress.stalled(residual):
+            if last and progress.stalled(residual):
                 return
-            point.factor = max(1.0, fall * before) if before > 2.1 else 1.0
+            point.before = point.factor
+            point.factor = max(1.0, engines.fall * point.before) if point.before > 2.1 else 1.0
+
+
+class _Engines:
+    """Three ways to improve a point on a working set, and how fast prices may fall for each."""
+
+    def __init__(self, point: PricedPoint, wanted: float) -> None:
+        self.point = point
+        self.pool, self.gram, self.sweeps = PoolEngine(point, wanted), GramEngine(point), SweepEngine(point)
+        dense = WorkingGram.keeps_dense(point.problem.design)
+        self.fall = POOL_FALL if self.pool.ready else FALL if dense else SPARSE_FALL
+
+    def improve(self, residual: Vector, spent: int) -> None:
+        """One round."""
+        point = self.point
+        if self.pool.ready:
+            working = _working_set(point, residual, EDGE * point.factor, self.pool.room)
+            self.pool.improve(working, residual)
+            return
+        room = (100, 0.5 if point.problem.loss_has(Trait.QUADRATIC) else 2.0)
+        working = _working_set(point, residual, _edge(point), room)
+        engine = self.gram if self.gram.affordable(working, spent) else self.sweeps
+        engine.improve(working, residual)
 
 
 class _Progress:
@@ -93,26 +118,40 @@ class _Progress:
         return self.waited > PATIENCE
 
 
-def _first_factor(point: PricedPoint, residual: Vector, fall: float) -> tuple[float, float]:
-    """A share of what would make w = 0 optimal, and that itself; 1 if the start is nearly optimal."""
-    priced = point.price > 0.0
-    level = float(np.max(np.abs(residual[priced]) / point.price[priced], initial=0.0))
-    return (max(1.0, fall * level), level) if level > 1.5 else (1.0, 1.0)
+def _level(point: PricedPoint, residual: Vector) -> float:
+    """The multiple of the prices that would make w = 0 optimal; 1 if the start is nearly optimal."""
+    level = float(np.max(_worth(point, residual), initial=0.0))
+    return level if level > 1.5 else 1.0
 
 
-def _working_set(point: PricedPoint, residual: Vector, before: float) -> Index:
-    """The support, and the columns outside it most worth their price, not too many of them at once.
+def _edge(point: PricedPoint) -> float:
+    """What a column must be worth, beside its price, to be taken in.
 
-    Columns a little below their price come too: the price is still falling (by what it fell last), or the
-    model will move.
+    A little below is enough: the price is still falling (by what it fell last), or the model will move.
     """
-    priced = point.price > 0.0
-    inside = (point.w != 0.0) & priced
-    worth = np.where(priced & ~inside, np.abs(residual) / np.where(priced, point.price, 1.0), 0.0)
-    edge = point.factor - 0.1 * (before - point.factor) if before > point.factor else 0.98 * point.factor
+    fallen = point.before - point.factor
+    return max(0.5 * point.factor, point.factor - 0.1 * fallen) if fallen > 0.0 else 0.98 * point.factor
+
+
+def _working_set(point: PricedPoint, residual: Vector, edge: float, room: tuple[int, float]) -> Index:
+    """The support, and the columns outside it most worth their price.
+
+    Of these at most room[0] and room[1] for each column of the support.
+    """
+    worth = _worth(point, residual)
+    support = np.flatnonzero(point.w)
+    support = support[point.price[support] > 0.0]
+    worth[support] = 0.0
     new = np.flatnonzero(worth >= edge)
-    count = int(np.count_nonzero(inside))
-    room = 100 + (count // 2 if point.problem.loss_has(Trait.QUADRATIC) else 2 * count)
-    if len(new) > room:
-        new = new[np.argpartition(-worth[new], room)[:room]]
-    return np.union1d(np.flatnonzero(inside), new)
+    most = room[0] + int(room[1] * len(support))
+    if len(new) > most:
+        new = new[np.argpartition(-worth[new], most)[:most]]
+    return np.union1d(support, new)
+
+
+def _worth(point: PricedPoint, residual: Vector) -> Vector:
+    """What each column is worth beside its price; 0 where it has none."""
+    worth = np.abs(residual)
+    worth /= point.unit
+    worth[point.unpriced] = 0.0
+    return worth

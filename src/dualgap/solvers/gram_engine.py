@@ -48,7 +48,8 @@ class GramEngine:
         w, inner = point.w[gram.columns], gram.reduced(residual)
         rounds, tolerance = (60, 1e-12) if point.factor == 1.0 else (2, 1e-3)
         if self.quadratic:  # no better than what the columns left out are off by
-            tolerance = max(tolerance, ENOUGH * point.violation(residual))
+            off = point.before - 1.0 if point.factor > 1.0 else point.violation(residual)
+            tolerance = max(tolerance, ENOUGH * off)
         else:  # no better than the model, which is wrong by about the square of this
             off = violation(w, inner, price)
             tolerance = max(tolerance, off * min(0.1, off))

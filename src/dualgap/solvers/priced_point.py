@@ -8,33 +8,49 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
+from dualgap.solvers.base import Iterate
 from dualgap.solvers.line_search import convex_step
 from dualgap.solvers.prices import prices
 
 
 class PricedPoint:
-    """w with z = Xw. `factor` multiplies the prices while a continuation runs, and is 1 at its end."""
+    """w with z = Xw. `factor` multiplies the prices while a continuation runs, and is 1 at its end.
+
+    `before` is the factor of the round before.
+    """
 
     def __init__(self, problem: Problem, w: Vector) -> None:
         self.problem = problem
         self.price, self.ridge = prices(problem)
         self.unpriced: Index = np.flatnonzero(self.price == 0.0)
-        self.w, self.z = w.copy(), problem.design.matvec(w)
-        self.factor = 1.0
+        self.unit = self.price.copy()  # what violations are measured in
+        self.unit[self.unpriced] = float(self.price.max())
+        self.w, self.z = w.copy(), problem.predict(w)
+        self.factor = self.before = 1.0
 
     def dual(self) -> tuple[Vector, Vector]:
         """θ, the negative slopes of the loss, and Xᵀθ."""
         theta = self.problem.slope(self.z)
         return theta, self.problem.correlation(theta)
 
+    def first_dual(self, start: Iterate) -> tuple[Vector, Vector]:
+        """The same, Xᵀθ taken from the start where its θ is a multiple of this one."""
+        theta = self.problem.slope(self.z)
+        if start.theta is not None and start.correlation is not None:
+            size = float(start.theta @ start.theta)
+            share = float(theta @ start.theta) / size if size > 0.0 else 0.0
+            if np.abs(theta - share * start.theta).max() <= 1e-14 * np.abs(theta).max():
+                return theta, share * start.correlation
+        return theta, self.problem.correlation(theta)
+
     def violation(self, residual: Vector) -> float:
         """How far the point is from optimal at the full prices, relative to them."""
-        off = np.where(
-            self.w == 0.0,
-            np.abs(residual) - self.price,
-            np.abs(residual - self.price * np.sign(self.w)),
-        )
-        return float(np.max(off / np.where(self.price > 0.0, self.price, self.price.max()), initial=0.0))
+        off = np.abs(residual)
+        off -= self.price
+        support = np.flatnonzero(self.w)
+        off[support] = np.abs(residual[support] - self.price[support] * np.sign(self.w[support]))
+        off /= self.unit
+        return float(np.max(off, initial=0.0))
 
     def advance(self, which: Index, change: Vector, along: Vector) -> float:
         """Move by a step of s·change on these coordinates, `along` being X change; s is returned."""

@@ -33,9 +33,12 @@ class WorkingGram:
         self.array: Matrix = np.zeros((n, 0), order="F")
         self.edge: Matrix = np.zeros((len(unpriced), 0))
         self.explained: Matrix = np.zeros((len(unpriced), 0))
+        self._order = self.columns
+        self._taken = design.columns(self._order)  # of sparse columns: a copy in increasing order
         if len(unpriced):
-            self._weighted_unpriced = curvature[:, None] * design.columns(unpriced).toarray()
-            block = design.columns(unpriced).weighted_gram(curvature)
+            self._free = design.columns(unpriced)
+            self._weighted_unpriced = curvature[:, None] * self._free.toarray()
+            block = self._free.weighted_gram(curvature)
             block[np.diag_indices_from(block)] += ridge[unpriced]
             self._solve_unpriced = cholesky(block)
 
@@ -64,7 +67,7 @@ class WorkingGram:
     def _reserve(self, total: int) -> None:
         if total <= len(self.gram):
             return
-        capacity = max(total, 2 * len(self.gram), 512)
+        capacity = max(total + total // 2, 512)
         gram, size = np.empty((capacity, capacity)), len(self.columns)
         gram[:size, :size] = self.gram[:size, :size]
         self.gram = gram
@@ -74,18 +77,24 @@ class WorkingGram:
             self.array = array
 
     def _add_dense(self, new: Index, fresh: slice) -> None:
-        total = fresh.stop
-        self.array[:, fresh] = self.design.columns(new).toarray()
-        cross = self.array[:, :total].T @ (self.curvature[:, None] * self.array[:, fresh])
+        before, total = fresh.start, fresh.stop
+        array = self.design.columns(new).toarray()
+        self.array[:, fresh] = array
+        cross = np.empty((total, total - before))
+        root = np.sqrt(self.curvature)[:, None]
+        cross[:before] = self.array[:, :before].T @ (root * root * array)
+        array = root * array
+        cross[before:] = array.T @ array  # half the work of a product of two
         if len(self.unpriced):
             cross -= self.edge.T @ self.explained[:, fresh]
         self.gram[:total, fresh] = cross
-        self.gram[fresh, :total] = cross.T
-        self.gram[np.arange(fresh.start, total), np.arange(fresh.start, total)] += self.ridge[new]
+        self.gram[fresh, :before] = cross[:before].T
+        self.gram[np.arange(before, total), np.arange(before, total)] += self.ridge[new]
 
     def _rebuild_sparse(self) -> None:
-        order = np.argsort(self.columns)
-        ordered = self.design.columns(self.columns[order]).weighted_gram(self.curvature)
+        self._order = order = np.argsort(self.columns)
+        self._taken = self.design.columns(self.columns[order])
+        ordered = self._taken.weighted_gram(self.curvature)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         size = len(order)
@@ -100,12 +109,12 @@ class WorkingGram:
 
     def predict(self, w: Vector) -> Vector:
         """X w for a full w that is zero outside the working and the unpriced columns."""
-        if not self.dense:
-            return self.design.matvec(w)
-        z = self.array[:, : len(self.columns)] @ w[self.columns]
-        if len(self.unpriced):
-            z += self.design.columns(self.unpriced).matvec(w[self.unpriced])
-        return z
+        inside = w[self.columns]
+        if self.dense:
+            z = self.array[:, : len(self.columns)] @ inside
+        else:
+            z = self._taken.matvec(inside[self._order])
+        return z + self._free.matvec(w[self.unpriced]) if len(self.unpriced) else z
 
     def reduced(self, residual: Vector) -> Vector:
         """The negative gradient on the working columns once the unpriced ones have settled."""

@@ -14,15 +14,17 @@ from dualgap.penalties.norm import Norm
 from dualgap.problem.certificate import bounds
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers import memory
-from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
+from dualgap.solvers import augmented_lagrangian, memory
+from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian, scope
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.rows import KinkedRows, SmoothRows, rows_of
+from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.search import search
-from dualgap.solvers.augmented_lagrangian.system import System
+from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, Status, drive
+from dualgap.solvers.sampling import worth
 from random_problems import Recipe, relative_gap, run
 
 PENALTIES: dict[str, Penalty] = {
@@ -186,6 +188,66 @@ def test_iterates_end_when_nothing_more_is_to_be_had() -> None:
     assert len(seen) < 500
     final = bounds(problem, seen[-1].w, seen[-1].theta, seen[-1].prediction)
     assert problem.relative(final.gap, final.primal) <= 1e-9
+
+
+@pytest.fixture
+def keen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows rest, and samples are drawn, however small the problem is."""
+    monkeypatch.setattr(scope, "SMALL", 0)
+    monkeypatch.setattr(scope, "WATCHED", 1)
+    monkeypatch.setattr(augmented_lagrangian, "SMALL", 0)
+
+
+ROUGH = (losses.Hinge(), losses.Absolute(), losses.EpsilonInsensitive(0.1), losses.Huber(0.05))
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "l2_norm", "linf"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", ROUGH, ids=str)
+@pytest.mark.usefixtures("keen")
+def test_rows_at_rest_change_nothing_in_the_answer(loss: Loss, form: str, penalty: str) -> None:
+    problem = build(Recipe(600, 6, weighted=True), loss, PENALTIES[penalty], form)
+    assert worth(problem)
+    found = run(problem, AugmentedLagrangian(), 1e-8)
+    assert found.status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize(("loss", "rounds"), list(zip(ROUGH[:3], (3, 3, 5), strict=True)), ids=str)
+@pytest.mark.usefixtures("keen")
+def test_a_scope_narrowed_and_widened_is_the_same_round(loss: Loss, rounds: int) -> None:
+    problem = precondition(build(Recipe(400, 6), loss, penalties.L2Norm(), "penalised")).problem
+    whole = Scope(*begin(problem, Iterate(problem.null_weights)))
+    for _ in range(rounds):
+        *_, (whole, _, _) = whole.walk(40)
+        whole = whole.moved(3.0)
+    inner = whole.narrowed()
+    assert not inner.whole and inner.live is not None and 0 < len(inner.live) <= 0.5 * problem.n
+    np.testing.assert_allclose(
+        inner.lagrangian.gradient(inner.point), whole.lagrangian.gradient(whole.point), atol=1e-14
+    )
+    ahead, steps, _ = inner.end(40)
+    wide = ahead.widened()
+    afresh = wide.lagrangian.at(wide.point.w, problem.predict(wide.point.w))
+    assert steps > 0
+    np.testing.assert_allclose(wide.point.pull, afresh.pull, atol=1e-12)
+    np.testing.assert_allclose(wide.point.rows.slope, afresh.rows.slope, atol=1e-14)
+
+
+@pytest.mark.usefixtures("keen")
+def test_a_walk_ends_at_its_fence() -> None:
+    problem = precondition(build(Recipe(400, 6), losses.Absolute(), penalties.L2(), "penalised")).problem
+    whole = Scope(*begin(problem, Iterate(problem.null_weights)))
+    assert list(whole.walk(1))
+    fenced = Scope(whole.lagrangian, whole.point, fences=((whole.point.z, 1e-9),))
+    assert fenced.end(10) == (fenced, 0, False)
+
+
+def test_a_gram_matrix_is_kept_and_given_out_as_a_copy() -> None:
+    design, h = Dense(np.arange(6.0).reshape(3, 2)), np.array([1.0, 2.0, 0.5])
+    grams = Grams()
+    grams.of(design, h)[...] = 0.0
+    np.testing.assert_array_equal(grams.of(design, h.copy()), design.weighted_gram(h))
+    np.testing.assert_allclose(grams.of(design, 2.0 * h), 2.0 * design.weighted_gram(h), rtol=1e-14)
 
 
 def test_refuses_what_is_not_convex_or_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,12 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.layout import Lines
-from dualgap.compiled.lines import add, dot
+from dualgap.compiled.lines import add, add_in, dot, dot_in
 from dualgap.compiled.mechanism import compiled
-from dualgap.compiled.model_sweeps import shuffle
+from dualgap.compiled.model_sweeps import BLOCK, shuffle, without
 
 LEAP = 8  # sweeps between two leaps
 FAST = 0.5  # of the largest move since the last leap: what moved less does not take part
-BLOCK = 16  # rows visited together: their order is random, what they share stays in the cache
 HIGHEST, LOWEST = 0, 1  # places in the window of projected slopes: beyond it rows are dropped
 
 
@@ -62,19 +61,6 @@ def settle(
             move += ahead - here
             z -= stiff * (ahead - here)
     return move, gap, top, bottom, idle
-
-
-@compiled
-def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> int:
-    """Remove the marked places among the first `active` ones, keeping the order; how many are left."""
-    kept = 0
-    for s in range(active):
-        if drop[s]:
-            drop[s] = False
-        else:
-            index[kept] = index[s]
-            kept += 1
-    return kept
 
 
 @compiled
@@ -162,6 +148,7 @@ def ascend(
     dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each taken when the row is
     visited, or after stop[1] sweeps; returns the sum and the number of active rows left, which are put first.
     """
+    dense, starts, indices, values = rows
     index, window, random = watch
     kink, lower, upper, softness = terms
     pieces, (weight, square, offset) = (kink, lower, upper), row
@@ -181,13 +168,13 @@ def ascend(
             first = order[b] * BLOCK
             for s in range(first, min(first + BLOCK, active)):
                 i = index[s]
-                z = dot(rows, i, w) + offset[i]
+                z = dot_in(dense, starts, indices, values, i, w) + offset[i]
                 move, missing, above, below, drop[s] = settle(
                     pieces, dual, i, (softness, weight[i] * square[i]), z, beyond
                 )
                 gap, top, bottom = gap + weight[i] * missing, max(top, above), min(bottom, below)
                 if move != 0.0:
-                    add(rows, i, -weight[i] * move, w)
+                    add_in(dense, starts, indices, values, i, -weight[i] * move, w)
         active = without(index, drop, active)
         window[HIGHEST] = top if top > 0.0 else np.inf
         window[LOWEST] = bottom if bottom < 0.0 else -np.inf

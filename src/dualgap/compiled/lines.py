@@ -38,12 +38,20 @@ def _sparse_dot(indices: NDArray[Any], values: NDArray[Any], x: Vector) -> float
 
 
 @compiled
+def dot_in(
+    dense: bool, starts: NDArray[np.int64], indices: NDArray[Any], values: NDArray[Any], k: int, x: Vector
+) -> float:
+    """line_k · x, of lines taken apart before a long loop, in which it would cost as much as a line."""
+    first, last = starts[k], starts[k + 1]
+    if dense:
+        return _dense_dot(values, first, x)
+    return _sparse_dot(indices[first:last], values[first:last], x)
+
+
+@compiled
 def dot(lines: Lines, k: int, x: Vector) -> float:
     """line_k · x."""
-    first, last = lines.starts[k], lines.starts[k + 1]
-    if lines.dense:
-        return _dense_dot(lines.values, first, x)
-    return _sparse_dot(lines.indices[first:last], lines.values[first:last], x)
+    return dot_in(lines.dense, lines.starts, lines.indices, lines.values, k, x)
 
 
 @compiled
@@ -66,16 +74,29 @@ def _add_sparse(indices: NDArray[Any], values: NDArray[Any], amount: float, x: V
 
 
 @compiled
-def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
-    """x += amount · line_k."""
-    first = lines.starts[k]
-    if lines.dense:
-        line = lines.values[first : first + x.shape[0]]
+def add_in(
+    dense: bool,
+    starts: NDArray[np.int64],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    k: int,
+    amount: float,
+    x: Vector,
+) -> None:
+    """x += amount · line_k, of lines taken apart."""
+    first, last = starts[k], starts[k + 1]
+    if dense:
+        line = values[first:last]
         for i in range(x.shape[0]):
             x[i] += amount * line[i]
     else:
-        last = lines.starts[k + 1]
-        _add_sparse(lines.indices[first:last], lines.values[first:last], amount, x)
+        _add_sparse(indices[first:last], values[first:last], amount, x)
+
+
+@compiled
+def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
+    """x += amount · line_k."""
+    add_in(lines.dense, lines.starts, lines.indices, lines.values, k, amount, x)
 
 
 @compiled
@@ -102,19 +123,33 @@ def combination(lines: Lines, amounts: Vector, size: int) -> Vector:
 
 
 @compiled
-def add_weighted(lines: Lines, k: int, amount: float, h: Vector, x: Vector) -> None:
-    """x += amount · h ∘ line_k."""
-    first = lines.starts[k]
-    if lines.dense:
-        line = lines.values[first : first + x.shape[0]]
+def add_weighted_in(
+    dense: bool,
+    starts: NDArray[np.int64],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    k: int,
+    weights: tuple[float, Vector],
+    x: Vector,
+) -> None:
+    """x += amount · h ∘ line_k, `weights` being (amount, h), of lines taken apart."""
+    amount, h = weights
+    first, last = starts[k], starts[k + 1]
+    line = values[first:last]
+    if dense:
         for i in range(x.shape[0]):
             x[i] += amount * h[i] * line[i]
     else:
-        last = lines.starts[k + 1]
-        indices, values = lines.indices[first:last], lines.values[first:last]
-        for m in range(indices.shape[0]):
-            i = indices[m]
-            x[i] += amount * h[i] * values[m]
+        where = indices[first:last]
+        for m in range(where.shape[0]):
+            i = where[m]
+            x[i] += amount * h[i] * line[m]
+
+
+@compiled
+def add_weighted(lines: Lines, k: int, amount: float, h: Vector, x: Vector) -> None:
+    """x += amount · h ∘ line_k."""
+    add_weighted_in(lines.dense, lines.starts, lines.indices, lines.values, k, (amount, h), x)
 
 
 @compiled

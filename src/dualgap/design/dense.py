@@ -29,14 +29,14 @@ class Dense:
         return self.array.size
 
     def matvec(self, w: Vector) -> Vector:
-        support = np.flatnonzero(w)
-        if (ALONG if self.array.flags.f_contiguous else ACROSS) * len(support) <= len(w):
+        if (ALONG if self.array.flags.f_contiguous else ACROSS) * np.count_nonzero(w) <= len(w):
+            support = np.flatnonzero(w)
             return self.array[:, support] @ w[support]
         return self.array @ w
 
     def transpose_matvec(self, theta: Vector) -> Vector:
-        live = np.flatnonzero(theta)
-        if (ALONG if self.array.flags.c_contiguous else ACROSS) * len(live) <= len(theta):
+        if (ALONG if self.array.flags.c_contiguous else ACROSS) * np.count_nonzero(theta) <= len(theta):
+            live = np.flatnonzero(theta)
             return self.array[live].T @ theta[live]
         return self.array.T @ theta
 

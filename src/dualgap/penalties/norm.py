@@ -20,7 +20,18 @@ def norm(values: Vector, order: float) -> float:
     top = float(size.max(initial=0.0))
     if top == 0.0 or order == np.inf:
         return top
-    return float(top * float(((size / top) ** order).sum()) ** (1.0 / order))
+    return float(top * float(power(size / top, order).sum()) ** (1.0 / order))
+
+
+def power(size: Vector, order: float) -> Vector:
+    """size^order, size ≥ 0, by products and roots for the orders that are asked for most."""
+    if order == 1.5:
+        return np.asarray(size * np.sqrt(size))
+    if order == 3.0:
+        return size * size * size
+    if order == -0.5:
+        return np.asarray(1.0 / np.sqrt(size))
+    return np.asarray(size**order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +155,8 @@ def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
     top = np.minimum(a, (a / np.maximum(m, TINY)) ** (1.0 / (order - 1.0)))
     t = np.minimum(guess, top)
     for _ in range(60):  # convex (order ≥ 2) or concave in t: one-sided after the first step
-        power = np.maximum(t, TINY) ** (order - 2.0)
-        change = (t + m * t * power - a) / (1.0 + m * (order - 1.0) * power)
+        steep = power(np.maximum(t, TINY), order - 2.0)
+        change = (t + m * t * steep - a) / (1.0 + m * (order - 1.0) * steep)
         ahead = np.clip(t - change, 0.1 * t, top)
         settled = np.all(np.abs(ahead - t) <= 1e-8 * t)  # quadratic: the error left is its square
         t = ahead
@@ -154,7 +165,7 @@ def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
     return t
 
 
-@np.errstate(over="ignore")  # an infinite stiffness is a weight of zero
+@np.errstate(over="ignore", invalid="ignore")  # an infinite stiffness is a weight of zero
 def _project_ball(a: Vector, k: Vector, order: float) -> tuple[Vector, Vector, Vector]:
     """Nearest u ≥ 0 to a ≥ 0 with Σ(k u)^order = 1: u, the diagonal of its Jacobian, and the normal.
 
@@ -163,26 +174,29 @@ def _project_ball(a: Vector, k: Vector, order: float) -> tuple[Vector, Vector, V
     in μ, and bisects the exponent of μ where it leaves that bracket.
     """
     target, k2, rest = k * a, k * k, order - 1.0
+    if order == 2.0 and k.min() == k.max():  # a sphere
+        length = norm(target, 2.0)
+        t = target / length
+        return t / k, np.full_like(t, 1.0 / length), k * t
     dual = order / rest
     low, high = norm(np.maximum(a - 1.0 / k, 0.0) / k, dual), norm(a / k, dual)
-    mu = max(low, 1e-3 * high)
+    mu = max(low, high * (1.0 - 1.0 / norm(target, order)))  # exact for equal entries
     t = target
     for _ in range(100):
         t = _shrunken(target, mu * k2, order, t)
-        size = norm(t, order)
+        steep = power(np.maximum(t, TINY), order - 2.0)
+        slope = t * steep
+        size = np.float64(t @ slope) ** (1.0 / order)
         if abs(size - 1.0) <= 1e-15:
             break
-        low, high = (mu, high) if size > 1.0 else (low, mu)
-        power = np.maximum(t / size, TINY) ** (order - 2.0)
-        slope = (t / size) * power
-        stiff = 1.0 + mu * k2 * rest * power * size ** (order - 2.0)
-        fall = rest * size**rest * float((slope * k2 * slope / stiff).sum())
-        ahead = mu + (size - size ** (1.0 - rest)) / fall if fall > 0 else np.inf
+        low, high = (max(mu, low), high) if size > 1.0 else (low, mu)
+        fall = rest * float((slope * slope * k2 / (1.0 + mu * rest * k2 * steep)).sum()) / size**rest
+        ahead = mu + float(size - size ** (1.0 - rest)) / fall if fall > 0 else np.inf
         if not low < ahead < high:
             ahead = float(np.sqrt(max(low, 1e-6 * high)) * np.sqrt(high))
         if abs(ahead - mu) <= 2e-16 * mu or high - low <= 2e-16 * high:
             break
         mu = ahead
     t = t / norm(t, order)
-    power = np.maximum(t, TINY) ** (order - 2.0)
-    return t / k, 1.0 / (1.0 + mu * k2 * rest * power), k * t * power
+    steep = power(np.maximum(t, TINY), order - 2.0)
+    return t / k, 1.0 / (1.0 + mu * k2 * rest * steep), k * t * steep

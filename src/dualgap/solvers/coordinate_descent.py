@@ -56,6 +56,8 @@ class CoordinateDescent:
         n, p = problem.design.shape
         support = min(n, p) / 4.0
         rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
+        if not problem.loss_has(Trait.BOUNDED_CURVATURE):
+            rounds = 100.0  # the model of an exponential is good in a small neighbourhood only
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
         return LOADING + passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
 

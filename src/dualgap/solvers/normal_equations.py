@@ -63,24 +63,30 @@ class System(Protocol):
         """Steps converge slowly: spare no digits from here on."""
 
 
-def system(design: Design, ridge: Vector, squares: Callable[[], Vector] | None = None) -> System:
+def system(
+    design: Design,
+    ridge: Vector,
+    squares: Callable[[], Vector] | None = None,
+    gradients: float = GRADIENT_STEPS,
+) -> System:
     """The cheapest way to solve the model: p × p, n × n over the ridged columns, or iterative.
 
-    `squares` are mean squares of the columns, if they are at hand.
+    `squares` are mean squares of the columns, if they are at hand; `gradients` is how many conjugate ones
+    are expected to be needed.
     """
-    if not direct(design, ridge):
+    if not direct(design, ridge, gradients):
         return Gradients(design, ridge, squares)
     if _dual_work(design, ridge) < _primal_work(design):
         return Dual(design, ridge)
     return Primal(design, ridge)
 
 
-def direct(design: Design, ridge: Vector) -> bool:
+def direct(design: Design, ridge: Vector, gradients: float = GRADIENT_STEPS) -> bool:
     """Is a factorisation affordable?"""
     if min(design.shape) > LARGEST:
         return False
     work = min(_primal_work(design), _dual_work(design, ridge))
-    return work <= CHEAP or work / BLOCKED <= GRADIENT_STEPS * 4.0 * design.stored
+    return work <= CHEAP * gradients / GRADIENT_STEPS or work / BLOCKED <= gradients * 4.0 * design.stored
 
 
 def work(design: Design, ridge: Vector) -> float:
@@ -258,7 +264,7 @@ class Gradients:
 
     costly: ClassVar[bool] = False
 
-    def __init__(self, design: Design, ridge: Vector, squares: Callable[[], Vector] | None) -> None:
+    def __init__(self, design: Design, ridge: Vector, squares: Callable[[], Vector] | None = None) -> None:
         self.design, self.products, self.ridge = design, design.rough(), ridge
         self._squares = squares
         self._diagonal: Vector | None = None

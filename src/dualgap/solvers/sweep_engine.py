@@ -14,6 +14,7 @@ from dualgap.solvers.storage import stored_columns
 
 SWEEPS = 50  # at most, for one model
 FEW = 5  # once Newton has taken over
+GRADIENTS = 15.0  # conjugate ones for a step, which need not be accurate
 SETTLED = 0.05  # Newton starts when violations have fallen to this share of the first
 
 
@@ -68,7 +69,9 @@ class SweepEngine:
         support, inner = which[some], design.columns(some)
         w = point.w[support]
         linear = point.price[support] * np.sign(w)
-        equations = system(inner, point.ridge[support]).factored(self.floor.curvature(point.z))
+        equations = system(inner, point.ridge[support], gradients=GRADIENTS).factored(
+            self.floor.curvature(point.z)
+        )
         here = Point(w, -point.problem.slope(point.z), linear)
         change = equations.step(here, min(0.3, max(1e-3, 0.3 * share**0.5)))
         crossing = ((w + change) * w < 0.0) & (linear != 0.0)

@@ -10,20 +10,23 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.problem.problem import Problem
-from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, Point, begin
+from dualgap.solvers.augmented_lagrangian.lagrangian import begin
+from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.base import Iterate
+from dualgap.solvers.flattened import flattened
 from dualgap.solvers.memory import too_large
 from dualgap.solvers.registry import solver
-from dualgap.solvers.sampling import sampled
+from dualgap.solvers.sampling import sampled, worth
 from dualgap.traits import Trait
 
 COPIES = 4.2  # of the dense system at once
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
-SMALL = 2_000_000  # numbers stored: below, a sample spares nothing
-NEARER = 100.0  # stiffness at a start from a sample, which took the fewest steps
-SAMPLE_GAP, LONGEST = 1e-3, 30  # how well a sample is solved, and how many iterates that may take
+SMALL = 500_000  # numbers stored: below, a sample spares nothing
+NEARER = 20.0  # stiffness at a start from a sample
+SAMPLE_GAP, LONGEST = 0.03, 30  # how well a sample is solved, and how many iterates that may take
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
+LAST = 0.02  # and of that a share from which rows at rest are looked at again
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
 GROWTH = ((4, 3.0), (10, 3.0**0.5), (18, 3.0**0.25))  # steps a round took at most, stiffness it earns
 
@@ -56,43 +59,37 @@ class AugmentedLagrangian:
 
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)
-        steps, curved = (8.0, 1.0) if problem.loss_has(Trait.SMOOTH) else (30.0, 0.3)
-        if steps < 10.0 and not problem.loss_has(Trait.QUADRATIC) and problem.regulariser.constrained:
-            steps = 20.0
-        # measured: with few rows a column many kinks are crossed one after the other
-        if problem.p > problem.n:
-            steps, curved = 100.0, 1.0
-        elif problem.n < (40 if Trait.POLYHEDRAL in problem.regulariser.traits else 10) * problem.p:
-            steps, curved = 2.5 * steps, 1.0
+        steps, curved = self._steps(problem)
         return steps * (curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
+    def _steps(self, problem: Problem) -> tuple[float, float]:
+        """How many Newton steps, and the share of rows that are curved in them; measured."""
+        facts = problem.regulariser.traits
+        sharp = Trait.POLYHEDRAL in facts or (Trait.SEPARABLE in facts and Trait.QUADRATIC not in facts)
+        if problem.p > problem.n:
+            return 100.0, 1.0
+        if not problem.loss_has(Trait.SMOOTH):
+            steps, curved = 15.0 if _sampling(problem) else 30.0, 0.3
+        elif problem.loss_has(Trait.QUADRATIC):
+            return 8.0, 0.5  # one Gram matrix serves all steps
+        else:
+            edged = problem.regulariser.constrained or (sharp and Trait.SEPARABLE not in facts)
+            steps, curved = 20.0 if edged else 8.0, 1.0
+        # with few rows a column many kinks are crossed one after the other
+        if problem.n < (40 if sharp else 10) * problem.p:
+            return 2.5 * steps, 1.0
+        return steps, curved
+
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        problem = flattened(problem)
         near = self._from_a_sample(problem, start)
-        lagrangian, point = begin(problem, start) if near is None else begin(problem, near, NEARER)
-        best, idle = np.inf, 0
-        enough = NEAR * start.wanted
-        while idle < PATIENCE:
-            steps, solved = 0, False
-            for ahead, solved in _round(lagrangian, point):
-                point, steps, residual = ahead, steps + 1, lagrangian.residual(ahead)
-                if solved or residual < 0.5 * best or steps % SHARE == 0:
-                    best, idle = _better(residual, best, idle)
-                    yield _iterate(problem, point, residual, enough)
-            idle += 1
-            if steps == STEPS and not solved:
-                lagrangian = lagrangian.held(point)
-                continue
-            lagrangian, point = lagrangian.moved(point, _growth(steps))
-            if not steps:  # nothing to solve: the multipliers alone have moved
-                residual = lagrangian.residual(point)
-                best, idle = _better(residual, best, idle)
-                yield _iterate(problem, point, residual, enough)
+        first = begin(problem, start) if near is None else begin(problem, near, NEARER)
+        yield from _Course(problem, Scope(*first), NEAR * start.wanted, near is None).run()
 
     def _from_a_sample(self, problem: Problem, start: Iterate) -> Iterate | None:
         """The answer for some of the rows, if there are many for each column and it is a better start."""
-        cold = np.array_equal(start.w, problem.null_weights) and problem.design.stored > SMALL
-        few = sampled(problem) if cold and Trait.QUADRATIC in problem.regulariser.traits else None
-        if few is None or problem.loss_has(Trait.SMOOTH):
+        few = sampled(problem) if _sampling(problem) else None
+        if few is None or not np.array_equal(start.w, problem.null_weights):
             return None
         near = start.w
         first = Iterate(few.null_weights, wanted=SAMPLE_GAP / NEAR)
@@ -101,34 +98,77 @@ class AugmentedLagrangian:
             if iterate.certify:
                 break
         z = problem.predict(near)
-        return Iterate(near, problem.slope(z)) if problem.primal(near, z) < problem.null else None
+        return Iterate(near) if problem.primal(near, z) < problem.null else None
 
 
-def _round(lagrangian: Lagrangian, point: Point) -> Iterator[tuple[Point, bool]]:
-    """Newton steps until the round is solved, as the second entry says, is stuck, or has taken too long."""
-    for _ in range(STEPS):
-        ahead = lagrangian.newton(point)
-        if ahead is None:
+class _Course:
+    """Rounds, on all rows or on those near a bend, until nothing improves any more."""
+
+    def __init__(self, problem: Problem, scope: Scope, enough: float, trusted: bool) -> None:
+        self._problem, self._scope, self._enough = problem, scope, enough
+        self._best, self._idle, self._trusted = np.inf, 0, trusted
+        self._risk = problem.null
+
+    def run(self) -> Iterator[Iterate]:
+        """What is shown of them."""
+        while self._idle < PATIENCE:
+            scope = self._scope.narrowed() if self._trusted else self._scope
+            self._trusted = True
+            yield from self._wide_round(scope) if scope.whole else self._narrow_rounds(scope)
+
+    def _wide_round(self, scope: Scope) -> Iterator[Iterate]:
+        steps, solved, here = 0, False, scope
+        for here, steps, solved in scope.walk(STEPS):
+            residual = here.residual
+            if solved or residual < 0.5 * self._best or steps % SHARE == 0:
+                yield self._shown(here, residual)
+        self._idle += 1
+        if steps == STEPS and not solved:
+            self._scope = here.held()
             return
-        point, solved = ahead, lagrangian.solved(ahead)
-        yield point, solved
-        if solved:
-            return
+        self._scope = here.moved(_growth(steps))
+        if not steps:  # nothing to solve: the multipliers alone have moved
+            yield self._shown(self._scope, self._scope.residual)
+
+    def _narrow_rounds(self, scope: Scope) -> Iterator[Iterate]:
+        """Rounds without the rows at rest, while they help and the gap is not near the one wanted."""
+        best = np.inf
+        while True:
+            here, steps, solved = scope.end(STEPS)
+            residual = here.residual
+            if not (solved and residual < PROGRESS * best) or self._near(residual, LAST):
+                break
+            yield Iterate(here.point.weights.primal, certify=False, look=False)
+            best, scope = residual, here.moved(_growth(steps)).narrowed()
+        self._trusted = steps > 0
+        self._scope = whole = here.widened()
+        self._idle += 1
+        yield self._shown(whole, whole.residual)
+        if steps and whole.lagrangian.solved(whole.point):
+            self._scope = whole.moved(_growth(steps))
+
+    def _shown(self, scope: Scope, residual: float) -> Iterate:
+        """What the driver sees; a proof is worth its products once the estimated gap is near."""
+        if residual < PROGRESS * self._best:
+            self._idle = 0
+        self._best = min(self._best, residual)
+        point = scope.point
+        primal = point.weights.primal
+        z = point.z if np.array_equal(primal, point.w) else None
+        self._risk = self._problem.risk(point.z)
+        near = self._near(residual, 1.0)
+        return Iterate(primal, -point.rows.slope, z, certify=near, correlation=-point.pull)
+
+    def _near(self, residual: float, share: float) -> bool:
+        """Is the estimated gap below this share of what is near?"""
+        return not self._enough or self._problem.relative(residual, self._risk) <= share * self._enough
 
 
-def _better(residual: float, best: float, idle: int) -> tuple[float, int]:
-    """The best residual so far, and the rounds since it fell."""
-    return min(best, residual), 0 if residual < PROGRESS * best else idle
+def _sampling(problem: Problem) -> bool:
+    """Is a sample worth its time, and are there kinks that many rows of it could stand for?"""
+    return problem.design.stored > SMALL and not problem.loss_has(Trait.SMOOTH) and worth(problem)
 
 
 def _growth(steps: int) -> float:
     """Rounds that were easy make the next one stiffer."""
     return next((factor for most, factor in GROWTH if steps <= most), 1.0)
-
-
-def _iterate(problem: Problem, point: Point, residual: float, enough: float) -> Iterate:
-    """What the driver sees; a proof is worth its products once the estimated gap is near the one wanted."""
-    primal = point.weights.primal
-    z = point.z if np.array_equal(primal, point.w) else None
-    near = not enough or problem.relative(residual, problem.risk(point.z)) <= enough
-    return Iterate(primal, -point.rows.slope, z, certify=near, correlation=-point.pull)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dualgap.arrays import Vector
-from dualgap.design import Design
+from dualgap.arrays import Index, Vector
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
 from dualgap.solvers.augmented_lagrangian.search import search
-from dualgap.solvers.augmented_lagrangian.system import System
+from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
 from dualgap.solvers.base import Iterate
 
@@ -20,7 +20,6 @@ INEXACT = 0.1  # a round ends when the gradient is this share of what the multip
 SETTLING = 0.3  # and they must be on the way to rest: no more than this share of the last move counts
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
 PROXIMAL, FAINT = 0.1, 1e-6  # first eta over sigma; faint where the loss alone holds the weights
-LASTF = 1.0
 FLOOR = 1e-8  # eta falls no lower than this share of its first value
 
 
@@ -48,6 +47,8 @@ class Lagrangian:
     level: float  # mean curvature of the loss at the centre
     pull: Vector  # Xᵀ of the row multipliers
     last: float = np.inf  # change of the multipliers in the round before
+    rest: Vector | None = None  # Xᵀ slope of the rows that are not in the problem
+    grams: Grams = field(default_factory=Grams)
 
     def gradient(self, point: Point) -> Vector:
         """By the weights."""
@@ -60,7 +61,7 @@ class Lagrangian:
         degenerate problems their errors then grow from round to round.
         """
         change = min(self.change(point), SETTLING * self.last)
-        return float(np.linalg.norm(self.gradient(point))) <= INEXACT * change
+        return _length(self.gradient(point)) <= INEXACT * change
 
     def change(self, point: Point) -> float:
         """How far the multipliers have moved in this round, as a force on the weights."""
@@ -69,29 +70,32 @@ class Lagrangian:
             point.pull - self.pull,
             self.eta * (point.w - self.centre),
         )
-        return max(float(np.linalg.norm(force)) for force in forces)
+        return max(_length(force) for force in forces)
 
     def residual(self, point: Point) -> float:
         """An estimate of the duality gap, to first order and without a product with the matrix."""
-        astray = np.linalg.norm(point.w - point.weights.primal) * np.linalg.norm(point.pull)
-        unbalanced = np.linalg.norm(point.pull + point.weights.v) * np.linalg.norm(point.w)
-        return self.rows.excess(point.z) + float(astray + unbalanced)
+        astray = _length(point.w - point.weights.primal) * _length(point.pull)
+        unbalanced = _length(point.pull + point.weights.v) * _length(point.w)
+        return self.rows.excess(point.z, point.rows) + astray + unbalanced
 
     def newton(self, point: Point) -> Point | None:
         """One step, or nothing if rounding leaves no way down."""
         gradient = self.gradient(point)
         curve, design = point.weights, self.problem.design
-        system = System(design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta)
+        system = System(
+            design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta, self.grams
+        )
         dw = -system.solve(gradient, self.problem.free)
         first = float(gradient @ dw)
         if not first < 0.0:
             return None
         dz = design.matvec(dw)
         drift, spread = float((point.w - self.centre) @ dw), float(dw @ dw)
+        still = 0.0 if self.rest is None else float(self.rest @ dw)
 
         def along(t: float) -> tuple[float, float, tuple[RowCurve, WeightCurve]]:
             rows, weights = self.rows.at(point.z + t * dz), self.weights.at(point.w + t * dw)
-            slope = float(rows.slope @ dz) + float(weights.v @ dw) + self.eta * (drift + t * spread)
+            slope = still + float(rows.slope @ dz) + float(weights.v @ dw) + self.eta * (drift + t * spread)
             bend = float(rows.curvature @ (dz * dz) + weights.diagonal @ (dw * dw)) + self.eta * spread
             if weights.rank_one is not None:
                 bend += weights.sign * float(weights.rank_one @ dw) ** 2
@@ -101,7 +105,7 @@ class Lagrangian:
         if found is None or t * np.abs(dw).max() <= NEGLIGIBLE * np.abs(point.w).max():
             return None
         rows, weights = found
-        pull = _pulled(design, rows.slope, point)
+        pull = self._pulled(rows.slope, point)
         return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull)
 
     def moved(self, point: Point, factor: float) -> tuple[Lagrangian, Point]:
@@ -110,7 +114,7 @@ class Lagrangian:
         Where the loss flattens on the way (separable classes), stiffness follows it down: what counts is
         the ratio of both.
         """
-        rows = self.rows.moved(point.z).stiffened(factor)
+        rows = self.rows.moved(point.rows).stiffened(factor)
         level = rows.level(point.z)
         flatter = float(np.clip(level / self.level, 1e-3, 1.0)) if self.level > 0 else 1.0
         following = replace(
@@ -122,10 +126,10 @@ class Lagrangian:
             floor=flatter * self.floor,
             level=level,
             pull=point.pull,
-            last=LASTF * self.change(point),
+            last=self.change(point),
         )
         curve = following.rows.at(point.z)
-        pull = _pulled(self.problem.design, curve.slope, point)
+        pull = self._pulled(curve.slope, point)
         return following, Point(point.w, point.z, curve, following.weights.at(point.w), pull)
 
     def held(self, point: Point) -> Lagrangian:
@@ -140,37 +144,57 @@ class Lagrangian:
     def at(self, w: Vector, z: Vector) -> Point:
         """A point, from scratch."""
         rows = self.rows.at(z)
-        return Point(w, z, rows, self.weights.at(w), self.problem.design.transpose_matvec(rows.slope))
+        return Point(w, z, rows, self.weights.at(w), self._product(rows.slope))
 
+    def _product(self, slope: Vector) -> Vector:
+        """Xᵀ slope, the rows at rest among them."""
+        pull = self.problem.design.transpose_matvec(slope)
+        return pull if self.rest is None else pull + self.rest
 
-def _pulled(design: Design, slope: Vector, before: Point) -> Vector:
-    """Xᵀ slope; where few slopes changed, through their rows alone."""
-    change = slope - before.rows.slope
-    where = np.flatnonzero(change)
-    if len(where) > 0.1 * len(slope):
-        return design.transpose_matvec(slope)
-    if not len(where):
-        return before.pull
-    return before.pull + design.rows(where).transpose_matvec(change[where])
+    def _pulled(self, slope: Vector, before: Point) -> Vector:
+        """Xᵀ slope; where few slopes changed, through their rows alone."""
+        design, change = self.problem.design, slope - before.rows.slope
+        count = np.count_nonzero(change)
+        if count > 0.1 * len(slope):
+            return self._product(slope)
+        if not count:
+            return before.pull
+        where = np.flatnonzero(change)
+        return before.pull + design.rows(where).transpose_matvec(change[where])
+
+    def among(self, outer: Lagrangian, before: Point, live: Index) -> Lagrangian:
+        """The same with all rows of `outer`; those not live keep the multipliers they had `before`."""
+        rows = outer.rows.joined(before.rows, live, self.rows)
+        return replace(self, problem=outer.problem, rows=rows, rest=outer.rest)
+
+    def follow(self, point: Point, slope: Vector) -> Point:
+        """A point found without some of the rows, whose slopes were taken to be these, with all of them."""
+        z = self.problem.design.matvec(point.w)
+        rows = self.rows.at(z)
+        believed = replace(point, rows=replace(rows, slope=slope))
+        return Point(point.w, z, rows, point.weights, self._pulled(rows.slope, believed))
 
 
 def begin(problem: Problem, start: Iterate, stiffer: float = 10.0) -> tuple[Lagrangian, Point]:
     """The first round, its stiffness taken from the curvature of the loss at the start.
 
-    A start that comes with a dual point of its own gives the first multipliers, and a stiffness `stiffer`
-    times as large: on neighbouring strengths ten took the fewest steps.
+    A start that is not w = 0 gives the first multipliers, by its dual point if it has one, and a stiffness
+    `stiffer` times as large: on neighbouring strengths ten took the fewest steps.
     """
     w, design = start.w.copy(), problem.design
     z = design.matvec(w)
-    theta = None if np.array_equal(w, problem.null_weights) else start.theta
-    pull = np.zeros(problem.p) if theta is None else -design.transpose_matvec(theta)
-    rows = rows_of(problem, z, theta)
-    sigma = float(design.weighted_square_norms(rows.typical_curvature(z)).mean())
+    near = not np.array_equal(w, problem.null_weights)
+    rows = rows_of(problem, z, start.theta if near else None)
+    pull = np.zeros(problem.p)
+    if near:
+        slope = rows.stiffened(stiffer).at(z).slope if start.theta is None else -start.theta
+        pull = design.transpose_matvec(slope)
+    sigma = rows.typical_curvature(z) * float(problem.column_squares.mean())
     weights = weights_of(problem.regulariser, sigma, _inside(problem.regulariser, -pull))
     level = rows.level(z)
     eta = sigma * (FAINT if level > 0 and problem.n >= problem.p else PROXIMAL)
     lagrangian = Lagrangian(problem, rows, weights, w, eta, FLOOR * eta, level, pull)
-    if theta is not None:
+    if near:
         lagrangian = lagrangian.stiffened(stiffer)
     return lagrangian, lagrangian.at(w, z)
 
@@ -179,3 +203,7 @@ def _inside(regulariser: Regulariser, v: Vector) -> Vector:
     """v as a multiplier: nothing on free coordinates, and within the domain of the conjugate."""
     seen = np.where(regulariser.free, 0.0, v)
     return seen * regulariser.dual_scale(seen)
+
+
+def _length(force: Vector) -> float:
+    return math.sqrt(force @ force)

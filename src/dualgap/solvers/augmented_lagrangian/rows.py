@@ -7,23 +7,26 @@ from typing import Protocol
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import cut_off
 from dualgap.traits import Trait
 
 CURVED_SHARE = 0.2  # first zone of curvature: five mean residuals wide; two put every hinge row on its edge
-
-
+MORE = 3  # times the rows on a bend are watched in a round,
+MOST = 0.3  # unless that is more than this share of all
+GLANCE = 100  # distances among the nearest that tell how near these are
+NO_TERMS = np.empty((0, 0))
 NARROW = 0.03  # share of rows in its curved zone below which a smooth loss is better treated as kinked
 
 
 @dataclass(frozen=True, eq=False)
 class RowCurve:
-    """First and second derivative of Σ a L by the predictions, row by row."""
+    """First and second derivative of Σ a L by the predictions, row by row, and its terms' multipliers."""
 
     slope: Vector
     curvature: Vector
+    terms: Matrix
 
 
 class Rows(Protocol):
@@ -32,20 +35,29 @@ class Rows(Protocol):
     def at(self, z: Vector) -> RowCurve:
         """The derivatives at z."""
 
-    def excess(self, z: Vector) -> float:
+    def excess(self, z: Vector, curve: RowCurve) -> float:
         """What the multipliers fall short of the loss, L(z) + L*(d) − d·z ≥ 0 summed over the rows."""
 
-    def typical_curvature(self, z: Vector) -> Vector:
-        """Second derivatives that are representative around z."""
+    def typical_curvature(self, z: Vector) -> float:
+        """A second derivative that is representative around z, for a row of weight one."""
 
     def level(self, z: Vector) -> float:
         """Their mean where the loss decides it, 0 where the multipliers do."""
 
-    def moved(self, z: Vector) -> Rows:
-        """The multipliers taken over at z."""
+    def moved(self, curve: RowCurve) -> Rows:
+        """The multipliers taken over from a point."""
 
     def stiffened(self, factor: float) -> Rows:
         """`factor` times as stiff."""
+
+    def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
+        """The rows on or near a bend, at least `few`, and how near; None where that spares little."""
+
+    def some(self, which: Index) -> Rows:
+        """These rows alone."""
+
+    def joined(self, before: RowCurve, which: Index, some: Rows) -> Rows:
+        """All rows, these with the multipliers and stiffness they have in `some`, the others as before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +68,31 @@ class SmoothRows:
 
     def at(self, z: Vector) -> RowCurve:
         loss, y, a = self.problem.loss, self.problem.y, self.problem.a
-        return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z))
+        return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z), NO_TERMS)
 
-    def excess(self, z: Vector) -> float:
+    def excess(self, z: Vector, curve: RowCurve) -> float:
         return 0.0
 
-    def typical_curvature(self, z: Vector) -> Vector:
-        return self.problem.a * max(self.level(z), 1e-3)
+    def typical_curvature(self, z: Vector) -> float:
+        return max(self.level(z), 1e-3)
 
     def level(self, z: Vector) -> float:
         problem = self.problem
         return float(problem.a @ problem.loss.second_derivative(problem.y, z))
 
-    def moved(self, z: Vector) -> SmoothRows:
+    def moved(self, curve: RowCurve) -> SmoothRows:
         return self
 
     def stiffened(self, factor: float) -> SmoothRows:
+        return self
+
+    def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
+        return None
+
+    def some(self, which: Index) -> SmoothRows:
+        raise NotImplementedError("a smooth loss has no rows at rest")
+
+    def joined(self, before: RowCurve, which: Index, some: Rows) -> SmoothRows:
         return self
 
 
@@ -79,49 +100,79 @@ class SmoothRows:
 class KinkedRows:
     """Each term: max over lower ≤ d ≤ upper of d·beyond − softness d²/2 − (d − anchor)²/(2 stiffness).
 
-    beyond = z − kink; all arrays are (n, K).
+    beyond = z − kink; all arrays are (n, K), but for the softness, which may be a column, or 0 for kinks.
     """
 
     kink: Matrix
     lower: Matrix
     upper: Matrix
-    softness: Matrix
+    softness: Matrix | None
     anchor: Matrix
     stiffness: Matrix
 
     def at(self, z: Vector) -> RowCurve:
-        raw, bend = self._unbounded(z[:, None] - self.kink)
-        d = np.clip(raw, self.lower, self.upper)
-        return RowCurve(d.sum(axis=1), np.where(d == raw, bend, 0.0).sum(axis=1))
+        raw, bend = self._unbounded(z)
+        d = np.minimum(np.maximum(raw, self.lower), self.upper)
+        return RowCurve(total(d), total(bend * (d == raw)), d)
 
-    def _unbounded(self, beyond: Matrix) -> tuple[Matrix, Matrix]:
+    def _unbounded(self, z: Vector) -> tuple[Matrix, Matrix]:
         """d without its bounds, and its derivative."""
-        raw = self.anchor + self.stiffness * beyond
-        if not self.softness.any():
+        raw = z[:, None] - self.kink
+        raw *= self.stiffness
+        raw += self.anchor
+        if self.softness is None:
             return raw, self.stiffness
         give = 1.0 + self.stiffness * self.softness
         return raw / give, self.stiffness / give
 
-    def excess(self, z: Vector) -> float:
-        beyond = z[:, None] - self.kink
-        d = np.clip(self._unbounded(beyond)[0], self.lower, self.upper)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steep = np.where(beyond == 0.0, 0.0, beyond / self.softness)
-        ideal = np.clip(steep, self.lower, self.upper)
+    def excess(self, z: Vector, curve: RowCurve) -> float:
+        beyond, d = z[:, None] - self.kink, curve.terms
+        if self.softness is None:
+            return float(np.maximum((self.upper - d) * beyond, (self.lower - d) * beyond).sum())
+        ideal = np.clip(beyond / self.softness, self.lower, self.upper)
         return float(((ideal - d) * (beyond - 0.5 * self.softness * (ideal + d))).sum())
 
-    def typical_curvature(self, z: Vector) -> Vector:
-        return np.asarray(self.stiffness.sum(axis=1))
+    def typical_curvature(self, z: Vector) -> float:
+        return float(self.stiffness.sum())
 
     def level(self, z: Vector) -> float:
         return 0.0
 
-    def moved(self, z: Vector) -> KinkedRows:
-        raw, _ = self._unbounded(z[:, None] - self.kink)
-        return replace(self, anchor=np.clip(raw, self.lower, self.upper))
+    def moved(self, curve: RowCurve) -> KinkedRows:
+        return replace(self, anchor=curve.terms)
 
     def stiffened(self, factor: float) -> KinkedRows:
         return replace(self, stiffness=self.stiffness * factor)
+
+    def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
+        count = max(MORE * int(np.count_nonzero(curve.curvature)), few)
+        if count > MOST * len(z):
+            return None
+        beyond = np.abs(self._unbounded(z)[0] - curve.terms)
+        beyond /= self.stiffness
+        distance = beyond[:, 0] if beyond.shape[1] == 1 else beyond.min(axis=1)
+        some = distance[:: max(1, count // GLANCE)]  # enough of them to tell the quantile
+        place = min(count * len(some) // len(z), len(some) - 1)
+        near = float(np.partition(some, place)[place])
+        return np.flatnonzero(distance <= near), near
+
+    def some(self, which: Index) -> KinkedRows:
+        whole = (self.kink, self.lower, self.upper, self.anchor, self.stiffness)
+        kink, lower, upper, anchor, stiffness = (part[which] for part in whole)
+        softness = None if self.softness is None else self.softness[which]
+        return KinkedRows(kink, lower, upper, softness, anchor, stiffness)
+
+    def joined(self, before: RowCurve, which: Index, some: Rows) -> KinkedRows:
+        assert isinstance(some, KinkedRows)
+        anchor = before.terms.copy()
+        anchor[which] = some.anchor
+        stiffer = float(some.stiffness.sum() / self.stiffness[which].sum())
+        return replace(self, anchor=anchor, stiffness=self.stiffness * stiffer)
+
+
+def total(terms: Matrix) -> Vector:
+    """Of the terms of each row."""
+    return terms[:, 0] if terms.shape[1] == 1 else np.asarray(terms.sum(axis=1))
 
 
 def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> Rows:
@@ -138,10 +189,11 @@ def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedRows:
     terms = problem.loss.terms(problem.y)
     a = problem.a[:, None]
     lower, upper = a * terms.lower, a * terms.upper
-    distance = float(problem.a @ np.abs(z[:, None] - terms.kink).mean(axis=1))
+    distance = float(problem.a @ total(np.abs(z[:, None] - terms.kink))) / terms.kink.shape[1]
     stiffness = CURVED_SHARE * (upper - lower) / max(distance, 1e-8)
     anchor = 0.5 * (lower + upper) if theta is None else _shared(-theta, lower, upper)
-    return KinkedRows(terms.kink, lower, upper, terms.softness / a, anchor, stiffness)
+    softness = terms.softness / a if terms.softness else None
+    return KinkedRows(terms.kink, lower, upper, softness, anchor, stiffness)
 
 
 def _shared(slope: Vector, lower: Matrix, upper: Matrix) -> Matrix:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
 
 SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
 JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to a unit diagonal until the factor exists
+
+
+class Grams:
+    """Xᵀ diag(h) X; kept, since a quadratic loss asks for the same one in every step."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[Design, Vector] | None = None
+
+    def of(self, design: Design, h: Vector) -> Matrix:
+        """A copy that may be written to."""
+        if self._asked is None or self._asked[0] is not design or not np.array_equal(self._asked[1], h):
+            self._asked, self._gram = (design, h), design.weighted_gram(h)
+        return self._gram.copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +37,7 @@ class System:
     rank_one: Vector | None
     sign: float
     eta: float
+    grams: Grams = field(default_factory=Grams)
 
     def solve(self, right: Vector, free: Mask) -> Vector:
         """x, through the smaller of both systems."""
@@ -33,15 +47,15 @@ class System:
         return self._by_columns(right)
 
     def _by_columns(self, right: Vector) -> Vector:
-        matrix = self.design.weighted_gram(self.curvature)
+        matrix = self.grams.of(self.design, self.curvature)
         if self.rank_one is not None:
             matrix += np.outer(self.sign * self.rank_one, self.rank_one)
-        diagonal = np.arange(len(right))
-        matrix[diagonal, diagonal] += self.delta + self.eta
+        matrix.flat[:: len(right) + 1] += self.delta + self.eta
         return Factor(matrix).solve(right)
 
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
-        rows, curvature = self.design.rows(live), self.curvature[live]
+        rows = self.design if len(live) == self.design.shape[0] else self.design.rows(live)
+        curvature = self.curvature[live]
         solver = _RowSolver(self, rows, curvature, self._soft(free, len(live)))
         x = solver.solve(right)
         return x + solver.solve(right - self._product(rows, curvature, x))
@@ -88,8 +102,7 @@ class _RowSolver:
 
     def _kernel(self, curvature: Vector) -> Matrix:
         kernel = self.rows.weighted_outer(self.inverse)
-        diagonal = np.arange(len(curvature))
-        kernel[diagonal, diagonal] += 1.0 / curvature
+        kernel.flat[:: len(curvature) + 1] += 1.0 / curvature
         if not self.extra or self.rank_one is None:
             return kernel
         cross = self._across()[:, None]
@@ -139,24 +152,20 @@ class Factor:
     """Cholesky factor of a positive definite matrix, brought to a unit diagonal first."""
 
     def __init__(self, matrix: Matrix) -> None:
-        self.root = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        self.root = 1.0 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
         scaled = matrix * self.root[:, None]
         scaled *= self.root
         self.factor = self._factored(scaled)
 
     @staticmethod
-    def _factored(scaled: Matrix) -> tuple[Matrix, bool]:
-        diagonal = np.arange(len(scaled))
+    def _factored(scaled: Matrix) -> Matrix:
+        diagonal = np.diagonal(scaled).copy()
         for jitter in JITTER:
-            trial = scaled.copy()
-            trial[diagonal, diagonal] += jitter
-            try:
-                factor: tuple[Matrix, bool] = cho_factor(
-                    trial, lower=True, overwrite_a=True, check_finite=False
-                )
-            except np.linalg.LinAlgError:
-                continue
-            return factor
+            if jitter:
+                scaled.flat[:: len(diagonal) + 1] = diagonal + jitter
+            factor, info = dpotrf(scaled.T, lower=1, clean=0)
+            if info == 0:
+                return np.asarray(factor)
         raise np.linalg.LinAlgError("the Newton system is not positive definite")
 
     def solve(self, right: Matrix) -> Matrix:
@@ -164,4 +173,4 @@ class Factor:
         if not len(right):
             return right
         root = self.root if right.ndim == 1 else self.root[:, None]
-        return np.asarray(root * cho_solve(self.factor, root * right, check_finite=False))
+        return np.asarray(root * dpotrs(self.factor, root * right, lower=1)[0])

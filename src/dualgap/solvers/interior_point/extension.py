@@ -43,7 +43,7 @@ class RowBelow:
         return n + 1, p
 
     def matvec(self, w: Vector) -> Vector:
-        return np.append(self.inner.matvec(w), self.row @ w)
+        return np.concatenate((self.inner.matvec(w), (self.row @ w,)))
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return self.inner.transpose_matvec(theta[:-1]) + float(theta[-1]) * self.row
@@ -72,7 +72,7 @@ class ColumnBeside:
         return self.inner.matvec(w[:-1]) + float(w[-1]) * self.column
 
     def transpose_matvec(self, theta: Vector) -> Vector:
-        return np.append(self.inner.transpose_matvec(theta), self.column @ theta)
+        return np.concatenate((self.inner.transpose_matvec(theta), (self.column @ theta,)))
 
     def weighted_gram(self, h: Vector) -> Matrix:
         scaled = h * self.column
@@ -135,10 +135,10 @@ class PriceRow:
     softness: float
 
     def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
-        return Equations(RowBelow(design, self.row), np.append(h, 1.0 / self.softness), diagonal)
+        return Equations(RowBelow(design, self.row), np.concatenate((h, (1.0 / self.softness,))), diagonal)
 
     def right(self, k: Vector, rho: Vector, value: float) -> tuple[Vector, Vector]:
-        return np.append(k, -value), rho
+        return np.concatenate((k, (-value,))), rho
 
     def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
         return delta[:-1], dw, float(delta[-1])
@@ -157,10 +157,10 @@ class SizeColumn:
 
     def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
         beside = ColumnBeside(design, -design.matvec(self.share))
-        return Equations(beside, h, np.append(diagonal, self.corner))
+        return Equations(beside, h, np.concatenate((diagonal, (self.corner,))))
 
     def right(self, k: Vector, rho: Vector, value: float) -> tuple[Vector, Vector]:
-        return k, np.append(rho, value - self.share @ rho)
+        return k, np.concatenate((rho, (value - self.share @ rho,)))
 
     def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
         return delta, dw[:-1], float(dw[-1])

@@ -18,7 +18,9 @@ from dualgap.solvers.interior_point.weights import Bend, Weights
 
 ITERATIONS = 100
 FIRST = 10.0  # the first gap, in null objectives: a start close to the boundary costs more than a far one
+FIRST_WIDE = 100.0  # the same where p > n: a fifth fewer steps on constrained piecewise linear losses
 LAST = 1e-16  # the last gap, in null objectives: below it there is only rounding
+NEAR = 300.0  # relative gaps more than this many times the one wanted are not worth a proof
 LATE = 1e-4  # relative gap from which refinement and exact finishes pay
 BACK = 0.995  # share of the way to the boundary
 BAND = 0.1  # products are centred between this and its inverse, in units of their goal
@@ -60,30 +62,32 @@ class Method:
         self._cut = self._rows.count
         self._count = self._cut + half.count
         self._linked = self._rows.linked or half.linked
-        mu = FIRST * problem.null / max(self._count, 1)
+        first = FIRST if problem.p <= problem.n else FIRST_WIDE
+        mu = first * problem.null / max(self._count, 1)
         self._w, slack, price = half.start(start.w, mu)
         self._z = problem.design.matvec(self._w)
-        first = self._rows.start(self._z, mu)
-        self._slack, self._price = np.append(first[0], slack), np.append(first[1], price)
+        pairs = self._rows.start(self._z, mu)
+        self._slack, self._price = np.append(pairs[0], slack), np.append(pairs[1], price)
         self._rows.bind(self._slack[: self._cut], self._price[: self._cut])
         half.bind(self._slack[self._cut :], self._price[self._cut :])
         self._system = system(problem.design, half.free)
         self._last = LAST * problem.null
+        self._near = NEAR * start.wanted if start.wanted else np.inf
 
     def run(self) -> Iterator[Iterate]:
         """The first iterate tries θ = 0, which is the answer where the data can be interpolated."""
         finish = Finish(self._problem)
         theta, late, idle = np.zeros_like(self._z), False, 0
-        for _ in range(ITERATIONS):
-            yield Iterate(self._w, theta, self._z)
+        for k in range(ITERATIONS):
+            total, risk = float(self._slack @ self._price), self._problem.risk(self._z)
+            if not np.isfinite(risk):  # an exponential loss overflows where a singular system led too far
+                return
+            gap = self._problem.relative(total, risk)
+            yield Iterate(self._w, theta, self._z, certify=k == 0 or gap <= self._near)
             exact = finish(self._w, theta) if late else None
             if exact is not None:
                 yield exact
-            total = float(self._slack @ self._price)
-            risk = self._problem.risk(self._z)
-            if not np.isfinite(risk):  # an exponential loss overflows where a singular system led too far
-                return
-            late = self._problem.relative(total, risk) <= LATE
+            late = gap <= LATE
             moved = self._step(total, late)
             theta = -self._rows.gradient
             idle = idle + 1 if moved <= (STILL if 0.0 < total <= 4.0 * self._last else 1e-14) else 0
@@ -163,7 +167,7 @@ class Method:
         delta, dw, ds = self._extension.split(*self._system.solve(*right, self._late))
         over = self._rows.move(delta)
         dw, under = self._weights.move(dw, ds)
-        slack, price = np.append(over.slack, under.slack), np.append(over.price, under.price)
+        slack, price = np.concatenate((over.slack, under.slack)), np.concatenate((over.price, under.price))
         primal, dual = _longest(self._slack, slack), _longest(self._price, price)
         if self._linked:
             primal = dual = min(primal, dual)

@@ -91,7 +91,7 @@ class Wide:
         self._beside = np.zeros((len(matrix), len(self._free)))
         self._beside[: len(self._columns)] = self._columns
         self._spread = self._factor.solve(self._beside) if self._beside.size else self._beside
-        self._inner = np.linalg.pinv(self._beside.T @ self._spread, rcond=1e-15, hermitian=True)
+        self._inner = _inverse(self._beside.T @ self._spread)
 
     def solve(self, k: Vector, rho: Vector, refined: bool) -> tuple[Vector, Vector]:
         design, h = self._left.design, self._left.h
@@ -113,6 +113,13 @@ class Wide:
         dw = self._inverse * (rho - self._left.design.transpose_matvec(delta))
         dw[self._free] = f
         return delta, dw
+
+
+def _inverse(matrix: Matrix) -> Matrix:
+    """The pseudo-inverse of a symmetric matrix; most often there is one free column, or none."""
+    if len(matrix) > 1:
+        return np.asarray(np.linalg.pinv(matrix, rcond=1e-15, hermitian=True))
+    return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix != 0.0)
 
 
 def system(design: Design, free: Mask) -> System:

@@ -73,14 +73,13 @@ class Dense:
         live = np.flatnonzero(d)
         if len(live) < 0.7 * p:
             array, root, p = array[:, live], root[live], len(live)
-        step = max(1, min(p, max(n, BLOCK // max(n, 1))))
+        step = max(1, min(p, max(n, 4 * BLOCK // max(n, 1))))
         total = np.zeros((n, n))
         scaled = np.empty((n, step), dtype=np.float32 if single else np.float64)
         root = root.astype(scaled.dtype)
         for j in range(0, p, step):
             part = scaled[:, : min(step, p - j)]
-            part[...] = array[:, j : j + step]
-            part *= root[j : j + step]
+            np.multiply(array[:, j : j + step], root[j : j + step], out=part, casting="same_kind")
             total += part @ part.T
         return total
 

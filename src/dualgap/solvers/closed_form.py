@@ -47,12 +47,16 @@ class ClosedForm:
         equations = system(design, ridge)
         factored = equations.factored(curvature)
         linear = np.zeros(problem.p)
-        w, z = start.w, design.matvec(start.w)
+        w, z = start.w, problem.predict(start.w)
         theta = problem.slope(z)
-        correlation, left = problem.correlation(theta), np.inf
+        correlation, left = start.correlated(problem, theta), np.inf
         for _ in range(REFINEMENTS if direct(design, ridge) else RESTARTS):
-            w = w + factored.step(Point(w, -theta, linear, -correlation), 1e-3)
+            point = Point(w, -theta, linear, -correlation)
+            w = w + factored.step(point, 1e-3)
             z = design.matvec(w)
+            ahead = factored.dual(point)
+            if ahead is not None:
+                yield fitted(problem, Iterate(w, ahead, z, correlation=ridge * w))
             theta = problem.slope(z)
             correlation = problem.correlation(theta)
             before, left = left, float(np.linalg.norm(ridge * w - correlation))

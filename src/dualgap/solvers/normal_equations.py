@@ -46,6 +46,9 @@ class Factored(Protocol):
     def step(self, point: Point, accuracy: float) -> Vector:
         """The minimising d. `accuracy` bounds the relative residual where the method is iterative."""
 
+    def dual(self, point: Point) -> Vector | None:
+        """The θ from which the last step made its weights, R(w + d) = Xᵀθ − linear, if it did."""
+
 
 class System(Protocol):
     """A design and a ridge; the curvature changes from step to step."""
@@ -183,6 +186,9 @@ class _PrimalFactor:
     def step(self, point: Point, accuracy: float) -> Vector:
         return -self.solve(gradient(self.system.design, self.system.ridge, point))
 
+    def dual(self, point: Point) -> None:
+        return None
+
 
 def gradient(design: Design, ridge: Vector, point: Point) -> Vector:
     """The gradient of the model at d = 0."""
@@ -234,6 +240,7 @@ class _DualFactor:
 
     def __init__(self, system: Dual, root: Vector, solve: Callable[[Vector], Vector]) -> None:
         self.system, self.root, self.solve = system, root, solve
+        self._phi: Vector | None = None
         if system.loose_columns is not None:
             self.edge = system.loose_columns * root[:, None]
             self.solved_edge = solve(self.edge)
@@ -250,10 +257,16 @@ class _DualFactor:
             shift = self.solve_loose(self.edge.T @ phi - slope_gradient[system.loose])
             phi = phi - self.solved_edge @ shift
             result[system.loose] = shift
-        theta = self.root * phi - point.slope
-        ahead = system.inverse * (system.design.transpose_matvec(theta) - point.linear)
+        self._phi = phi
+        pull = system.design.transpose_matvec(self.root * phi - point.slope)
+        ahead = system.inverse * (pull - point.linear)
         result[~system.loose] = (ahead - point.w)[~system.loose]
         return result
+
+    def dual(self, point: Point) -> Vector | None:
+        if self._phi is None or self.system.loose_columns is not None:
+            return None
+        return np.asarray(self.root * self._phi - point.slope)
 
 
 class Gradients:
@@ -297,6 +310,9 @@ class _GradientFactor:
 
         right = -gradient(self.system.design, ridge, point)
         return conjugate_gradients(apply, right, self.diagonal, accuracy)
+
+    def dual(self, point: Point) -> None:
+        return None
 
 
 def conjugate_gradients(

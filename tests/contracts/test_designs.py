@@ -63,6 +63,21 @@ def test_rough_products_are_near(kind: str, data: st.DataObject) -> None:
 
 @every_design
 @given(data=st.data())
+def test_curved_products(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    n, p = design.shape
+    w, h, shift = data.draw(vectors(p)), np.abs(data.draw(vectors(n))), data.draw(st.floats(-2.0, 2.0))
+    t = h * (array @ w + shift)
+    for one, share in ((design, 1e-12), (design.rough(), 1e-6)):
+        pull, total = one.curved(h, w, shift)
+        size = h @ (np.abs(array) @ np.abs(w) + 10.0 * np.abs(array).max() * np.abs(w).sum() + abs(shift))
+        reach = 1.0 + 20.0 * np.abs(array).max()
+        assert abs(total - t.sum()) <= share * size * reach + 1e-300
+        assert np.all(np.abs(pull - array.T @ t) <= share * size * reach * reach + 1e-300)
+
+
+@every_design
+@given(data=st.data())
 def test_equal_rows_have_equal_marks(kind: str, data: st.DataObject) -> None:
     design, _ = data.draw(designs(kind))
     twice = design.rows(np.repeat(np.arange(design.shape[0]), 2))

@@ -123,6 +123,20 @@ def combination(lines: Lines, amounts: Vector, size: int) -> Vector:
 
 
 @compiled
+def curved(lines: Lines, h: Vector, x: Vector, shift: float) -> tuple[Vector, float]:
+    """Σ_k t_k line_k and Σ_k t_k for t_k = h_k (line_k · x + shift), of sparse lines, each read once."""
+    starts, indices, values = lines.starts, lines.indices, lines.values
+    pull, total = np.zeros(x.shape[0]), 0.0
+    for k in range(h.shape[0]):
+        first, last = starts[k], starts[k + 1]
+        where, line = indices[first:last], values[first:last]
+        t = h[k] * (_sparse_dot(where, line, x) + shift)
+        _add_sparse(where, line, t, pull)
+        total += t
+    return pull, total
+
+
+@compiled
 def add_weighted_in(
     dense: bool,
     starts: NDArray[np.int64],

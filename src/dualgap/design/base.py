@@ -24,6 +24,9 @@ class Design(Protocol):
     def transpose_matvec(self, theta: Vector) -> Vector:
         """Xᵀ θ."""
 
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        """Xᵀt and Σt for t = h ∘ (Xw + shift), in one pass where the storage allows."""
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         """|X|ᵀ θ: the size of the terms that cancel in Xᵀ θ."""
 

@@ -47,8 +47,17 @@ class Compressed:
             return np.asarray(self._given[:, support] @ w[support])
         return np.asarray(self._given @ w)
 
+    @cached_property
+    def _transposed(self) -> sp.csr_array | sp.csc_array:
+        """A view, made once: scipy checks it for longer than a short product takes."""
+        return self._given.T
+
     def transpose_matvec(self, theta: Vector) -> Vector:
-        return np.asarray(self._given.T @ theta)
+        return np.asarray(self._transposed @ theta)
+
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        t = h * (self.matvec(w) + shift)
+        return self.transpose_matvec(t), float(t.sum())
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.asarray(abs(self._given).T @ theta)

@@ -31,6 +31,10 @@ class WithOnes:
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.transpose_matvec(theta), theta.sum())
 
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        pull, total = self.inner.curved(h, w[:-1], shift + float(w[-1]))
+        return np.append(pull, total), total
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.absolute_transpose_matvec(theta), theta.sum())
 

@@ -10,7 +10,7 @@ from dualgap.design.compressed import Compressed
 
 
 class RoughlyCompressed(Compressed):
-    """For steps that are corrected afterwards. All but the two products is exact."""
+    """For steps that are corrected afterwards. All but the products with vectors is exact."""
 
     @cached_property
     def _lines(self) -> Lines:
@@ -25,6 +25,13 @@ class RoughlyCompressed(Compressed):
         from dualgap.compiled.lines import combination, dots
 
         return combination(self._lines, theta, self.shape[1]) if self._by_rows else dots(self._lines, theta)
+
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        if not self._by_rows:
+            return super().curved(h, w, shift)
+        from dualgap.compiled.lines import curved
+
+        return curved(self._lines, h, w, shift)
 
     @property
     def _by_rows(self) -> bool:

@@ -48,6 +48,13 @@ class Standardised:
             pull = pull - self.centre * theta.sum()
         return np.asarray(pull / self.scale)
 
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        inside = w / self.scale
+        pull, total = self.inner.curved(h, inside, shift - float(self.centre @ inside))
+        if self.centred:
+            pull = pull - total * self.centre
+        return np.asarray(pull / self.scale), total
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         size = self.inner.absolute_transpose_matvec(theta) + np.abs(self.centre) * theta.sum()
         return np.asarray(size / self.scale)

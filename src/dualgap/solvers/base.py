@@ -19,8 +19,9 @@ class Iterate:
     `prediction` must be Xw if it is given. `theta` is a dual candidate, feasible or not; without one the
     slope of the loss at the prediction serves; `correlation` must be Xᵀθ of it if it is given. `step` is the
     step length, for people who watch. Without `certify` the objective alone is looked at, which saves a
-    product with Xᵀ; without `look` not even that, unless somebody waits for this very iterate. With `answer`
-    the point is the answer whatever its objective. `remark` is what the solver says of its end. Of a start,
+    product with Xᵀ; without `look` not even that, unless somebody waits for this very iterate. `outright`
+    says that this is very likely the answer: it is judged on the asked problem at once. With `answer` the
+    point is the answer whatever its objective. `remark` is what the solver says of its end. Of a start,
     `wanted` is the relative gap that will be asked for, so that a solver can aim; 0 says as small as can be.
     """
 
@@ -33,6 +34,7 @@ class Iterate:
     remark: str = ""
     correlation: Vector | None = None
     look: bool = True
+    outright: bool = False
     wanted: float = 0.0
 
     def correlated(self, problem: Problem, theta: Vector) -> Vector:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.problem.as_given import AsGiven
 from dualgap.problem.certificate import Bounds, bounds, recomputed
 from dualgap.problem.precondition import Working
@@ -77,6 +78,9 @@ class _Run:
         self.solver = "null"
         self.best: Bounds | None = None
         self.final: Bounds | None = None
+        self._seen: tuple[Vector, Vector, Bounds] | None = (
+            None  # the last points looked at on the asked problem
+        )
         self.unproven = False  # the last iterate came without a bound
         self.horizon: int | None = limits.iterations
 
@@ -105,6 +109,8 @@ class _Run:
     def _look(self, iterate: Iterate) -> Bounds:
         """Objective and bound; the objective alone, in the best bound's company, where no proof is due."""
         inner = self.working.problem
+        if iterate.outright and iterate.theta is not None and self.best is not None:
+            return self._outright(iterate.w, iterate.theta)
         if iterate.certify or self.best is None:
             return bounds(inner, iterate.w, iterate.theta, iterate.prediction, iterate.correlation)
         inside = inner.regulariser.feasible(iterate.w)
@@ -112,6 +118,12 @@ class _Run:
         primal = inner.primal(inside, prediction)
         value = primal if np.isfinite(primal) else np.inf
         return replace(self.best, w=inside, primal=value)
+
+    def _outright(self, w: Vector, theta: Vector) -> Bounds:
+        """Both values from the asked problem at once: a point that is likely to be the answer."""
+        found = self.asked(Bounds(w, theta, np.inf, -np.inf))
+        unit = self.working.objective_unit
+        return Bounds(w, theta, found.primal / unit, found.dual / unit)
 
     def _kept(self, iterate: Iterate, seen: Bounds) -> Bounds:
         if self.best is None:
@@ -179,8 +191,10 @@ class _Run:
 
     def asked(self, best: Bounds) -> Bounds:
         """The best points on the asked problem, both values recomputed there."""
-        problem = self.working.asked
-        return recomputed(problem, self.working.weights(best.w), self.working.theta(best.theta))
+        if self._seen is None or self._seen[0] is not best.w or self._seen[1] is not best.theta:
+            w, theta = self.working.weights(best.w), self.working.theta(best.theta)
+            self._seen = best.w, best.theta, recomputed(self.working.asked, w, theta)
+        return self._seen[2]
 
     @property
     def elapsed(self) -> float:

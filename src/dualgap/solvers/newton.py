@@ -26,7 +26,9 @@ QUIET = 1e-19  # a step that promises less than this share of the objective is r
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
 LEFT = 10.0  # nor those that will leave so many times the gap wanted
 ROUGH, ROUGH_LIMIT = 1e-2, 20  # the same for the intermediate problems of a continuation, and their steps
+COARSEST = 0.2  # relative residual of a step by conjugate gradients
 SLOW = 0.1  # a step that promises more than this share of the one before
+PATIENCE = 5  # slow steps far from the optimum, where that need not be rounding
 SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and without
 SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
 SAMPLE_PROMISE, SAMPLE_STEPS = 0.1, 8  # how well a sample is solved, beside what its answer is off by
@@ -120,7 +122,7 @@ def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iter
     z = problem.predict(w) if start.prediction is None else start.prediction
     theta = problem.slope(z)
     correlation = start.correlated(problem, theta)
-    accuracy, quiet, before = 0.1, 0, np.inf
+    accuracy, quiet, slow, before = COARSEST, 0, 0, np.inf
     for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
         point = Point(w, -theta, np.zeros(problem.p), -correlation)
@@ -132,19 +134,22 @@ def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iter
         step = step or 1.0
         model.floor.learn(step)
         near = aim.near(promise / scale, accuracy)
-        products = design if near else model.equations.products
-        w = w + step * direction
-        z = z + step * along if products is model.equations.products else design.matvec(w)
+        w, z = w + step * direction, z + step * along
         accuracy = _accuracy(promise / scale, aim.wanted)
-        if promise > SLOW * before:
+        slow = slow + 1 if promise > SLOW * before else 0
+        if slow > (0 if promise <= NEAR * scale else PATIENCE):
             model.equations.refine()
         before = promise
         ahead = theta - model.curvature * along if near and step == 1.0 else None
-        yield fitted(problem, Iterate(w, ahead, z, certify=near))
+        exact = model.equations.products is design
+        found = fitted(problem, Iterate(w, ahead, z, certify=near, outright=near and not problem.free.any()))
+        yield found if exact or not near else replace(found, prediction=None)
         if aim.rough and promise <= aim.rough * scale:
             return
+        if near and not exact:
+            z = design.matvec(w)
         theta = problem.slope(z)
-        correlation = products.transpose_matvec(theta)
+        correlation = (design if near else model.equations.products).transpose_matvec(theta)
 
 
 class _Model:
@@ -159,15 +164,17 @@ class _Model:
         self.floor = CurvatureFloor(problem)
         self.curvature = np.zeros(problem.n)
         self._factored: Factored | None = None
+        self._promise = np.inf
 
     def step(self, point: Point, z: Vector, accuracy: float, scale: float) -> tuple[Vector, Vector, float]:
         """The step, X times it, and what it promises; with the last factor, where that will do."""
         ahead = self.floor.curvature(z)
         if self._factored is not None and self.equations.costly:
             changed = float(np.abs(ahead - self.curvature).sum()) / float(ahead.sum())
-            if changed < CHORD:
+            enough = self.wanted * scale / (CHORD_SAFETY * max(changed * changed, 1e-300))
+            if changed < CHORD and self._promise**2 / scale <= enough:  # what to expect of a full step
                 found = self._solve(point, accuracy)
-                if CHORD_SAFETY * found[2] * changed * changed <= self.wanted * scale:
+                if found[2] <= enough:
                     return found
         self.curvature, self._factored = ahead, self.equations.factored(ahead)
         return self._solve(point, accuracy)
@@ -176,8 +183,8 @@ class _Model:
         assert self._factored is not None
         direction = self._factored.step(point, accuracy)
         along = self.equations.products.matvec(direction)
-        promise = -float(point.slope @ along + (self.ridge * point.w) @ direction)
-        return direction, along, promise
+        self._promise = -float(point.slope @ along + (self.ridge * point.w) @ direction)
+        return direction, along, self._promise
 
 
 def _accuracy(promise: float, wanted: float) -> float:
@@ -185,7 +192,7 @@ def _accuracy(promise: float, wanted: float) -> float:
     if promise <= 0.0:
         return 1e-8
     ahead = promise * promise
-    return float(min(0.1, max(1e-8, promise**0.5, (0.1 * wanted / ahead) ** 0.5)))
+    return float(min(COARSEST, max(1e-8, promise**0.5, (0.1 * wanted / ahead) ** 0.5)))
 
 
 def _slope_along(

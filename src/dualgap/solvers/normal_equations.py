@@ -306,7 +306,7 @@ class _GradientFactor:
         products, ridge = self.system.products, self.system.ridge
 
         def apply(d: Vector) -> Vector:
-            return products.transpose_matvec(self.curvature * products.matvec(d)) + ridge * d
+            return products.curved(self.curvature, d)[0] + ridge * d
 
         right = -gradient(self.system.design, ridge, point)
         return conjugate_gradients(apply, right, self.diagonal, accuracy)

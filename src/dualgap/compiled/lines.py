@@ -21,7 +21,7 @@ def _dense_dot(values: Vector, first: int, x: Vector) -> float:
     return total
 
 
-@compiled
+@compiled(inlined=True)
 def _sparse_dot(indices: NDArray[Any], values: NDArray[Any], x: Vector) -> float:
     """Four sums side by side: one would wait for each addition to end."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
@@ -37,7 +37,7 @@ def _sparse_dot(indices: NDArray[Any], values: NDArray[Any], x: Vector) -> float
     return (first + second) + (third + fourth)
 
 
-@compiled
+@compiled(inlined=True)
 def dot_in(
     dense: bool, starts: NDArray[np.int64], indices: NDArray[Any], values: NDArray[Any], k: int, x: Vector
 ) -> float:
@@ -67,13 +67,13 @@ def square_norms(lines: Lines) -> Vector:
     return norms
 
 
-@compiled
+@compiled(inlined=True)
 def _add_sparse(indices: NDArray[Any], values: NDArray[Any], amount: float, x: Vector) -> None:
     for m in range(indices.shape[0]):
         x[indices[m]] += amount * values[m]
 
 
-@compiled
+@compiled(inlined=True)
 def add_in(
     dense: bool,
     starts: NDArray[np.int64],
@@ -136,7 +136,7 @@ def curved(lines: Lines, h: Vector, x: Vector, shift: float) -> tuple[Vector, fl
     return pull, total
 
 
-@compiled
+@compiled(inlined=True)
 def add_weighted_in(
     dense: bool,
     starts: NDArray[np.int64],

@@ -31,18 +31,21 @@ def compiled(loop: F) -> F: ...
 
 
 @overload
-def compiled(*, reassociate: bool = False, inner: bool = False) -> Callable[[F], F]: ...
+def compiled(
+    *, reassociate: bool = False, inner: bool = False, inlined: bool = False
+) -> Callable[[F], F]: ...
 
 
 def compiled(
-    loop: F | None = None, *, reassociate: bool = False, inner: bool = False
+    loop: F | None = None, *, reassociate: bool = False, inner: bool = False, inlined: bool = False
 ) -> F | Callable[[F], F]:
     """Compile on first use, without the interpreter lock.
 
     `reassociate` lets sums be taken in another order, hence in parallel lanes: right for dot products of
     stored numbers, wrong for gathers (measured slower by half on text). An `inner` loop is called by
     compiled loops only: without an entrance for Python and a place in the cache, many small ones compile in
-    half the time.
+    half the time. An `inlined` one becomes part of its callers: a call with arrays costs as much as a line of
+    a sparse matrix.
     """
 
     def compile_later(function: F) -> F:
@@ -50,6 +53,8 @@ def compiled(
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": relaxed}
         if inner:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        if inlined:
+            options["inline"] = "always"
         with _fingerprinted() as cached:
             result: F = numba.njit(cache=cached and not inner, **options)(function)
         COMPILED.append(result)

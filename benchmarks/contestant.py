@@ -6,6 +6,7 @@ import multiprocessing as mp
 import resource
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
@@ -16,6 +17,7 @@ from benchmarks.rivals import Ladder, compiles
 
 STARTING = 60.0  # seconds that imports may take
 COMPILING = 15.0  # seconds more for a first run that compiles
+SHORT, MOST = 0.02, 50  # seconds that the clock tells apart, and runs that make them up
 CROWDED = 4.0  # on a busy machine a second of the processor may take this many
 
 
@@ -109,13 +111,24 @@ def _serve(name: str, problem: Problem, rungs: Any, pipe: Connection) -> None:
         _allow(patience)
         label, solve = ladder[rung]
         try:
-            began = time.process_time()
-            answer = solve()
-            seconds = time.process_time() - began
+            seconds, answer = _timed(solve)
             _allow(CROWDED * STARTING)  # the judge takes as long as it takes
             pipe.send(_judged(problem, label, seconds, answer))
         except Exception as error:  # a rival that fails is a finding, not an end
             pipe.send(f"{type(error).__name__}: {str(error)[:120]}")
+
+
+def _timed(solve: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of the processor and the answer; what is too short for its clock is run again and again."""
+    began = time.process_time()
+    answer = solve()
+    seconds = time.process_time() - began
+    runs = 1
+    while seconds < SHORT and runs < MOST:
+        solve()
+        runs += 1
+        seconds = time.process_time() - began
+    return seconds / runs, answer
 
 
 def _judged(problem: Problem, label: str, seconds: float, answer: tuple[Any, ...]) -> Point:

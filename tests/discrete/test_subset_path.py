@@ -164,3 +164,23 @@ def test_refusals() -> None:
         sizes(X, y, solver="newton")
     assert sizes(X, y, sizes=99).sizes.tolist() == [0, 1, 2, 3, 4]
     assert np.isnan(sizes(X, y).lams).all()
+
+
+def test_criteria_of_every_size() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    y = X[:, 0] - X[:, 2] + 0.5 * rng.normal(size=60)
+    path = dg.path(X, y, loss="squared", penalty="l0")
+    fitted = 60 * (np.log(2.0 * np.pi * path.risks) + 1.0)
+    assert np.allclose(path.criterion("bic"), fitted + np.log(60) * (path.sizes + 1))
+    assert np.allclose(path.criterion("aic"), fitted + 2.0 * (path.sizes + 1))
+    assert path.sizes[path.criterion("bic").argmin()] == 2
+    squares = dg.path(X, y, loss="squared", penalty="l0_l2(0.1)", sizes=2)
+    chosen = X[:, squares.coefs[2] != 0.0]
+    centred = chosen - chosen.mean(axis=0)
+    bent = centred.T @ centred / 60
+    used = 1.0 + np.trace(np.linalg.solve(bent + 0.1 * np.eye(2), bent))
+    expected = 60 * (np.log(2.0 * np.pi * squares.risks[2]) + 1.0) + 2.0 * used
+    assert squares.criterion("aic")[2] == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(DataError, match="likelihood"):
+        dg.path(X, np.sign(y), loss="hinge", penalty="l0", sizes=1).criterion("bic")

@@ -143,3 +143,73 @@ def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whol
             _copy(gram[into], rows[size])
             size += 1
     return support[:size].copy(), value
+
+
+@compiled
+def _solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> None:
+    """w = G⁻¹c on the columns kept, by Cholesky; zero for those that depend on the ones before."""
+    size = kept.shape[0]
+    factor = np.zeros((size, size))
+    for i in range(size):
+        w[i] = linear[kept[i]]
+        for j in range(i + 1):
+            total = gram[kept[i], kept[j]]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if j < i:
+                factor[i, j] = total / factor[j, j]
+            else:
+                factor[i, i] = np.sqrt(total) if total > DEPENDENT else np.inf
+        for k in range(i):
+            w[i] -= factor[i, k] * w[k]
+        w[i] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            if factor[k, k] < np.inf:
+                w[i] -= factor[k, i] * w[k]
+        w[i] /= factor[i, i]
+
+
+@compiled
+def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: int) -> Whole:
+    """Gradient steps on −2cᵀw + wᵀGw from zero, all but the largest weights set to zero each time."""
+    p = linear.shape[0]
+    steepest = 0.0
+    for i in range(p):
+        total = 0.0
+        for j in range(p):
+            total += abs(gram[i, j])
+        steepest = max(steepest, total)
+    kept, w = np.empty(0, np.int64), np.zeros(limit)
+    for _ in range(steps if limit else 0):
+        ahead = linear.copy()
+        for a in range(kept.shape[0]):
+            row = gram[kept[a]]
+            for j in range(p):
+                ahead[j] -= w[a] * row[j]
+        ahead /= steepest
+        for a in range(kept.shape[0]):
+            ahead[kept[a]] += w[a]
+        again = np.sort(_leading(ahead, limit, price / steepest))
+        if np.array_equal(again, kept):
+            break
+        kept = again
+        _solve(gram, linear, kept, w)
+    return kept
+
+
+@compiled
+def _leading(values: Vector, limit: int, least: float) -> Whole:
+    """The largest by size, of equal ones the first, whose squares are above `least`."""
+    found, count = np.empty(limit, np.int64), 0
+    for j in range(values.shape[0]):
+        size = abs(values[j])
+        if size * size <= least or (count == limit and size <= abs(values[found[limit - 1]])):
+            continue
+        at = min(count, limit - 1)
+        count = min(count + 1, limit)
+        while at > 0 and abs(values[found[at - 1]]) < size:
+            found[at] = found[at - 1]
+            at -= 1
+        found[at] = j
+    return found[:count]

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, log2
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dualgap.arrays import Index, Vector
+from dualgap.discrete import exact
 from dualgap.discrete.base import Finding
+from dualgap.discrete.cover import Cover
+from dualgap.discrete.doubted import Doubted
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch
 from dualgap.discrete.registry import search
 from dualgap.discrete.signs import Signs, packing
 from dualgap.problem.problem import Problem
 
+if TYPE_CHECKING:
+    from dualgap.compiled.arrangement import Sides
+
 PAUSE = 0.05
+SOON = 1e7  # work that is done before a bound could be of use: a fraction of a second
+HIDDEN = (
+    "In exact arithmetic a plane does better, or may, by differences between rows that rounding hides; no "
+    "weights were found whose predictions show them."
+)
 
 
 @search("arrangement")
@@ -33,7 +44,9 @@ class Arrangement(PlaneSearch):
 
     def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
         best = good_plane(signs, start, 3)
-        floor = signs.lost + packing(signs)
+        floor = signs.lost
+        if sweep_work(*signs.rows.shape) > SOON:
+            floor += packing(signs)
         yield Finding(best[1], floor, 1)
         yield from cells(signs, best, floor)
 
@@ -44,46 +57,76 @@ def sweep_work(rows: int, dimension: int) -> float:
 
 
 def cells(signs: Signs, best: tuple[float, Vector], floor: float) -> Iterator[Finding]:
-    """All cells, a few rows at a time; what is better than `best`, and the bound once all are done."""
+    """All cells, a few rows at a time; what is better than `best`, and the bound once all are done.
+
+    Where rounding hides cells the planes they are on are swept again, exactly. If there are too many of them,
+    or rows that only seem to vanish, it is left to the subsets of rows that cannot all be right.
+    """
     from dualgap.compiled.arrangement import cheapest_cell
 
     upper, u = best
     if signs.dimension < 3 or not len(signs.rows):
-        flat = _flat(signs)
-        yield Finding(flat, min(signs.cost(flat), upper), 2)
+        u, least = _flat(signs)
+        yield Finding(u, signs.lost + least, 2, ending=HIDDEN)
         return
+    sides, doubts = _sides(signs), Doubted(signs)
     count, step, at = len(signs.rows), 1, 0
     while at < count:
         began = time.perf_counter()
         last = min(at + step, count)
-        below = upper - signs.lost - 1e-12
-        found, entered, angle = cheapest_cell(signs.rows, signs.plus, signs.minus, at, last, below)
+        found, entered, angle = cheapest_cell(sides, at, last, upper - signs.lost - 1e-12, doubts.empty())
         if entered[0] >= 0:
             upper, u = signs.lost + found, signs.clear(_inside(signs, entered, angle))
+        doubts.take()
         at = last
-        yield Finding(u, upper if at == count else floor, at)
+        if at < count:
+            yield Finding(u, floor, at)
         step = step * 2 if time.perf_counter() - began < PAUSE else max(step // 2, 1)
+    if doubts.lost:
+        for finding in Cover(signs, upper, u).findings():
+            bound = max(floor, finding.bound)
+            yield replace(finding, bound=bound, nodes=count + finding.nodes, ending=HIDDEN)
+        return
+    for more, least in enumerate(doubts.settled(upper - signs.lost)):
+        yield Finding(u, max(floor, signs.lost + least), count + more, ending=HIDDEN)
 
 
-def _flat(signs: Signs) -> Vector:
-    """One or two dimensions."""
-    from dualgap.compiled.arrangement import sweep
+def _sides(signs: Signs) -> Sides:
+    from dualgap.compiled.arrangement import Sides
+
+    return Sides(signs.rows, signs.plus, signs.minus, signs.residues)
+
+
+def _flat(signs: Signs) -> tuple[Vector, float]:
+    """One or two dimensions: the direction, and a bound on what any costs."""
+    from dualgap.compiled.arrangement import ROUNDING, sweep
 
     if signs.dimension == 1:
-        side = float(signs.rows[:, 0] @ (signs.plus - signs.minus)) if len(signs.rows) else 1.0
-        return np.array([1.0 if side >= 0.0 else -1.0])
-    _, angle = sweep(signs.rows, len(signs.rows), signs.plus, signs.minus)
-    return np.array([np.cos(angle), np.sin(angle)])
+        side = signs.rows[:, 0]
+        costs = [float(np.where(side > 0.0, *pair).sum()) for pair in _pairs(signs)]
+        return np.array([1.0 if costs[0] <= costs[1] else -1.0]), min(costs)
+    flat = np.zeros((len(signs.rows), 3))[:, :2]  # laid out as the loop has it, which is compiled once
+    flat[:] = signs.rows
+    doubts = Doubted(signs)
+    cost, angle, _ = sweep(_sides(signs), flat, ROUNDING, np.zeros(0, np.int64), np.inf, doubts.empty())
+    doubts.take()
+    if signs.integers is not None and (doubts.lost or doubts.least < cost):
+        cost = exact.sweep(signs.integers, signs.plus, signs.minus)
+    return np.array([np.cos(angle), np.sin(angle)]), cost
+
+
+def _pairs(signs: Signs) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
+    return (signs.minus, signs.plus), (signs.plus, signs.minus)
 
 
 def _inside(signs: Signs, entered: Index, angle: float) -> Vector:
     """A point of the cell: from the plane of the last facet outwards, to the cheaper side of each."""
-    from dualgap.compiled.arrangement import project
+    from dualgap.compiled.arrangement import ROUNDING, project
 
-    tables = [signs.rows]
+    tables, blur = [signs.rows], ROUNDING
     for pick in entered:
         below = np.zeros((len(signs.rows), tables[-1].shape[1] - 1))
-        project(tables[-1], len(signs.rows), int(pick), below)
+        blur = project(tables[-1], len(signs.rows), int(pick), blur, below)
         tables.append(below)
     u = np.array([np.cos(angle), np.sin(angle)])
     for rows, below, pick in zip(tables[-2::-1], tables[:0:-1], entered[::-1], strict=True):

@@ -14,6 +14,7 @@ from dualgap.discrete.gram import gram_problem, is_quadratic
 from dualgap.discrete.registry import search
 from dualgap.discrete.selection import lacks_selection
 from dualgap.discrete.statement import all_in, nothing_to_choose
+from dualgap.discrete.thin import ENUMERABLE, THIN, enumerated, is_thin, sets
 from dualgap.discrete.wide import is_too_wide
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits
@@ -49,15 +50,31 @@ class BranchAndBound:
             for finding in HardThresholding().findings(problem, start, limits):
                 yield replace(finding, ending=TOO_WIDE)
         elif is_quadratic(problem):
-            from dualgap.discrete.gram_search import GramSearch
-
-            stated = gram_problem(problem)
-            if not stated.size:  # no column takes anything off what the free ones leave
-                yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
-                return
-            origin = None if start is None else stated.support(start)
-            yield from GramSearch(stated, origin, limits.tolerance).findings(limits.iterations)
+            yield from _on_gram(problem, start, limits)
         else:
             from dualgap.discrete.dual_search import DualSearch
 
             yield from DualSearch(problem, start, limits).findings()
+
+
+def _on_gram(problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    """By the Gram matrix, unless that hides what the data say."""
+    from dualgap.discrete.gram_search import GramSearch
+
+    stated = gram_problem(problem)
+    search = None
+    if stated.size:
+        origin = None if start is None else stated.support(start)
+        search = GramSearch(stated, origin, limits.tolerance)
+    doubtful = (stated.dropped and stated.unit > 0.0) or (search is not None and search.lacking > 0)
+    if doubtful and not (search is not None and search.hopeless) and is_thin(stated):
+        if sets(stated) <= ENUMERABLE:
+            yield from enumerated(stated)
+            return
+        floor = stated.objective(stated.full_model())
+        for finding in search.findings(limits.iterations) if search else ():
+            yield replace(finding, bound=min(finding.bound, floor), ending=THIN)
+    elif search is None:  # no column takes anything off what the free ones leave
+        yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
+    else:
+        yield from search.findings(limits.iterations)

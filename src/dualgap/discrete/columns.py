@@ -13,6 +13,7 @@ from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows
 from dualgap.discrete.selection import selection
 from dualgap.discrete.statement import told_apart
+from dualgap.discrete.vertices import Vertex
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import Working, precondition
@@ -46,12 +47,18 @@ class Columns:
         """How many columns may be chosen."""
         return min(self.chosen.limit, len(self.counted))
 
-    def fit(self, columns: Index, start: Vector | None = None, goal: float = np.inf) -> Relaxed:
+    def fit(
+        self,
+        columns: Index,
+        start: Vector | None = None,
+        goal: float = np.inf,
+        vertex: Vertex | None = None,
+    ) -> Relaxed:
         """The fit on these columns and those that are always in; value and bound include their price."""
         self.fits += 1
         origin = self.problem.null_weights if start is None else start
         branch = Branch(np.concatenate([self.always, columns]), columns[:0], 0)
-        found = self.relaxation.solve(branch, origin, goal)
+        found = self.relaxation.solve(branch, origin, goal, vertex)
         if not (np.isfinite(found.value) and np.isfinite(found.bound)):
             found = self.relaxation.solve(branch, self.problem.null_weights, goal)
         if found.bound < goal and not self._tight(found):
@@ -85,6 +92,8 @@ class Columns:
         w[live] = best.w
         paid = self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside]))
         value, bound = best.primal / working.objective_unit + paid, best.dual / working.objective_unit + paid
+        if self.relaxation.thin:
+            bound = self.relaxation.proven(branch, working.working_theta(best.theta))
         kept = working.coordinates(w) if value <= found.value else found.w
         theta = working.working_theta(best.theta) if bound >= found.bound else found.theta
         return Relaxed(kept, theta, max(bound, found.bound), min(value, found.value), found.gains)

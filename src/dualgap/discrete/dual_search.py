@@ -14,6 +14,7 @@ from dualgap.discrete.base import Finding
 from dualgap.discrete.columns import Columns
 from dualgap.discrete.relaxation import Branch, Relaxed, proven_out
 from dualgap.discrete.selection import NO_BOUND
+from dualgap.discrete.vertices import Vertex
 from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.drive import Limits
 
@@ -30,6 +31,7 @@ class Open:
     bound: float
     w: Vector
     relaxed: Relaxed | None = None
+    vertex: Vertex | None = None
 
 
 class DualSearch:
@@ -132,7 +134,7 @@ class DualSearch:
             return self._leaf(at, free)
         relaxed = at.relaxed
         if relaxed is None:
-            relaxed = columns.relaxation.solve(Branch(at.inside, free, room), at.w, self.goal)
+            relaxed = columns.relaxation.solve(Branch(at.inside, free, room), at.w, self.goal, at.vertex)
         bound = max(at.bound, relaxed.bound)
         if bound >= self.goal:
             return self._close(bound)
@@ -142,14 +144,14 @@ class DualSearch:
             if int(within.sum()) > room:
                 return None
             inside = np.concatenate([at.inside, free[within]])
-            self.open.append(Open(inside, free[~out & ~within], bound, relaxed.w))
+            self.open.append(Open(inside, free[~out & ~within], bound, relaxed.w, None, relaxed.vertex))
             return None
         return self._split(at.inside, free, bound, relaxed)
 
     def _leaf(self, at: Open, free: Index) -> None:
         """All that is left may be in: one fit says it all."""
         inside = np.concatenate([at.inside[len(self.columns.always) :], free])
-        fitted = self.columns.fit(inside, at.w, self.goal)
+        fitted = self.columns.fit(inside, at.w, self.goal, at.vertex)
         self._offer(fitted)
         self._close(max(fitted.bound, at.bound))
 
@@ -159,13 +161,13 @@ class DualSearch:
         rest = np.delete(free, pick)
         without = relaxed.w.copy()
         without[free[pick]] = 0.0
-        self.open.append(Open(inside, rest, bound, without))
+        self.open.append(Open(inside, rest, bound, without, None, relaxed.vertex))
         price = self.columns.chosen.price
         # without a ridge being in or being free is the same to the relaxation, but for the price
         same = None
         if not self.shared:
-            same = Relaxed(
-                relaxed.w, relaxed.theta, relaxed.bound + price, np.inf, relaxed.gains[: len(rest)]
-            )
+            gains = relaxed.gains[: len(rest)]
+            same = replace(relaxed, bound=relaxed.bound + price, value=np.inf, gains=gains)
             bound = bound + price
-        self.open.append(Open(np.append(inside, free[pick]), rest, bound, relaxed.w, same))
+        inside = np.append(inside, free[pick])
+        self.open.append(Open(inside, rest, bound, relaxed.w, same, relaxed.vertex))

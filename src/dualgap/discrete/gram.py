@@ -16,6 +16,7 @@ from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 DEPENDENT = 1e-11  # a column with less of its square left beside the free ones adds nothing to them
+CLEAR = 1e-4  # the least pivot of unit columns at which the matrix tells of them what the data do
 ALIKE = 1e-12  # columns with a squared correlation this near to one are the same
 
 
@@ -47,8 +48,18 @@ class UnitColumns:
 
     def weights(self, chosen: NDArray[np.int64]) -> Vector:
         """The best weights on these columns, from the data and not from the Gram matrix, as asked."""
+        return self.working.weights(self.fitted(self.columns[chosen]))
+
+    def value_on(self, columns: Index) -> float:
+        """The loss and the squares on some columns of the working design, in its units, from the data."""
+        inner, u = self.working.problem, self.fitted(columns)
+        left = inner.y - inner.design.matvec(u)
+        return float(inner.a @ (left * left) + self.selection.ridge @ (u * u))
+
+    def fitted(self, columns: Index) -> Vector:
+        """The best working weights on some columns of the working design."""
         inner = self.working.problem
-        live = np.sort(np.append(np.flatnonzero(~self.selection.counted), self.columns[chosen]))
+        live = np.sort(np.append(np.flatnonzero(~self.selection.counted), columns))
         root = np.sqrt(inner.a)
         table = inner.design.columns(live).toarray() * root[:, None]
         ridge = np.sqrt(self.selection.ridge[live])
@@ -59,7 +70,7 @@ class UnitColumns:
         u = np.zeros(inner.p)
         if len(live):
             u[live] = _least_squares(table, target)
-        return self.working.weights(u)
+        return u
 
     def support(self, w: Vector) -> NDArray[np.int64]:
         """The columns that some asked weights use, the largest first, as many as may be."""
@@ -73,17 +84,20 @@ class GramProblem(UnitColumns):
     """With the whole of G at hand, the ridge in its diagonal."""
 
     gram: Matrix
+    dropped: bool  # was a column taken for a combination of others?
 
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for: no set does better."""
-        if not self.size:
+        if self.unit == 0.0:
             return 1.0
         if self.size >= self.working.problem.n and not self.ridge.any():
             return 0.0
-        _, w, failed = lapack.dposv(self.gram, self.linear)
-        if failed:
-            w = np.linalg.lstsq(self.gram, self.linear, rcond=1e-12)[0]
-        return max(1.0 - float(self.linear @ w), 0.0)
+        if self.size and not self.dropped:
+            factor, w, failed = lapack.dposv(self.gram, self.linear)
+            if not failed and float(np.diag(factor).min()) > CLEAR:
+                return max(1.0 - float(self.linear @ w), 0.0)
+        everything = np.flatnonzero(self.selection.counted)
+        return self.scaled(self.value_on(everything) * self.working.objective_unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +132,7 @@ def gram_problem(problem: Problem) -> GramProblem:
         chosen.price / part.unit if part.unit > 0.0 else 0.0,
         min(chosen.limit, len(part.columns)),
         part.gram,
+        len(part.columns) < int(np.count_nonzero(chosen.counted)),
     )
 
 
@@ -126,29 +141,36 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
 
     `total` is the value at w = 0, which makes `unit` the value with nothing chosen; without it the unit is 1.
     """
+    from dualgap.compiled.subset_columns import folded
+
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
-    gram, linear, unit = _part(full, columns), pulled[columns], total or 0.0
+    unit = total or 0.0
+    cross = np.zeros((len(columns), 0))
     if len(free):
-        inverse = _inverse(_part(full, free))
-        cross = full[np.ix_(columns, free)] @ inverse
-        if np.any(cross):
-            gram -= cross @ full[np.ix_(free, columns)]
-        linear = linear - cross @ pulled[free]
+        inverse = _inverse(full[np.ix_(free, free)])
+        cross = full[columns[:, None], free] @ inverse
         unit = unit - float(pulled[free] @ inverse @ pulled[free])
-    alive = np.diag(gram) > DEPENDENT * np.diag(full)[columns]
+    gram, linear, square = folded(np.ascontiguousarray(full), pulled, columns, free, cross)
+    alive = square > DEPENDENT * full.diagonal()[columns]
     if total is None:
         unit = 1.0
     elif unit <= 1e-26 * total:
         unit, alive[:] = 0.0, False  # the columns that are always in fit the targets already
-    return _unit_columns(columns[alive], _part(gram, np.flatnonzero(alive)), linear[alive], chosen, unit)
-
-
-def _part(matrix: Matrix, index: Index) -> Matrix:
-    """matrix[index, index], a copy; the whole or its beginning without gathering."""
-    count = len(index)
-    if count and index[-1] == count - 1:
-        return matrix[:count, :count].copy()
-    return matrix[np.ix_(index, index)]
+    ridge = chosen.ridge[columns]
+    if ridge.any():
+        ridge = ridge / np.where(alive, square, 1.0)
+    else:
+        close = np.sqrt(1.0 - ALIKE)
+        if max(gram.max(initial=0.0), -gram.min(initial=0.0)) >= close:
+            alike = (np.abs(gram) >= close) & alive[:, None]
+            alive &= ~np.any(np.triu(alike, 1), axis=0)
+    if not alive.all():
+        columns, gram = columns[alive], np.ascontiguousarray(gram[np.ix_(alive, alive)])
+        linear, ridge = linear[alive], ridge[alive]
+    if unit > 0.0:
+        linear /= np.sqrt(unit)
+    np.fill_diagonal(gram, 1.0 + ridge)
+    return Reduced(columns, gram, linear, ridge, unit)
 
 
 def _least_squares(table: Matrix, target: Vector) -> Vector:
@@ -167,21 +189,6 @@ def _inverse(gram: Matrix) -> Matrix:
     if gram.shape == (1, 1) and gram[0, 0] > 0.0:
         return 1.0 / gram
     return np.asarray(np.linalg.pinv(gram, rcond=1e-13, hermitian=True))
-
-
-def _unit_columns(columns: Index, gram: Matrix, linear: Vector, chosen: Selection, unit: float) -> Reduced:
-    size = np.sqrt(np.diag(gram))
-    gram /= size[:, None]
-    gram /= size
-    np.fill_diagonal(gram, 0.0)
-    scale = np.sqrt(unit) if unit > 0.0 else 1.0
-    ridge, linear = chosen.ridge[columns] / (size * size), linear / size / scale
-    close = np.sqrt(1.0 - ALIKE)
-    if not ridge.any() and max(gram.max(initial=0.0), -gram.min(initial=0.0)) >= close:
-        keep = ~np.any(np.triu(np.abs(gram) >= close, 1), axis=0)
-        columns, gram, ridge, linear = columns[keep], gram[np.ix_(keep, keep)], ridge[keep], linear[keep]
-    np.fill_diagonal(gram, 1.0 + ridge)
-    return Reduced(columns, np.ascontiguousarray(gram), linear, ridge, unit)
 
 
 def is_quadratic(problem: Problem) -> bool:

@@ -20,6 +20,7 @@ from dualgap.discrete.split import first_split, improve_split, spectral_split
 
 SLICE = 0.03  # seconds between two looks at the clock
 PLAIN = 2_000  # nodes before the split is worth optimising; it costs 5 to 20 ms where it is not
+CHEAP = 20_000_000  # the same in nodes times columns squared: nodes of few columns cost little (measured)
 EVERY = 10  # nodes of a level between two improvements of its split
 ROOT_ROUNDS = 8
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
@@ -193,12 +194,17 @@ class GramSearch:
             yield Finding(w, self._objective(min(best, self.upper)), self.total)
             if done:
                 return
-            if not self.optimised and self.total >= PLAIN and self.tree.lacking[0] == 0:
+            if not self.optimised and self.total >= self.plain and self.tree.lacking[0] == 0:
                 self.optimise()
             if time.perf_counter() - began < 0.5 * SLICE:
                 length *= 2
             elif time.perf_counter() - began > SLICE:
                 length = max(length // 2, 1)
+
+    @property
+    def plain(self) -> int:
+        """How many nodes the first split is good for."""
+        return max(PLAIN, CHEAP // self.problem.size**2)
 
     @property
     def total(self) -> int:

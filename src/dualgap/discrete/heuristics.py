@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.columns import TRIES, Columns
 from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
@@ -55,8 +54,8 @@ class Heuristic:
 
     def _with_gram(self, problem: Problem, start: Vector | None) -> Iterator[Finding]:
         stated = gram_problem(problem)
-        yield Finding(stated.weights(self.on_gram(stated, start)), nodes=1)
-        yield Finding(None, stated.objective(stated.full_model()), 1, ending=NOT_PROVEN)
+        bound = stated.objective(stated.full_model())
+        yield Finding(stated.weights(self.on_gram(stated, start)), bound, 1, ending=NOT_PROVEN)
 
     def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
         """The same for many columns; nothing if that is not to be had. No loss is below zero."""
@@ -144,7 +143,7 @@ class HardThresholding(Heuristic):
     """Gradient steps that keep the largest weights, then exchanges of single columns while they help.
 
     For other losses than the squared one both run on the second-order model of the last fit; with many
-    columns greedy selection takes the place of the steps. Blumensath and Davies (2009); Beck and Eldar
+    columns there is one step, and greedy selection beside it. Blumensath and Davies (2009); Beck and Eldar
     (2013).
     """
 
@@ -152,7 +151,7 @@ class HardThresholding(Heuristic):
     name: ClassVar[str] = "hard_thresholding"
 
     def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
-        from dualgap.compiled.subset_exchange import exchange, forward
+        from dualgap.compiled.subset_exchange import exchange, forward, thresholded
 
         gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
         starts = [forward(gram, linear, price, limit)]
@@ -166,13 +165,15 @@ class HardThresholding(Heuristic):
 
     def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
         stated = wide_problem(problem)
-        starts = [stated.forward()]
+        starts = [stated.forward(), stated.marginal()]
         if start is not None:
             starts.append(stated.support(start))
         best = min((stated.exchange(s) for s in starts), key=lambda f: f[1])[0]
         return [Finding(stated.weights(best), 0.0, 1, ending=NOT_PROVEN)]
 
     def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+        from dualgap.compiled.subset_exchange import thresholded
+
         nothing = columns.fit(columns.counted[:0])
         yield nothing
         if not columns.limit:
@@ -190,32 +191,3 @@ class HardThresholding(Heuristic):
             yield found[-1][1]
         for _, fitted in columns.exchanged(*min(found, key=lambda pair: pair[1].value)):
             yield fitted
-
-
-def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: int) -> Whole:
-    """Gradient steps on −2cᵀu + uᵀGu from zero, all but the largest weights set to zero each time."""
-    u = np.zeros(len(linear))
-    if not len(u) or not limit:
-        return np.zeros(0, np.int64)
-    steepest = float(np.abs(gram).sum(axis=1).max())
-    kept = np.zeros(0, np.int64)
-    for _ in range(steps):
-        u = u + (linear - gram @ u) / steepest
-        largest = np.argsort(-np.abs(u), kind="stable")[:limit]
-        again = np.sort(largest[u[largest] ** 2 > price / steepest])
-        short = np.zeros_like(u)
-        if len(again):
-            short[again] = _solved(gram[np.ix_(again, again)], linear[again])
-        u = short
-        if np.array_equal(again, kept):
-            break
-        kept = again
-    return kept.astype(np.int64)
-
-
-def _solved(gram: Matrix, linear: Vector) -> Vector:
-    """G⁻¹c; the shortest solution where columns are dependent."""
-    _, solution, failed = lapack.dposv(gram, linear)
-    if failed:
-        solution = np.linalg.lstsq(gram, linear, rcond=1e-12)[0]
-    return np.asarray(solution)

@@ -12,7 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.registry import search
 from dualgap.discrete.reweighted import concave, tangent_at
-from dualgap.discrete.signs import packing, signs, surrogates
+from dualgap.discrete.signs import packing, statements, surrogates
 from dualgap.penalties import Constrained, Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import precondition
@@ -52,11 +52,12 @@ class LocalDescent:
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         bare = problem.with_regulariser(unregularised(problem.p))
-        sides = signs(bare)
-        yield Finding(None, 0.5 * (sides.lost + packing(sides)))
+        stated = list(statements(bare))
+        if stated[-1].integers is not None:
+            yield Finding(None, 0.5 * (stated[-1].lost + packing(stated[-1])))
         working = precondition(problem)
         origins = [] if start is None else [start]
-        fits = [sides.weights(u) for u in surrogates(sides)[1:]]
+        fits = [stated[0].weights(u) for u in surrogates(stated[0])]
         origins += [size * w for size in SIZES for w in fits][: self.starts]
         count = 0
         for origin in origins:

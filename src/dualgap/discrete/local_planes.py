@@ -14,19 +14,20 @@ from dualgap.discrete.plane_search import PlaneSearch
 from dualgap.discrete.registry import search
 from dualgap.discrete.signs import Signs, surrogates
 
+AFFORDABLE, FEWEST = 500_000, 20  # rows times lines of one search, and lines of it in any case
 KICK = 0.3  # length of a random step away from the best plane, whose normal has length one
 NOT_PROVEN = "A plane with few errors, not proven to have the fewest; hitting_set and arrangement can prove."
 
 
 def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, Vector]:
     """The best of the surrogate fits, polished along coordinates, rows and random lines."""
-    from dualgap.compiled.arrangement import wander
+    from dualgap.compiled.wander import wander
 
     if not len(signs.rows):
         return signs.lost, np.ones(signs.dimension)
     starts = surrogates(signs)
     if start is not None:
-        starts.append(signs.working.coordinates(start))
+        starts.append(signs.coordinates.coordinates(start))
     rng = np.random.default_rng(0)
     sides = signs.rows, signs.plus, signs.minus
     found = []
@@ -47,13 +48,17 @@ def good_plane(signs: Signs, start: Vector | None, rounds: int) -> tuple[float, 
 
 
 def _lines(signs: Signs, rng: np.random.Generator, rounds: int) -> Matrix:
-    """Axes, random directions and random rows."""
-    q = signs.dimension
+    """Axes, random directions and random rows; fewer where there are many rows to sort along each."""
+    q, n = signs.dimension, len(signs.rows)
     parts = []
     for _ in range(rounds):
-        some = rng.choice(len(signs.rows), size=min(len(signs.rows), 4 * q), replace=False)
+        some = rng.choice(n, size=min(n, 4 * q), replace=False)
         parts += [np.eye(q), rng.standard_normal((4 * q, q)), signs.rows[some]]
-    return np.ascontiguousarray(np.vstack(parts))
+    lines = np.vstack(parts)
+    most = max(FEWEST, AFFORDABLE // n)
+    if len(lines) > most:
+        lines = lines[rng.choice(len(lines), size=most, replace=False)]
+    return np.ascontiguousarray(lines)
 
 
 @search("local_planes", manual=True)

@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.selection import chooses_columns
-from dualgap.discrete.signs import Signs, signs
+from dualgap.discrete.signs import Signs, statements
 from dualgap.penalties import Constrained, Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import SMALL, Problem
@@ -56,16 +56,17 @@ class PlaneSearch:
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         bare, keep = _unpenalised(problem)
-        stated = signs(bare)
-        for finding in self.planes(stated, None if start is None else start[keep]):
-            if finding.w is None:
-                yield finding
-                continue
-            w = np.zeros(problem.p)
-            w[keep] = stated.weights(finding.w)
-            small = scaled(problem, w, limits.tolerance)
-            remark = NOT_ATTAINED if isinstance(problem.regulariser, Penalised) and small is not w else ""
-            yield replace(finding, w=small, remark=remark)
+        for stated in statements(bare):
+            for finding in self.planes(stated, None if start is None else start[keep]):
+                bound = finding.bound if stated.integers is not None else -np.inf
+                if finding.w is None:
+                    yield replace(finding, bound=bound)
+                    continue
+                w = np.zeros(problem.p)
+                w[keep] = stated.weights(finding.w)
+                small = scaled(problem, w, limits.tolerance)
+                shrunk = isinstance(problem.regulariser, Penalised) and small is not w
+                yield replace(finding, w=small, bound=bound, remark=NOT_ATTAINED if shrunk else "")
 
 
 def _unpenalised(problem: Problem) -> tuple[Problem, Mask]:

@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.rows import Rows, rows_of
 from dualgap.discrete.selection import Selection
+from dualgap.discrete.vertices import Vertex, Vertices
 from dualgap.problem.problem import Problem
 from dualgap.solvers.line_search import convex_step
 from dualgap.traits import Trait
@@ -24,6 +25,9 @@ from dualgap.traits import Trait
 LIMIT = 100
 LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
 BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
+ROUNDED = 1e-14  # the same where columns nearly depend on one another
+THIN = 1e-9  # least eigenvalue, columns of length one, at which they do
+NOTHING = 1e-13  # singular values below this share of the largest are rounding
 TIGHT = 1e-11  # a gap this small beside the objective is zero
 LONGEST = 64.0  # Newton steps in one: a flat piece of the loss has no end
 CHEAP = 3  # columns without a ridge that a dual point is balanced against at every step
@@ -54,6 +58,7 @@ class Relaxed:
     bound: float
     value: float
     gains: Vector
+    vertex: Vertex | None = None  # where the loss is piecewise linear: for a branch with fewer columns
 
 
 class Relaxation:
@@ -68,10 +73,48 @@ class Relaxation:
         flat = Trait.PIECEWISE_QUADRATIC in problem.loss.traits and not problem.loss_has(Trait.QUADRATIC)
         self.floor = 1e-3 if flat else 0.0
         self.scale = max(abs(problem.null), 1e-300)
+        self.thin = self._is_thin()
+        self.vertices = Vertices(problem) if problem.loss_has(Trait.PIECEWISE_LINEAR) else None
 
-    def solve(self, branch: Branch, start: Vector, goal: float) -> Relaxed:
+    def _is_thin(self) -> bool:
+        """Can weights of columns without a ridge be so large that a rounded x_j·θ = 0 says nothing?"""
+        bare = self.X[:, (self.chosen.ridge == 0.0) & (self.lengths > 0.0)]
+        unit = bare / np.sqrt((bare * bare).sum(axis=0))
+        if not unit.size or np.linalg.eigvalsh(unit.T @ unit)[0] > THIN:
+            return False
+        sizes = np.linalg.svd(unit, compute_uv=False)
+        return bool(np.any((sizes > NOTHING * max(unit.shape)) & (sizes < np.sqrt(THIN))))
+
+    def solve(self, branch: Branch, start: Vector, goal: float, vertex: Vertex | None = None) -> Relaxed:
         """Until the bound meets the goal, or the value shows that it will not."""
-        return _Descent(self, branch, start).run(goal)
+        return self._by_vertices(branch, goal, vertex) or _Descent(self, branch, start).run(goal)
+
+    def _by_vertices(self, branch: Branch, goal: float, vertex: Vertex | None) -> Relaxed | None:
+        """Where the loss is piecewise linear and nothing is curved."""
+        live = branch.live
+        if self.vertices is None or self.thin or self.chosen.ridge[live].any():
+            return None
+        found = self.vertices.ascended(live, vertex, goal - self.paid(branch), NEAR)
+        if found is None:
+            return None
+        size = BALANCE * float(np.linalg.norm(found.theta)) * self.lengths[live]
+        if not np.all(np.abs(self.X[:, live].T @ found.theta) <= size):
+            return None
+        bound, value = found.bound + self.paid(branch), found.value + self.paid(branch)
+        tight = value - bound <= TIGHT * self.scale
+        if not (bound >= goal or tight or (value < goal < np.inf and value - bound <= NEAR * (goal - value))):
+            return None
+        w = np.zeros(self.problem.p)
+        w[live] = found.w
+        return Relaxed(w, found.theta, bound, value, np.zeros(len(branch.free)), found.vertex)
+
+    def paid(self, branch: Branch) -> float:
+        """The price of what is in."""
+        return self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside]))
+
+    def proven(self, branch: Branch, theta: Vector) -> float:
+        """The bound of a dual point."""
+        return _Descent(self, branch, np.zeros(self.problem.p)).proven(theta)
 
 
 class _Descent:
@@ -91,8 +134,7 @@ class _Descent:
         self.best = -np.inf
         self.theta = np.zeros(relaxation.problem.n)
         self.gains = np.zeros(len(branch.free))
-        counted = relaxation.chosen.counted[branch.inside]
-        self.paid = relaxation.chosen.price * int(np.count_nonzero(counted))
+        self.paid = relaxation.paid(branch)
         self._bound(self.theta, mend=False)  # no loss is below its minimum
 
     def run(self, goal: float) -> Relaxed:
@@ -118,6 +160,11 @@ class _Descent:
         w = np.zeros(self.whole.problem.p)
         w[self.live] = self.w
         return Relaxed(w, self.theta, self.best, value, self.gains)
+
+    def proven(self, theta: Vector) -> float:
+        """The bound of a dual point, mended where it has to be."""
+        self._bound(theta, mend=True)
+        return self.best
 
     def _share(self) -> None:
         """The best z for these weights, where there is a ridge to share."""
@@ -187,12 +234,17 @@ class _Descent:
         problem = self.whole.problem
         lower, upper = problem.dual_bounds
         inside = np.clip(theta, lower, upper)
-        if self.bare.size and not np.array_equal(inside, theta):
+        if self.bare.size and self.whole.thin:
+            if not mend:
+                return
+            inside = _projected(inside, lower, upper, self.X[:, self.bare])
+        elif self.bare.size and not np.array_equal(inside, theta):
             if not mend and self.bare.size > CHEAP:
                 return
             inside = _balanced(inside, lower, upper, self.X[:, self.bare])
         v = self.X.T @ inside
-        size = BALANCE * float(np.linalg.norm(inside)) * self.whole.lengths[self.live]
+        share = ROUNDED if self.whole.thin else BALANCE
+        size = share * float(np.linalg.norm(inside)) * self.whole.lengths[self.live]
         if not np.all(np.abs(v[self.bare]) <= size[self.bare]):
             return
         gains = np.zeros(len(v))
@@ -260,6 +312,21 @@ def _balanced(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
             theta = theta - room * (F @ _solved((F * room[:, None]).T @ F, np.zeros(F.shape[1]), F.T @ theta))
         clipped = np.clip(theta, lower, upper)
         if np.array_equal(clipped, theta):
+            break
+        theta = clipped
+    return theta
+
+
+def _projected(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
+    """Move the entries of θ that are inside their bounds until Fᵀθ = 0 to the last digit, if they can be."""
+    unit = F / np.maximum(np.sqrt((F * F).sum(axis=0)), 1e-300)
+    for _ in range(8):
+        moving = (theta > lower) & (theta < upper)
+        step = np.linalg.lstsq(unit[moving].T, -(unit.T @ theta), rcond=NOTHING)[0]
+        theta = theta.copy()
+        theta[moving] += step
+        clipped = np.clip(theta, lower, upper)
+        if np.array_equal(clipped, theta) and float(np.abs(step).max(initial=0.0)) <= 1e-15:
             break
         theta = clipped
     return theta

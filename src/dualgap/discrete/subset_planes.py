@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.discrete.arrangement import Arrangement
+from dualgap.discrete.arrangement import Arrangement, sweep_work
 from dualgap.discrete.base import Finding
-from dualgap.discrete.hitting_set import HittingSet
+from dualgap.discrete.hitting_set import PLENTY, HittingSet
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch, counts_errors, scaled
 from dualgap.discrete.registry import search
 from dualgap.discrete.selection import Selection, chooses_columns, selection
-from dualgap.discrete.signs import Signs, packing, signs
+from dualgap.discrete.signs import Signs, packing, statements
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.drive import Limits
@@ -104,8 +104,8 @@ class _Branching:
         if value < self.upper:
             self.upper, self.w = value, inside
 
-    def _part(self, columns: Index) -> tuple[Signs, Index]:
-        """The problem on these columns alone."""
+    def _part(self, columns: Index) -> tuple[list[Signs], Index]:
+        """The problem on these columns alone; the last of its statements is exact."""
         live = np.sort(np.concatenate([self.always, columns]))
         problem = self.problem
         part = Problem(
@@ -116,20 +116,27 @@ class _Branching:
             unregularised(len(live)),
             problem.intercept,
         )
-        return signs(part), live
+        return list(statements(part)), live
 
-    def _look(self, at: _Open, free: Index) -> None:
-        """Bound a branch by all its columns, and split it on the column of largest weight."""
-        part, live = self._part(np.concatenate([at.inside, free]))
-        price = self.chosen.price * len(at.inside)
-        bound = max(at.bound, part.lost + packing(part) + price)
-        if bound >= self.goal:
-            self.floor = min(self.floor, bound)
-            return
-        _, u = good_plane(part, None, 2)
+    def _widened(self, part: Signs, live: Index, u: Vector) -> Vector:
+        """u as weights of all the columns, and offered as such."""
         w = np.zeros(self.problem.p)
         w[live] = part.weights(u)
         self._offer(w)
+        return w
+
+    def _look(self, at: _Open, free: Index) -> None:
+        """Bound a branch by all its columns, and split it on the column of largest weight."""
+        parts, live = self._part(np.concatenate([at.inside, free]))
+        price = self.chosen.price * len(at.inside)
+        bound = max(at.bound, price)
+        if parts[-1].integers is not None:
+            bound = max(bound, parts[-1].lost + packing(parts[-1]) + price)
+        if bound >= self.goal:
+            self.floor = min(self.floor, bound)
+            return
+        for part in reversed(parts):
+            w = self._widened(part, live, good_plane(part, None, 2)[1])
         spread = np.sqrt(self.problem.design.weighted_square_norms(self.problem.a))
         pick = int(np.argmax(np.abs(w[free]) * spread[free]))
         rest = np.delete(free, pick)
@@ -138,21 +145,20 @@ class _Branching:
 
     def _leaf(self, inside: Index, bound: float) -> Iterator[Finding]:
         """These columns and no others: the exact search without a penalty."""
-        part, live = self._part(inside)
+        parts, live = self._part(inside)
         price = self.chosen.price * len(inside)
-        for finding in _exact(part).planes(part, None):
-            if finding.w is not None:
-                w = np.zeros(self.problem.p)
-                w[live] = part.weights(finding.w)
-                self._offer(w)
-            bound = max(bound, finding.bound + price)
-            if bound >= self.goal:
-                break
-            yield self._finding(bound)
+        for part in parts:
+            for finding in _exact(part).planes(part, None):
+                if finding.w is not None:
+                    self._widened(part, live, finding.w)
+                if part.integers is not None:
+                    bound = max(bound, finding.bound + price)
+                if bound >= self.goal:
+                    break
+                yield self._finding(bound)
         self.floor = min(self.floor, bound)
 
 
 def _exact(part: Signs) -> PlaneSearch:
-    arrangement, hitting_set = Arrangement(), HittingSet()
-    problem = part.working.problem
-    return arrangement if arrangement.cost(problem) < hitting_set.cost(problem) else hitting_set
+    few = sweep_work(*part.rows.shape) < PLENTY
+    return Arrangement() if few else HittingSet()

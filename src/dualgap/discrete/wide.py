@@ -66,6 +66,12 @@ class WideProblem(UnitColumns):
             order.append(pick)
         return np.array(order, dtype=np.int64)
 
+    def marginal(self) -> Whole:
+        """The columns that are worth most by themselves, while one is worth its price."""
+        alone = self.linear * self.linear / (1.0 + self.ridge)
+        falling = np.argsort(-alone, kind="stable")[: self.limit]
+        return falling[alone[falling] > self.price].astype(np.int64)
+
     def exchange(self, start: Whole) -> tuple[Whole, float]:
         """Best single move after best single move."""
         from dualgap.compiled.subset_exchange import Columns, best_move, value_of

@@ -8,6 +8,7 @@ as one each, the scale of the noise is not counted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +30,16 @@ CRITERIA = ("aic", "bic")
 
 def criterion(path: Path, name: str) -> Vector:
     """The criterion at every point; infinite where as many degrees of freedom are used as there are rows."""
+    return priced(path, name, degrees)
+
+
+def priced(path: Path, name: str, degrees_of: Callable[[Path], Vector]) -> Vector:
+    """The same by other degrees of freedom."""
     if name not in CRITERIA:
         raise DataError(f"There is no criterion {name!r}. Known: {', '.join(CRITERIA)}.")
     n = float(path.terms.sample_weight.sum())  # a weight of 2 is the row given twice
     price = 2.0 if name == "aic" else float(np.log(n))
-    used = degrees(path)
+    used = degrees_of(path)
     with np.errstate(divide="ignore"):
         found = deviance(path.terms.loss, path.risks, n) + price * used
     return np.where((used < n) & np.isfinite(found), found, np.inf)
@@ -75,10 +81,10 @@ def degrees(path: Path) -> Vector:
         )
     if isinstance(curve, Ridge):
         return curve.degrees(curve.lams)
-    return np.array([_trace(problem, w, float(lam)) for w, lam in zip(weights, curve.lams, strict=True)])
+    return np.array([trace(problem, w, float(lam)) for w, lam in zip(weights, curve.lams, strict=True)])
 
 
-def _trace(problem: Problem, w: Vector, lam: float) -> float:
+def trace(problem: Problem, w: Vector, lam: float) -> float:
     """tr (H + D)⁻¹ H on the columns in use, H the curvature of the loss and D that of the penalty."""
     gauge: Any = problem.regulariser.gauge
     used: Mask = (w != 0.0) | problem.free

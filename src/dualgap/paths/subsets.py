@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.discrete import subset_path
+from dualgap.discrete.selection import selection
 from dualgap.discrete.subset_path import at_size
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.searched import assemble, fit_searched
 from dualgap.fitting.solution import Solution
+from dualgap.paths.criterion import deviance, priced, trace
 from dualgap.paths.path import Pareto, Path, one_of, predictions
 from dualgap.problem.problem import Problem
 from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits
+from dualgap.traits import Trait
 
 SIZES = 20  # the largest size where none is asked for
 
@@ -157,6 +160,29 @@ class SubsetPath(Path):
         best = self.risks < ahead - 1e-13 * np.abs(self.risks).max()
         used = np.array([self.size(w) for w in self.coefs[best]])
         return Pareto(used, self.risks[best], self.lams[best])
+
+    def criterion(self, name: str) -> Vector:
+        """ "aic" or "bic" of the best set found of every size; the weights count as if chosen beforehand.
+
+        With the square of l0_l2 they count by the trace of ∂(Xw)/∂y on the set.
+        """
+        return priced(self, name, self._degrees)
+
+    def _degrees(self, _: Path) -> Vector:
+        deviance(self.terms.loss, np.ones(1), 1.0)  # refuses what has no likelihood
+        problem = _problem(self._reading)
+        weights = self.coefs
+        if problem.intercept:
+            weights = np.column_stack([weights, self.intercepts])
+        if not selection(problem).ridge.any():
+            return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
+        if Trait.SMOOTH not in problem.loss.traits:
+            raise DataError(
+                f"The degrees of freedom of {self.terms.loss} with {self.terms.penalty} are not known; with "
+                "l0 they are the number of weights. Use dg.cross_validate."
+            )
+        sized = at_size(problem, 0)
+        return np.array([trace(sized, w, 1.0) for w in weights])
 
     def chosen(self, budget: float) -> tuple[str, ...]:
         """The names of the columns that the best set of a size holds."""

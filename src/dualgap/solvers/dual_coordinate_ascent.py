@@ -66,14 +66,18 @@ class DualCoordinateAscent:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start)
         goal = FIRST * abs(problem.null)
-        if start.wanted and not run.free.any():  # the bound says what will do, before any product with X
+        aimed = bool(start.wanted) and not run.free.any()
+        if aimed:  # the bound says what will do, before any product with X
             run.sweep(goal)
             run.unit = max(run.bound(), SMALL * abs(problem.null))
             goal = min(goal, AIM * start.wanted * run.unit)
         for _ in range(LIMIT):
             reached = run.sweep(goal)
+            if aimed:
+                yield Iterate(run.weights, run.theta, outright=True)
             iterate = run.iterate()
-            yield iterate
+            if not aimed:
+                yield iterate
             drift, back = run.multipliers(), run.look(iterate)
             run.unit = run.measure(iterate)
             aim = max(AIM * start.wanted * run.unit, 0.1 * drift)
@@ -126,6 +130,11 @@ class _Ascent:
     def theta(self) -> Vector:
         return np.asarray(-self.problem.a * self.dual.sum(axis=1))
 
+    @property
+    def weights(self) -> Vector:
+        """The primal point, as the sweeps left it."""
+        return np.asarray(self.scale * self.w + self.centre)
+
     def sweep(self, goal: float) -> float:
         """Sweep until the gap of the rows is no more than the goal; what it is."""
         from dualgap.compiled.dual_sweeps import ascend
@@ -144,7 +153,7 @@ class _Ascent:
     def iterate(self) -> Iterate:
         """The primal point that the dual one proposes."""
         self._refresh()
-        w = self.scale * self.w + self.centre
+        w = self.weights
         return Iterate(w, self.theta, self.problem.design.matvec(w), correlation=self.w / self.scale)
 
     def bound(self) -> float:

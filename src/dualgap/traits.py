@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cache
 
 
 class Trait(enum.Flag):
@@ -21,6 +22,7 @@ class Trait(enum.Flag):
     POLYHEDRAL = enum.auto()
     ATTAINED = enum.auto()  # bounded below and its minimum over any affine set is attained
 
+    @cache
     def closure(self) -> Trait:
         """All facts that follow from these."""
         known = self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +19,7 @@ class Separable:
     l1: Vector
     l2: Vector
 
-    @property
+    @cached_property
     def traits(self) -> Trait:
         facts = Trait.CONVEX | Trait.SEPARABLE
         if not self.l2.any():
@@ -29,7 +30,7 @@ class Separable:
             facts |= Trait.STRONGLY_CONVEX  # in the penalised coordinates
         return facts.closure()
 
-    @property
+    @cached_property
     def free(self) -> Mask:
         return np.asarray((self.l1 == 0) & (self.l2 == 0))
 

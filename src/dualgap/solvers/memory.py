@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 SHARE = 0.8  # of what is free
+LITTLE = 32 << 20  # bytes that are always there, so that nobody need be asked
 UNKNOWN = 8 << 30  # bytes, where nobody says
 
 
 def too_large(order: int, copies: float) -> tuple[str, ...]:
     """The sentence for dense matrices of this order, `copies` of them at once; empty if there is room."""
     needed = copies * 8.0 * order * order
-    if needed <= SHARE * free_bytes():
+    if needed <= LITTLE or needed <= SHARE * free_bytes():
         return ()
     return (
         f"needs {needed / 2**30:.1f} GiB for dense {order}×{order} systems, "

@@ -43,8 +43,8 @@ class BranchAndBound:
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if nothing_to_choose(problem):
-            yield all_in(problem)
-        elif is_quadratic(problem) and is_too_wide(problem):
+            yield all_in(problem, limits)  # and on, if that left a gap
+        if is_quadratic(problem) and is_too_wide(problem):
             from dualgap.discrete.heuristics import HardThresholding
 
             for finding in HardThresholding().findings(problem, start, limits):

@@ -72,7 +72,9 @@ class DualSearch:
     def findings(self) -> Iterator[Finding]:
         self._begin()
         if self.hopeless:
-            yield from self._unbounded()
+            yield replace(self._finding(), bound=0.0, ending=NO_BOUND)
+            for _ in self._refitted():
+                yield replace(self._finding(), bound=0.0, nodes=self.columns.fits, ending=NO_BOUND)
             return
         yield self._finding()
         shown = time.perf_counter()
@@ -84,20 +86,21 @@ class DualSearch:
                 yield self._finding()
                 shown = time.perf_counter()
         yield self._finding()
+        for _ in self._refitted():  # some fit has left a gap: with fewer columns it may not
+            yield self._finding()
 
-    def _unbounded(self) -> Iterator[Finding]:
-        """Better sets by refitted neighbours, where nothing can be proven."""
+    def _refitted(self) -> Iterator[None]:
+        """Better sets without a proof: greedy ones and neighbours, each fitted by itself."""
         columns = self.columns
-        yield replace(self._finding(), bound=0.0, ending=NO_BOUND)
         starts = [columns.support(columns.working.weights(self.w))]
         for support, fitted in columns.forward():
             self._offer(fitted)
             starts[1:] = [support]
-        yield replace(self._finding(), bound=0.0, ending=NO_BOUND)
+            yield
         for support in starts:
             for _, fitted in columns.exchanged(support, columns.fit(support)):
                 self._offer(fitted)
-                yield replace(self._finding(), bound=0.0, nodes=columns.fits, ending=NO_BOUND)
+                yield
 
     def _finding(self) -> Finding:
         return Finding(self.columns.working.weights(self.w), self.columns.objective(self.bound), self.nodes)

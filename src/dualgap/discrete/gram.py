@@ -17,6 +17,7 @@ from dualgap.traits import Trait
 
 DEPENDENT = 1e-11  # a column with less of its square left beside the free ones adds nothing to them
 CLEAR = 1e-4  # the least pivot of unit columns at which the matrix tells of them what the data do
+FIRM, OWN = 0.1, 1e-3  # that pivot, and that share of a column's square, at which its weights are as good
 ALIKE = 1e-12  # columns with a squared correlation this near to one are the same
 
 
@@ -85,6 +86,20 @@ class GramProblem(UnitColumns):
 
     gram: Matrix
     dropped: bool  # was a column taken for a combination of others?
+    part: Reduced
+
+    def weights(self, chosen: NDArray[np.int64]) -> Vector:
+        """From the Gram matrix where it tells of these columns what the data do, and something is left."""
+        live, part = np.sort(chosen), self.part
+        if self.unit == 0.0 or len(part.free) > 1 or part.left[live].min(initial=1.0) < OWN:
+            return super().weights(chosen)
+        factor, w, failed = lapack.dposv(self.gram[np.ix_(live, live)], self.linear[live])
+        if failed or np.diag(factor).min(initial=1.0) < FIRM or 1.0 - float(self.linear[live] @ w) < CLEAR:
+            return super().weights(chosen)
+        u = np.zeros(self.working.problem.p)
+        u[self.columns[live]] = w = w * np.sqrt(self.unit) / part.length[live]
+        u[part.free] = part.origin - w @ part.cross[live]
+        return self.working.weights(u)
 
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for: no set does better."""
@@ -112,6 +127,11 @@ class Reduced:
     linear: Vector
     ridge: Vector
     unit: float
+    length: Vector  # of the columns, beside those that are always in
+    left: Vector  # share of their squares that is left beside those
+    free: Index  # those that are always in; their weights with nothing chosen, and what a column takes off
+    origin: Vector
+    cross: Matrix
 
 
 def gram_problem(problem: Problem) -> GramProblem:
@@ -133,6 +153,7 @@ def gram_problem(problem: Problem) -> GramProblem:
         min(chosen.limit, len(part.columns)),
         part.gram,
         len(part.columns) < int(np.count_nonzero(chosen.counted)),
+        part,
     )
 
 
@@ -145,13 +166,14 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
 
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
     unit = total or 0.0
-    cross = np.zeros((len(columns), 0))
+    cross, origin = np.zeros((len(columns), 0)), np.zeros(0)
     if len(free):
         inverse = _inverse(full[np.ix_(free, free)])
-        cross = full[columns[:, None], free] @ inverse
-        unit = unit - float(pulled[free] @ inverse @ pulled[free])
+        cross, origin = full[columns[:, None], free] @ inverse, inverse @ pulled[free]
+        unit = unit - float(pulled[free] @ origin)
     gram, linear, square = folded(np.ascontiguousarray(full), pulled, columns, free, cross)
-    alive = square > DEPENDENT * full.diagonal()[columns]
+    left = square / np.maximum(full.diagonal()[columns], 1e-300)
+    alive = left > DEPENDENT
     if total is None:
         unit = 1.0
     elif unit <= 1e-26 * total:
@@ -166,11 +188,12 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
             alive &= ~np.any(np.triu(alike, 1), axis=0)
     if not alive.all():
         columns, gram = columns[alive], np.ascontiguousarray(gram[np.ix_(alive, alive)])
-        linear, ridge = linear[alive], ridge[alive]
+        linear, ridge, cross = linear[alive], ridge[alive], cross[alive]
+        square, left = square[alive], left[alive]
     if unit > 0.0:
         linear /= np.sqrt(unit)
     np.fill_diagonal(gram, 1.0 + ridge)
-    return Reduced(columns, gram, linear, ridge, unit)
+    return Reduced(columns, gram, linear, ridge, unit, np.sqrt(square), left, free, origin, cross)
 
 
 def _least_squares(table: Matrix, target: Vector) -> Vector:

@@ -39,8 +39,7 @@ class Heuristic:
 
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if nothing_to_choose(problem):
-            yield all_in(problem)
-            return
+            yield all_in(problem, limits)  # and on, if that left a gap
         if is_quadratic(problem):
             wide = is_wide(problem) and self.without_gram(problem, start)
             yield from wide or self._with_gram(problem, start)

@@ -18,6 +18,8 @@ from dualgap.solvers.registry import candidates
 
 FLAT = 1e-6  # a variance below this share of the mean square is mostly rounding, if squares are subtracted
 
+FINE = 1e-9  # relative gap at which a fit is as good as any
+
 
 def _flat(problem: Problem) -> Mask:
     """Columns that hardly vary beside their size."""
@@ -39,13 +41,14 @@ def nothing_to_choose(problem: Problem) -> bool:
     return not table.any()
 
 
-def all_in(problem: Problem) -> Finding:
+def all_in(problem: Problem, limits: Limits) -> Finding:
     """The convex problem that is left when there is nothing to choose."""
     regulariser = selection(problem).convex()
     if regulariser.free.all():
         regulariser = unregularised(problem.p)
     working = precondition(problem.with_regulariser(regulariser))
-    found = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-9, 2000)).bounds
+    asked = Limits(min(FINE, limits.tolerance), 2000)
+    found = drive(working, lambda: candidates(working.problem, "auto"), None, asked).bounds
     return Finding(found.w, found.dual, 1, found.theta)
 
 

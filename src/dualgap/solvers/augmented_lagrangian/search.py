@@ -11,6 +11,8 @@ T = TypeVar("T")
 ENOUGH = 0.1  # share of the first slope that may remain
 TRIALS = 40
 
+HALF = 0.5 + 1e-6  # of a bracket that was just halved, so that rounding does not decide
+
 
 def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tuple[float, T | None]:
     """A t > 0 where the slope of a convex function is down to a tenth of `first` < 0, and what is there.
@@ -33,7 +35,7 @@ def search(along: Callable[[float], tuple[float, float, T]], first: float) -> tu
         if high < np.inf and high - low <= 1e-14 * high:
             break
         # On an exponential, Newton walks down in steps of one unit: halve what it does not
-        newton = t - slope / bend if bend > 0.0 and high - low <= 0.5 * width else np.nan
+        newton = t - slope / bend if bend > 0.0 and high - low <= HALF * width else np.nan
         t = _next(newton, t, low, high)
     return kept
 

@@ -86,14 +86,46 @@ def test_the_model_is_minimised(storage: str) -> None:
     h, gradient = rng.uniform(0.1, 1.0, 30), 3.0 * rng.normal(size=8)
     w, price, ridge = rng.normal(size=8) * (rng.random(8) < 0.5), np.full(8, 1.5), np.full(8, 0.2)
     matrix = array.T @ (h[:, None] * array) + np.diag(ridge)
-    change = np.zeros(8)
-    model, penalty = (h, gradient, matrix.diagonal().copy()), (w, price, ridge)
-    columns = _storages(array.T)[storage]
-    sweeps = model_sweeps.descend_model(columns, model, penalty, change, (1e-11, 500), _state())
+    state = change, _ = np.zeros(8), np.zeros(30)
+    model, penalty = (gradient, matrix.diagonal().copy()), (w, price, ridge)
+    columns = _storages(np.sqrt(h) * array.T)[storage]
+    sweeps = model_sweeps.descend_model(columns, model, penalty, state, (1e-11, 500), _state())
     ahead, slope = w + change, gradient + matrix @ change
     assert sweeps < 500
     np.testing.assert_allclose(slope[ahead != 0], -price[ahead != 0] * np.sign(ahead[ahead != 0]))
     assert np.all(np.abs(slope[ahead == 0]) <= price[ahead == 0])
+    np.testing.assert_allclose(state[1], np.sqrt(h) * (array @ change), atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_the_columns_of_a_model_are_short_copies(storage: str) -> None:
+    rng = np.random.default_rng(5)
+    array = rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.6)
+    source, root, scale = _storages(array.T)[storage], rng.random(30), rng.uniform(0.5, 2.0, 3)
+    which = np.array([1, 4, 8 if storage == "sparse" else 7])
+    last = np.ones(30) if storage == "sparse" else array[:, 7]  # beyond the columns stored: ones
+    expected = np.column_stack([array[:, [1, 4]], last]) * scale * root[:, None]
+    out = np.empty(4, dtype=np.int64), np.empty(90, dtype=np.uint16), np.empty(90, dtype=np.float32)
+    indices = out[1] if storage == "sparse" else out[1][:0]
+    norms = model_sweeps.fill_model(source, which, scale, root, (out[0], indices, out[2]))
+    copy = layout.Lines(source.dense, *(layout.locked(part) for part in (out[0], indices, out[2])))
+    d, x = rng.normal(size=3), rng.normal(size=30)
+    np.testing.assert_allclose(norms, (expected**2).sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(model_sweeps.product(copy, d, 30), expected @ d, atol=1e-6)
+    np.testing.assert_allclose(model_sweeps.pull(copy, x), expected.T @ x, atol=1e-6)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_conjugate_gradients_solve_for_the_live_columns(storage: str) -> None:
+    rng = np.random.default_rng(6)
+    array = rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.6)
+    live, ridge, right = np.arange(8) % 3 > 0, np.full(8, 0.2), rng.normal(size=8)
+    matrix, residual = array.T @ array + np.diag(ridge), np.where(live, right, 0.0)
+    parts = (matrix.diagonal().copy(), ridge, np.ones(8))
+    columns = _storages(array.T)[storage]
+    d = model_sweeps.conjugate_model(columns, live, parts, residual, 30, (1e-12, 100))
+    np.testing.assert_allclose((matrix @ d)[live], right[live], atol=1e-10)
+    assert not d[~live].any()
 
 
 def _largest(x: Matrix, lower: Matrix, upper: Matrix, softness: float) -> Matrix:
@@ -116,7 +148,7 @@ def test_the_dual_is_maximised(storage: str, softness: float) -> None:
     terms = (kink, lower, upper, softness)
     for _ in range(20):  # rows that were dropped come back with every call
         watch = (np.arange(n), np.array([np.inf, -np.inf]), _state())
-        gap, left = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000))
+        gap, left, _ = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000 * n))
     np.testing.assert_allclose(w, -array.T @ (weight * dual.sum(axis=1)), atol=1e-12)
     x = (array @ w + offset)[:, None] - kink
     parts = _largest(x, lower, upper, softness) - (dual * x - 0.5 * softness * dual**2)

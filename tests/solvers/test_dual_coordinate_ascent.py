@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dualgap as dg
 from dualgap import losses, penalties
+from dualgap.arrays import Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
 from dualgap.solvers import dual_coordinate_ascent
@@ -86,3 +88,24 @@ def test_reasons_for_refusing() -> None:
     assert DualCoordinateAscent().missing(lasso) == ("the penalty is not l2",)
     assert DualCoordinateAscent().missing(many) == ("more than 4 columns are free",)
     assert not DualCoordinateAscent().missing(Recipe().build(losses.Absolute(), penalties.L2()))
+
+
+def _classes(noise: float) -> tuple[Matrix, Vector]:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(900, 250))
+    X[:, 0] *= 1.0 if noise else 30.0  # one column that tells the classes apart
+    return X, np.sign(X[:, 0] + noise * rng.normal(size=900))
+
+
+def test_auto_attempts_what_may_be_easy() -> None:
+    X, y = _classes(noise=0.0)
+    found = dg.fit(X, y, loss="hinge", penalty="l2", C=1.0)
+    assert found.converged
+    assert found.solver == "dual_coordinate_ascent"
+
+
+def test_an_attempt_that_fails_leaves_the_rest_to_others() -> None:
+    X, y = _classes(noise=3.0)
+    found = dg.fit(X, y, loss="hinge", penalty="l2", C=10.0)
+    assert found.converged
+    assert found.solver != "dual_coordinate_ascent"

@@ -140,13 +140,14 @@ def ascend(
     w: Vector,
     watch: tuple[NDArray[np.int64], Vector, NDArray[np.int64]],
     stop: tuple[float, int],
-) -> tuple[float, int]:
+) -> tuple[float, int, int]:
     """Sweeps with shrinking (Hsieh et al., 2008, algorithm 3), rows in blocks and the blocks in random order.
 
     `terms` is (kink, lower, upper, softness); `row` is (weight, square norm, offset of the prediction);
     `watch` is (active rows, window of slopes, state of the random numbers). Keeps w = −Σ weight_i Σ_k
     dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each taken when the row is
-    visited, or after stop[1] sweeps; returns the sum and the number of active rows left, which are put first.
+    visited, or after stop[1] visits; returns the sum, the number of active rows left, which are put first,
+    and that of visits.
     """
     dense, starts, indices, values = rows
     index, window, random = watch
@@ -155,8 +156,11 @@ def ascend(
     active, gap = index.shape[0], np.inf
     drop = np.zeros(active, dtype=np.bool_)
     before = dual.copy()
-    for sweep in range(stop[1]):
-        if sweep % LEAP == LEAP - 1:
+    sweep, visits = 0, 0
+    while visits < stop[1] and active > 0:
+        sweep += 1
+        visits += active
+        if sweep % LEAP == 0:
             leap(rows, terms, row, dual, w, (before, index[:active]))
             before = dual.copy()
         gap, top, bottom = 0.0, 0.0, 0.0
@@ -180,4 +184,4 @@ def ascend(
         window[LOWEST] = bottom if bottom < 0.0 else -np.inf
         if gap <= stop[0]:
             break
-    return gap, active
+    return gap, active, visits

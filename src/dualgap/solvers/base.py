@@ -64,6 +64,14 @@ class Solver(Protocol):
 
 
 @runtime_checkable
+class Attempting(Protocol):
+    """A solver that "auto" gives a short run, where a long one is not promised."""
+
+    def attempt(self, problem: Problem) -> Solver:
+        """The solver as "auto" runs it."""
+
+
+@runtime_checkable
 class Adviser(Protocol):
     """A solver that knows what to say when its run ends short of the optimum."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,11 @@ from dualgap.traits import Trait
 
 MOST_FREE = 4
 ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on blocks
-SWEEPS = 200  # between two iterates, at most
+SWEEPS = 200  # between two iterates, at most, or as many visits to fewer rows
+ATTEMPT = 40.0  # passes that show whether a problem is easy
+PROMISING = 300.0  # sweeps expected that need no attempt first
+EASY = 6.0  # columns for each of them that make an attempt cheap
+DENSE = 2.5  # as ROW_BY_ROW, of long dense rows
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
@@ -34,10 +38,11 @@ class DualCoordinateAscent:
 
     Free columns ask for x_j·θ = 0: the method of multipliers, in which b ← b + σ x_j·θ is a proximal step
     on the free coordinates. Sparse rows are swept in 4-byte numbers until these no longer resolve the
-    gap. Cost per sweep: two passes over the rows that have not been shrunk away. Memory: one scaled
-    copy of the rows.
+    gap. Gives up after `passes` visits to every row, or as many to fewer. Cost per sweep: two passes over the
+    rows that have not been shrunk away. Memory: one scaled copy of the rows.
     """
 
+    passes: float = np.inf
     name: ClassVar[str] = "dual_coordinate_ascent"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
@@ -52,19 +57,19 @@ class DualCoordinateAscent:
             lacking = ("the loss is not piecewise quadratic", *lacking)
         return lacking
 
+    def attempt(self, problem: Problem) -> DualCoordinateAscent:
+        """As "auto" runs it: for a few passes only, where these cost little beside what the others take."""
+        hopeful = _sweeps(problem) <= PROMISING or not _may_be_easy(problem)
+        return self if hopeful else replace(self, passes=ATTEMPT)
+
     def cost(self, problem: Problem) -> float:
-        ridge = prices(problem)[1]
-        inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
-        stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
-        bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
-        coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
-        if problem.n <= problem.p:
-            coupled = min(coupled, 100.0)
-        sweeps = 12.0 + (0.1 if bounded else 1.0) * coupled  # measured; at their bounds rows are idle
-        return float(ROW_BY_ROW * 4.0 * problem.design.stored * sweeps)
+        stored, sweeps = problem.design.stored, _sweeps(problem)
+        if sweeps > PROMISING and _may_be_easy(problem):
+            return DENSE * 4.0 * stored * ATTEMPT
+        return ROW_BY_ROW * 4.0 * stored * sweeps
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        run = _Ascent(problem, start)
+        run = _Ascent(problem, start, self.passes * problem.n)
         goal = FIRST * abs(problem.null)
         aimed = bool(start.wanted) and not run.free.any()
         if aimed:  # the bound says what will do, before any product with X
@@ -85,15 +90,39 @@ class DualCoordinateAscent:
                 goal = aim
             elif max(reached, drift) <= goal and not back:
                 goal *= 0.3
-            if goal < TINY * run.unit:
+            if goal < TINY * run.unit or run.visits >= run.most:
                 return
+
+
+def _sweeps(problem: Problem) -> float:
+    """How many to expect, where nothing is known of how few rows matter in the end."""
+    ridge = prices(problem)[1]
+    inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
+    stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
+    bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
+    coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
+    if problem.n <= problem.p:
+        coupled = min(coupled, 100.0)
+    return float(12.0 + (0.1 if bounded else 1.0) * coupled)  # measured; at their bounds rows are idle
+
+
+def _may_be_easy(problem: Problem) -> bool:
+    """Kinks with a flat side over many dense columns: if few rows matter in the end, some passes do it all.
+
+    How few is not known before, but the passes cost little beside a single matrix XᵀX.
+    """
+    n, p = problem.design.shape
+    if problem.loss_has(Trait.SMOOTH) or min(n, p) < EASY * ATTEMPT or problem.design.stored < 0.5 * n * p:
+        return False
+    terms = problem.loss.terms(problem.y)
+    return bool(np.all(terms.lower * terms.upper == 0.0))
 
 
 class _Ascent:
     """The dual point, the weights that go with it, and the multipliers of the free columns."""
 
-    def __init__(self, problem: Problem, start: Iterate) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, start: Iterate, most: float) -> None:
+        self.problem, self.most = problem, most
         self.ridge = prices(problem)[1]
         self.free = self.ridge == 0.0
         self.random = np.array([20080705], dtype=np.int64)
@@ -110,6 +139,7 @@ class _Ascent:
         self.scale = np.sqrt(np.where(self.free, SHARE * mean_square, inverse))
         self.centre = np.where(self.free, start.w, 0.0)
         self.offset = problem.predict(self.centre)
+        self.visits = 0
         self.compact, self.unit = True, abs(problem.null)
         self._store()
         self.w = self.scale * start.correlated(problem, self.theta)
@@ -146,7 +176,9 @@ class _Ascent:
         terms = (self.kink, self.lower, self.upper, self.softness)
         row = (self.problem.a.copy(), self.square, self.offset)
         watch = (self.active, self.window, self.random)
-        gap, left = ascend(self.rows, terms, row, self.dual, self.w, watch, (goal, SWEEPS))
+        most = int(min(SWEEPS * self.problem.n, max(self.most - self.visits, 1)))
+        gap, left, visits = ascend(self.rows, terms, row, self.dual, self.w, watch, (goal, most))
+        self.visits += visits
         self.active = self.active[:left].copy()
         return float(gap)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Solver
+from dualgap.solvers.base import Attempting, Solver
 
 SOLVERS: dict[str, type[Solver]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
@@ -70,7 +70,7 @@ def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
     usable = sorted((c for c in usable if not c.missing(problem)), key=lambda c: c.cost(problem))
     if not usable:
         raise NoSolverError(refusal(problem))
-    return usable
+    return [c.attempt(problem) if isinstance(c, Attempting) else c for c in usable]
 
 
 def named(name: str) -> Solver:

@@ -148,11 +148,12 @@ def test_the_dual_is_maximised(storage: str, softness: float) -> None:
     terms = (kink, lower, upper, softness)
     for _ in range(20):  # rows that were dropped come back with every call
         watch = (np.arange(n), np.array([np.inf, -np.inf]), _state())
-        gap, left, _ = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000 * n))
+        gap, left, visits = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000 * n))
     np.testing.assert_allclose(w, -array.T @ (weight * dual.sum(axis=1)), atol=1e-12)
     x = (array @ w + offset)[:, None] - kink
     parts = _largest(x, lower, upper, softness) - (dual * x - 0.5 * softness * dual**2)
     assert gap <= 1e-13
+    assert 0 < visits < 5000 * n
     assert 0 < left <= n
     assert 0.0 <= weight @ parts.sum(axis=1) + 1e-15 <= 1e-12
     assert np.all((dual >= lower) & (dual <= upper))

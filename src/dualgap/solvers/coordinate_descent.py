@@ -25,6 +25,8 @@ LIMIT = 1000
 # of the prices from round to round; sparse columns, and those of the pool, are cheap to take in
 FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.1, 0.15
 
+NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
+
 LOADING = 2e6  # what it takes to load compiled loops: small problems are done sooner without them
 
 
@@ -70,38 +72,47 @@ class CoordinateDescent:
         point.factor = max(1.0, engines.fall * point.before)
         progress = _Progress(point)
         for spent in range(LIMIT):
-            engines.improve(residual, spent)
-            theta, correlation = point.dual()
+            ahead = engines.improve(residual, spent)
             last = point.factor == 1.0
-            if last:
-                yield Iterate(point.w.copy(), theta, point.z, correlation=correlation)
+            if last and ahead is not None:
+                yield Iterate(point.w.copy(), ahead, point.z)
+            theta, correlation = point.dual()
             residual = correlation - point.ridge * point.w
-            if last and progress.stalled(residual):
-                return
+            if last:
+                violation = point.violation(residual)
+                near = violation <= max(NEAR, start.wanted)
+                yield Iterate(point.w.copy(), theta, point.z, correlation=correlation, certify=near)
+                if progress.stalled(violation):
+                    return
             point.before = point.factor
             point.factor = max(1.0, engines.fall * point.before) if point.before > 2.1 else 1.0
 
 
 class _Engines:
-    """Three ways to improve a point on a working set, and how fast prices may fall for each."""
+    """Three ways to improve a point on a working set, how fast prices may fall and sets grow for each."""
 
     def __init__(self, point: PricedPoint, wanted: float) -> None:
         self.point = point
-        self.pool, self.gram, self.sweeps = PoolEngine(point, wanted), GramEngine(point), SweepEngine(point)
+        self.pool, self.gram = PoolEngine(point, wanted), GramEngine(point)
+        self.sweeps = SweepEngine(point, wanted)
         dense = WorkingGram.keeps_dense(point.problem.design)
         self.fall = POOL_FALL if self.pool.ready else FALL if dense else SPARSE_FALL
+        quadratic = point.problem.loss_has(Trait.QUADRATIC)
+        self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (300, 2.0)
 
-    def improve(self, residual: Vector, spent: int) -> None:
-        """One round."""
+    def improve(self, residual: Vector, spent: int) -> Vector | None:
+        """One round; a dual point beside the slopes, if there is one."""
         point = self.point
         if self.pool.ready:
             working = _working_set(point, residual, EDGE * point.factor, self.pool.room)
             self.pool.improve(working, residual)
-            return
-        room = (100, 0.5 if point.problem.loss_has(Trait.QUADRATIC) else 2.0)
-        working = _working_set(point, residual, _edge(point), room)
-        engine = self.gram if self.gram.affordable(working, spent) else self.sweeps
-        engine.improve(working, residual)
+            return None
+        working = _working_set(point, residual, _edge(point), self.room)
+        if self.gram.affordable(working, spent):
+            self.gram.improve(working, residual)
+            return None
+        self.sweeps.improve(working, residual)
+        return self.sweeps.ahead
 
 
 class _Progress:
@@ -111,9 +122,9 @@ class _Progress:
         self.point = point
         self.violation, self.objective, self.waited = np.inf, np.inf, 0
 
-    def stalled(self, residual: Vector) -> bool:
+    def stalled(self, violation: float) -> bool:
         """Has neither fallen for some rounds?"""
-        violation, objective = self.point.violation(residual), self.point.objective()
+        objective = self.point.objective()
         falls = objective < self.objective - 1e-12 * abs(self.objective) or violation < 0.7 * self.violation
         self.waited = 0 if falls else self.waited + 1
         self.violation, self.objective = min(self.violation, violation), min(self.objective, objective)

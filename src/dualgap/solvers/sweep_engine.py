@@ -1,79 +1,153 @@
-"""Proximal Newton without the curvature matrix: sweeps over the columns, then Newton on the support."""
+"""Proximal Newton without the curvature matrix: sweeps over the columns, then conjugate gradients."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from dualgap.arrays import Index, Vector
-from dualgap.compiled.layout import Lines
-from dualgap.design import Design
+from dualgap.arrays import Index, Mask, Vector
+from dualgap.compiled.layout import Lines, locked
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.normal_equations import Point, system
 from dualgap.solvers.priced_point import PricedPoint
-from dualgap.solvers.storage import stored_columns
+from dualgap.solvers.storage import ColumnStore, Taken
 
-SWEEPS = 50  # at most, for one model
-FEW = 5  # once Newton has taken over
-GRADIENTS = 15.0  # conjugate ones for a step, which need not be accurate
-SETTLED = 0.05  # Newton starts when violations have fallen to this share of the first
+FEW, MOST = 3, 50  # sweeps for one model: at first, and where rounds make slow progress
+GRADIENTS = 60  # conjugate ones for FEW sweeps
+LESS = 0.1  # of the violations: a model's accuracy while the point is far
+CALM = 0.1  # share of the support that may change in a model whose support is then taken as settled
+NEAR, CLOSE = 0.1, 1e-2  # violations, in prices: fewer sweeps; a step to the end
+SHORT = 1e-6  # violations that 4-byte numbers leave
+SLOW = 0.5  # a round that leaves more than this share of the violations
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """gradientᵀd + ½ |Xd|² + ½ dᵀ diag(ridge) d + Σ price |w + d|, X being √h ∘ the columns taken."""
+
+    lines: Lines
+    gradient: Vector
+    diagonal: Vector
+    w: Vector
+    price: Vector
+    ridge: Vector
+    unit: Vector
+
+    def off(self) -> Vector:
+        """How far each coordinate is from optimal at d = 0."""
+        size = np.abs(self.gradient)
+        there = np.abs(self.gradient + self.price * np.sign(self.w))
+        return np.maximum(np.where(self.w == 0.0, size - self.price, there), 0.0)
+
+    def live(self, w: Vector) -> Mask:
+        """The support of w, with the columns that pay no price."""
+        return np.asarray((w != 0.0) | (self.price == 0.0))
 
 
 class SweepEngine:
-    """newGLMNET (Yuan, Ho and Lin, 2012), with Newton steps on the support once it settles."""
+    """newGLMNET (Yuan, Ho and Lin, 2012), with conjugate gradients on the support once that settles.
 
-    def __init__(self, point: PricedPoint) -> None:
-        self.point = point
+    A model minimised well comes with a dual point, θ − h ∘ Xd: `ahead`, if the last round had one. It is
+    feasible to the accuracy of the model's minimum, the slopes at the new point only to the loss's third
+    derivatives.
+    """
+
+    def __init__(self, point: PricedPoint, wanted: float) -> None:
+        self.point, self.wanted = point, max(wanted, 1e-13)
         self.floor = CurvatureFloor(point.problem)
+        self.store = ColumnStore(point.problem.design)
         self.random = np.array([20120619], dtype=np.int64)
-        self.accuracy = 1.0  # of a model, relative to the first violations
-        self.first = 0.0
-        self.settled = False
+        self.sweeps, self.left = FEW, np.inf
+        self.ahead: Vector | None = None
+        kind = np.uint16 if point.problem.n < 1 << 16 else np.uint32
+        self._room = (np.empty(0, dtype=kind), np.empty(0, dtype=np.float32))
 
     def improve(self, working: Index, residual: Vector) -> None:
-        """Two models by sweeps; once little is left to do, one by few, and a Newton step on the support."""
+        """Minimise a model, by sweeps and, if the support is settled, gradients; search the line to there."""
         point = self.point
         which = np.union1d(working, point.unpriced)
-        design, lines = stored_columns(point.problem.design.columns(which))
-        total = self._sweep(which, design, lines, FEW if self.settled else SWEEPS)
-        if not self.settled:
-            total = self._sweep(which, design, lines, SWEEPS)
-        self.settled = point.factor == 1.0 and total <= SETTLED * self.first
-        if self.settled:
-            self._newton(which, design, total / self.first)
-
-    def _sweep(self, which: Index, design: Design, lines: Lines, most: int) -> float:
-        """Minimise a model by sweeps and search along the line to its minimiser; the violations before."""
-        from dualgap.compiled.model_sweeps import descend_model
-
-        point = self.point
+        taken = self.store.take(which)
         curvature = self.floor.curvature(point.z)
-        w, price, ridge = point.w[which], point.factor * point.price[which], point.ridge[which]
-        gradient = ridge * w - design.transpose_matvec(point.problem.slope(point.z))
-        diagonal = design.weighted_square_norms(curvature) + ridge
-        off = np.where(w == 0.0, np.abs(gradient) - price, np.abs(gradient + price * np.sign(w)))
-        total = float(np.maximum(off, 0.0).sum())
-        self.first = self.first or total
-        change = np.zeros(len(which))
-        goal = min(self.accuracy * self.first, (0.1 if self.settled else 0.5) * total)
-        model, penalty = (curvature, gradient, diagonal), (w, price, ridge)
-        sweeps = descend_model(lines, model, penalty, change, (goal, most), self.random)
-        if sweeps == 1:
-            self.accuracy *= 0.25
-        self.floor.learn(point.advance(which, change, design.matvec(change)))
-        return total
+        model = self._model(which, taken, curvature, -residual[which])
+        off = model.off()
+        self._learn(float(off.sum()))
+        change, done = self._minimise(model, off)
+        along = taken.matvec(change)
+        theta = point.problem.slope(point.z)
+        step = point.advance(which, change, along)
+        self.floor.learn(step)
+        self.ahead = theta - curvature * along if done and step == 1.0 else None
 
-    def _newton(self, which: Index, design: Design, share: float) -> None:
-        """A Newton step on the support; coordinates that would change sign stop at zero."""
+    def _learn(self, total: float) -> None:
+        """More sweeps if the last ones made slow progress."""
+        slow = total > SLOW * self.left and self.point.factor == self.point.before
+        self.sweeps = min(2 * self.sweeps, MOST) if slow else max(self.sweeps // 2, FEW)
+        self.left = total
+
+    def _model(self, which: Index, taken: Taken, curvature: Vector, gradient: Vector) -> _Model:
+        from dualgap.compiled.model_sweeps import fill_model
+
         point = self.point
-        some = np.flatnonzero((point.w[which] != 0.0) | (point.price[which] == 0.0))
-        support, inner = which[some], design.columns(some)
-        w = point.w[support]
-        linear = point.price[support] * np.sign(w)
-        equations = system(inner, point.ridge[support], gradients=GRADIENTS).factored(
-            self.floor.curvature(point.z)
-        )
-        here = Point(w, -point.problem.slope(point.z), linear)
-        change = equations.step(here, min(0.3, max(1e-3, 0.3 * share**0.5)))
-        crossing = ((w + change) * w < 0.0) & (linear != 0.0)
-        change[crossing] = -w[crossing]
-        point.advance(support, change, inner.matvec(change))
+        indices, values = self._room
+        if len(values) < taken.stored:
+            size = taken.stored + taken.stored // 2
+            indices = np.empty(0 if taken.lines.dense else size, dtype=indices.dtype)
+            self._room = indices, values = indices, np.empty(size, dtype=np.float32)
+        starts = np.empty(len(which) + 1, dtype=np.int64)
+        room = (starts, indices, values)
+        squares = fill_model(taken.lines, taken.places, taken.scale, np.sqrt(curvature), room)
+        lines = Lines(taken.lines.dense, locked(starts), locked(indices), locked(values))
+        ridge, price = point.ridge[which], point.factor * point.price[which]
+        return _Model(lines, gradient, squares + ridge, point.w[which], price, ridge, point.unit[which])
+
+    def _minimise(self, model: _Model, off: Vector) -> tuple[Vector, bool]:
+        """The minimiser, and whether it is good enough for a proof."""
+        from dualgap.compiled.model_sweeps import descend_model, pull
+
+        total, worst = float(off.sum()), float(np.max(off / model.unit, initial=0.0))
+        change, bend = np.zeros(len(off)), np.zeros(self.point.problem.n)
+        parts = (model.gradient, model.diagonal), (model.w, model.price, model.ridge), (change, bend)
+        sweeps = min(2, self.sweeps) if worst < NEAR and self.sweeps == FEW else self.sweeps
+        descend_model(model.lines, *parts, (LESS * total, sweeps), self.random)
+        ahead = model.w + change
+        live = model.live(ahead)
+        changed = np.count_nonzero(live != model.live(model.w))
+        if self.point.factor > 1.0 or changed > CALM * np.count_nonzero(live):
+            return change, False
+        linear = model.price * np.sign(ahead)
+        slope = pull(model.lines, bend) + model.gradient + model.ridge * change + linear
+        step, left = self._solve(model, live, np.where(live, -slope, 0.0), worst)
+        crossing = ((ahead + step) * ahead < 0.0) & (linear != 0.0)
+        step[crossing] = -ahead[crossing]
+        self._add(model, (change, bend), step, crossing)
+        if worst < NEAR and not crossing.any():
+            return change, left <= 3.0 * self._enough()
+        descend_model(model.lines, *parts, (0.0, 1), self.random)
+        return change, False
+
+    def _solve(self, model: _Model, live: Mask, right: Vector, worst: float) -> tuple[Vector, float]:
+        """Newton's step on the live columns, and what is left of the violations, in prices."""
+        from dualgap.compiled.model_sweeps import conjugate_model
+
+        aim = max(0.3 * self._enough(), SHORT * worst)
+        if worst > CLOSE:
+            aim = max(aim, LESS * min(worst, 1.0) * max(min(worst, 1.0), 0.1))
+        diagonal = np.where(model.diagonal > 0.0, model.diagonal, 1.0)
+        most = GRADIENTS * self.sweeps // FEW
+        parts = (diagonal, model.ridge, model.unit)
+        step = conjugate_model(model.lines, live, parts, right, self.point.problem.n, (aim, most))
+        return step, float(np.max(np.abs(right) / model.unit, initial=0.0))
+
+    def _add(self, model: _Model, state: tuple[Vector, Vector], step: Vector, zero: Mask) -> None:
+        from dualgap.compiled.model_sweeps import product
+
+        change, bend = state
+        change += step
+        change[zero] = -model.w[zero]  # without rounding
+        bend += product(model.lines, step, len(bend))
+
+    def _enough(self) -> float:
+        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
+        point = self.point
+        paid = float(point.price @ np.abs(point.w)) / max(point.objective(), 1e-300)
+        return self.wanted / max(paid, 1e-3)

@@ -254,6 +254,7 @@ def test_refuses_what_is_not_convex_or_too_large(monkeypatch: pytest.MonkeyPatch
     problem = build(RECIPES["tall"], losses.Hinge(), penalties.L2Norm(), "penalised")
     assert AugmentedLagrangian().missing(problem) == ()
     monkeypatch.setattr(memory, "free_bytes", lambda: 100)
+    monkeypatch.setattr(memory, "LITTLE", 0)
     (reason,) = AugmentedLagrangian().missing(problem)
     assert "GiB" in reason and "7×7" in reason
 

@@ -260,3 +260,24 @@ def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pyte
     with pytest.warns(NotCertifiedWarning, match="Too many columns"):
         found = dg.fit(X, y, loss="squared", penalty=penalty, budget=5)
     assert found.objective == pytest.approx(by_rows.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", HEURISTICS)
+@pytest.mark.parametrize("always", [0, 1, 2])
+@pytest.mark.parametrize("shift", [0.0, 3.0, 1e4])
+def test_weights_are_least_squares_on_the_set(shift: float, always: int, solver: str) -> None:
+    """From the Gram matrix where it is good enough, from the data where it is not."""
+    X, y, weights = draw(0, 40)
+    X = X * np.array([1e-3, 1.0, 50.0, 1.0, 1.0, 7.0, 1.0]) + shift
+    factors = np.repeat([1.0, 0.0], [7 - always, always])
+    found = dg.fit(
+        X, y + 5.0, loss="squared", penalty="l0", budget=3, penalty_factors=factors, sample_weight=weights,
+        solver=solver, tol=1e9,
+    )  # fmt: skip
+    chosen = np.flatnonzero(found.coef)
+    centred = X[:, chosen] - weights @ X[:, chosen] / weights.sum()
+    root = np.sqrt(weights)
+    expected = np.linalg.lstsq(centred * root[:, None], root * (y - weights @ y / weights.sum()), rcond=None)[
+        0
+    ]
+    np.testing.assert_allclose(found.coef[chosen], expected, rtol=1e-8)

@@ -10,7 +10,7 @@ from brute_force import Subsets, best_fit
 from cases import LOSSES
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import NotCertifiedWarning
-from dualgap.losses import Loss
+from dualgap.losses import Logistic, Loss
 from dualgap.traits import Trait
 
 ATTAINED = [loss for loss in LOSSES if loss.name not in ("perceptron", "squared")]
@@ -103,3 +103,25 @@ def test_more_than_two_classes() -> None:
     assert found.converged and found.coef.shape == (3, 3) and not found.coef[:, 2].any()
     assert found.certificate.gap <= 1e-6 * found.objective
     assert found.certificate.recheck(X, y).bound == pytest.approx(found.bound, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_room_for_all_where_the_fit_of_all_columns_fails(seed: int, loss: str) -> None:
+    """Two columns that agree but for rounding: weights of 1e10 and no end, while one alone separates."""
+    x = np.random.default_rng(seed).normal(size=5)
+    X, y = np.column_stack([1e6 + 3.0 * x / 7.0, x]), np.where(x < x.max(), 1.0, -1.0)
+    found = dg.fit(X, y, loss=loss, penalty="l0", budget=2)
+    assert found.converged and found.objective < 1e-9
+
+
+def test_room_for_all_and_no_finite_minimiser() -> None:
+    """Rows that the last column separates from the others: the infimum, and its proof."""
+    x, z = np.array([0, -1, 1, -1, 1, 0, 0, 1]), np.array([1, -1, 0, 1, 0, -1, 0, 1])
+    y, weights = np.array([1, -1, 1, 1, -1, -1, -1, 1]), np.array([2, 2, 1, 1, 3, 2, 2, 2])
+    X = np.column_stack([3.0 * x / 7.0, x, z])
+    firm = z == 0
+    best = best_fit(X[firm][:, 1:2], y[firm] + 0.0, weights[firm], Logistic(), Subsets(intercept=False))
+    found = dg.fit(X, y, loss="logistic", penalty="l0", budget=3, fit_intercept=False, sample_weight=weights)
+    assert found.converged
+    assert found.objective == pytest.approx(best * weights[firm].sum() / weights.sum(), rel=1e-5)

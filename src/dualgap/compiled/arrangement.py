@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.plain import ZERO, copy, dot, fill, is_zero, rising
 from dualgap.compiled.residues import Residues, same_direction, vanishes, without
 
 ROUNDING = 4e-16  # of an entry, for a row of length one
@@ -69,7 +70,7 @@ def _events(sides: Sides, flat: Matrix, blur: float) -> Events:
     """Angles of the rows of `flat` that are not zero; an entry is known to within `blur`."""
     size = flat.shape[0]
     angle, near, row = np.empty(size), np.empty(size), np.empty(size, np.int64)
-    count = 0
+    count = ZERO
     for i in range(size):
         a, b = flat[i, 0], flat[i, 1]
         if a == 0.0 and b == 0.0:
@@ -79,8 +80,8 @@ def _events(sides: Sides, flat: Matrix, blur: float) -> Events:
         near[count] = 2.0 * blur / np.sqrt(a * a + b * b) + 1e-15
         row[count] = i
         count += 1
-    order = np.argsort(angle[:count])
-    first, widest = 0, -1.0
+    order = rising(angle[:count])
+    first, widest = ZERO, -1.0
     for step in range(count):
         before = angle[order[step - 1]] - (np.pi if step == 0 else 0.0)
         if angle[order[step]] - before > widest:
@@ -122,8 +123,8 @@ def _from(
     return Events(rows, change, joined, at, cost, total)
 
 
-@compiled
-def sweep(
+@compiled(inner=True)
+def _sweep(
     sides: Sides, flat: Matrix, blur: float, chosen: NDArray[np.int64], below: float, doubts: Doubts
 ) -> tuple[float, float, float]:
     """The cheapest direction in the plane where the rows `chosen` vanish: its cost and angle; and what no
@@ -136,7 +137,7 @@ def sweep(
     best, where, least = np.inf, 0.0, np.inf
     cost, total, step = events.cost, events.total, 0
     low = high = cost
-    start, known = 0, False
+    start, known = ZERO, False
     left = sides.residues
     if count and not events.joined[0]:
         best, where = _better(cost, total, 0.5 * (events.angle[0] + events.angle[-1] - np.pi))
@@ -203,7 +204,7 @@ def _note(
         classes += 1
     doubts.hidden[at] = min(low, events.total - high)
     if classes > 1 and doubts.hidden[at] < below:
-        doubts.planes[at] = chosen
+        copy(chosen, doubts.planes[at])
         doubts.before[at], doubts.total[at] = cost, events.total
         doubts.classes[at] = classes
         doubts.guide[at] = _guide(events, flat, events.row[start])
@@ -213,10 +214,10 @@ def _note(
 @compiled(inner=True)
 def _guide(events: Events, flat: Matrix, row: int) -> int:
     """The row farthest in direction from another if that one is ahead of it, else −1 − the row."""
-    x, y = flat[row]
+    x, y = flat[row, 0], flat[row, 1]
     most, found = 0.0, row
     for i in events.row:
-        a, b = flat[i]
+        a, b = flat[i, 0], flat[i, 1]
         across = (a * y - b * x) / np.sqrt(a * a + b * b)
         if abs(across) > most:
             most, found = abs(across), i if across > 0.0 else -1 - i
@@ -231,10 +232,10 @@ def project(rows: Matrix, size: int, pivot: int, blur: float, out: Matrix) -> fl
     """
     dimension = rows.shape[1]
     mirror = rows[pivot].copy()
-    length = np.sqrt((mirror * mirror).sum())
+    length = np.sqrt(dot(mirror, mirror))
     after = blur * (1.0 + 2.0 / length) + ROUNDING * dimension
     mirror[dimension - 1] += length if mirror[dimension - 1] >= 0.0 else -length
-    scale = 2.0 / (mirror * mirror).sum()
+    scale = 2.0 / dot(mirror, mirror)
     for i in range(size):
         along = 0.0
         for k in range(dimension):
@@ -245,7 +246,8 @@ def project(rows: Matrix, size: int, pivot: int, blur: float, out: Matrix) -> fl
             out[i, k] = rows[i, k] - along * mirror[k]
             square += out[i, k] * out[i, k]
         if square <= 16.0 * after * after:
-            out[i, : dimension - 1] = 0.0
+            for k in range(dimension - 1):
+                out[i, k] = 0.0
     return after
 
 
@@ -258,19 +260,19 @@ def _vanishing(
     """
     here, there, least, count = 0.0, 0.0, 0.0, 0
     for i in range(rows.shape[0]):
-        count += not below[i].any() and rows[i].any()
+        count += is_zero(below[i]) and not is_zero(rows[i])
     left, pivot = sides.residues, chosen[-1]
     if count > 1:
         left = without(sides.residues, chosen)
     seeming = False
     for i in range(rows.shape[0]):
-        if below[i].any() or not rows[i].any():
+        if not is_zero(below[i]) or is_zero(rows[i]):
             continue
         if count > 1 and not vanishes(left, i):
             seeming = True
             least += min(sides.plus[i], sides.minus[i])
             continue
-        along = (rows[i] * rows[pivot]).sum()
+        along = dot(rows[i], rows[pivot])
         here += sides.minus[i] if along > 0.0 else sides.plus[i]
         there += sides.plus[i] if along > 0.0 else sides.minus[i]
     return min(here, there), least, seeming
@@ -285,7 +287,8 @@ def _unclear(chosen: NDArray[np.int64], spent: float, least: float, best: float,
     if at == doubts.hidden.shape[0]:
         doubts.tally[LOST] = 1
         return
-    doubts.planes[at], doubts.hidden[at], doubts.spent[at] = chosen, least, spent
+    copy(chosen, doubts.planes[at])
+    doubts.hidden[at], doubts.spent[at] = least, spent
     doubts.classes[at] = WIDTH + 1
     doubts.tally[HELD] += 1
 
@@ -301,7 +304,8 @@ def cheapest_cell(
     size, dimension = sides.rows.shape
     depth = dimension - 2
     table = np.zeros((dimension + 1, size, dimension))
-    table[dimension] = sides.rows
+    for i in range(size):
+        copy(sides.rows[i], table[dimension, i])
     spent, blur = np.zeros(depth + 1), np.full(depth + 1, ROUNDING)
     chosen = np.full(depth + 1, -1)
     entered, angle = np.full(depth, -1), 0.0
@@ -311,13 +315,13 @@ def cheapest_cell(
             held = doubts.tally[HELD]
             room = -np.inf if unclear else best - spent[level]
             flat = table[2][:, :2]
-            cost, where, least = sweep(sides, flat, blur[level], chosen[:depth], room, doubts)
-            doubts.spent[held : doubts.tally[HELD]] = spent[level]
+            cost, where, least = _sweep(sides, flat, blur[level], chosen[:depth], room, doubts)
+            fill(doubts.spent, held, doubts.tally[HELD], spent[level])
             if unclear:
                 _unclear(chosen[:depth], spent[level], least + free, best, doubts)
             elif spent[level] + cost < best:
                 best, angle = spent[level] + cost, where
-                entered[:] = chosen[:depth]
+                copy(chosen[:depth], entered)
             level -= 1
             continue
         chosen[level] += 1
@@ -327,7 +331,7 @@ def cheapest_cell(
             continue
         d = dimension - level
         above, below = table[d][:, :d], table[d - 1][:, : d - 1]
-        if not above[pick].any():
+        if is_zero(above[pick]):
             continue
         blur[level + 1] = project(above, size, pick, blur[level], below)
         cost, free, unclear = _vanishing(sides, above, below, chosen[: level + 1])

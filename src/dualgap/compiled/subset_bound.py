@@ -44,7 +44,7 @@ class Scratch(NamedTuple):
     ordered: Vector
 
 
-@compiled
+@compiled(inner=True)
 def _largest(values: Vector, size: int, wanted: int, ordered: Vector) -> int:
     """The `wanted` largest values in falling order, into `ordered`; how many there are."""
     count = 0
@@ -81,7 +81,7 @@ def leaders(
     return total, last, max(ordered[room] - price, 0.0)
 
 
-@compiled
+@compiled(inner=True)
 def _priced(u: Vector, size: int, price: float) -> tuple[float, float]:
     """min over 0 ≤ z ≤ 1 of Σ u²/z + price·z, and Σ z."""
     root, value, total = np.sqrt(price), 0.0, 0.0
@@ -95,7 +95,7 @@ def _priced(u: Vector, size: int, price: float) -> tuple[float, float]:
     return value, total
 
 
-@compiled
+@compiled(inner=True)
 def _capped(u: Vector, size: int, room: int, ordered: Vector) -> tuple[float, float]:
     """min of Σ u²/z over 0 ≤ z ≤ 1, Σ z ≤ room, and the multiplier: the k-support norm, squared."""
     rest, count = 0.0, 0
@@ -112,7 +112,7 @@ def _capped(u: Vector, size: int, room: int, ordered: Vector) -> tuple[float, fl
     return value, 0.0
 
 
-@compiled
+@compiled(inner=True)
 def _relaxed(node: Node, scratch: Scratch) -> tuple[float, float]:
     """The value of the perspective relaxation at w, less its quadratic part, and its multiplier."""
     u = scratch.trial
@@ -126,7 +126,7 @@ def _relaxed(node: Node, scratch: Scratch) -> tuple[float, float]:
     return value + node.price * node.room, multiplier
 
 
-@compiled
+@compiled(inner=True)
 def _descend(node: Node, residual: Vector, multiplier: float) -> None:
     """Coordinate descent on the relaxation at a fixed multiplier (the reverse Huber penalty), in place."""
     root = np.sqrt(multiplier)
@@ -155,7 +155,7 @@ def _descend(node: Node, residual: Vector, multiplier: float) -> None:
             return
 
 
-@compiled
+@compiled(inner=True)
 def _evaluate(node: Node, scratch: Scratch) -> tuple[float, float, float]:
     """The bound at w₀ = w with t left in scratch.trial; and cᵀw, wᵀRw."""
     linear = quadratic = 0.0
@@ -169,7 +169,7 @@ def _evaluate(node: Node, scratch: Scratch) -> tuple[float, float, float]:
     return node.constant - quadratic - total, linear, quadratic
 
 
-@compiled
+@compiled(inner=True)
 def _residual(node: Node, residual: Vector) -> None:
     """c − Gw."""
     for j in range(node.size):

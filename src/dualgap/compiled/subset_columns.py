@@ -14,13 +14,14 @@ Whole = NDArray[np.int64]
 @compiled
 def folded(
     full: Matrix, pulled: Vector, columns: Whole, free: Whole, cross: Matrix
-) -> tuple[Matrix, Vector, Vector]:
-    """Unit columns: their correlations with zeros on the diagonal, c, and the squares of their lengths.
+) -> tuple[Matrix, Vector, Vector, Vector, float]:
+    """Unit columns: their correlations, c, their lengths, the shares of their
+    squares that are left beside those always in, and the largest correlation.
 
     `cross` is H[columns, free] H[free, free]⁻¹. A column whose square is not positive keeps its unit.
     """
     size, count = columns.shape[0], free.shape[0]
-    gram, linear, square = np.empty((size, size)), np.empty(size), np.empty(size)
+    gram, linear, length, left = np.empty((size, size)), np.empty(size), np.ones(size), np.zeros(size)
     for i in range(size):
         row = full[columns[i]]
         mine = gram[i]
@@ -33,16 +34,15 @@ def folded(
             if share != 0.0:
                 for j in range(i + 1):
                     mine[j] -= share * other[columns[j]]
-        square[i] = mine[i]
-    unit = np.ones(size)
+        if mine[i] > 0.0:
+            length[i], left[i] = np.sqrt(mine[i]), mine[i] / row[columns[i]]
+    largest = 0.0
     for i in range(size):
-        if square[i] > 0.0:
-            unit[i] = 1.0 / np.sqrt(square[i])
-    for i in range(size):
-        linear[i] *= unit[i]
-        gram[i, i] = 0.0
+        linear[i] /= length[i]
+        gram[i, i] = 1.0
         for j in range(i):
-            value = gram[i, j] * unit[i] * unit[j]
+            value = gram[i, j] / (length[i] * length[j])
             gram[i, j] = value
             gram[j, i] = value
-    return gram, linear, square
+            largest = max(largest, abs(value))
+    return gram, linear, length, left, largest

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.plain import NONE, copy
 
 Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # as in the search
@@ -25,7 +26,7 @@ class Columns(NamedTuple):
     linear: Vector
 
 
-@compiled
+@compiled(inner=True)
 def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Vector, count: int) -> float:
     """Take column `pick`, whose row of G this is, out of all: row `count` of L⁻¹G. The fall in the value."""
     pivot, mine = left[pick], reduced[count]
@@ -47,18 +48,23 @@ def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Ve
     return float(along * along)
 
 
-@compiled
-def _without(columns: Columns, support: Whole, skip: int, reduced: Matrix) -> tuple[Vector, Vector, float]:
-    """What is left of every column and of c beside the columns of `support` but one, and their value."""
-    left, pulled, value, count = columns.diagonal.copy(), columns.linear.copy(), 0.0, 0
-    for at in range(support.shape[0]):
-        if at != skip:
-            value -= _eliminate(columns.rows[at], support[at], reduced, left, pulled, count)
-            count += 1
-    return left, pulled, value
+@compiled(inner=True)
+def _take(columns: Columns, support: Whole, left: Matrix, pulled: Matrix, reduced: Matrix) -> float:
+    """Take one column of the set after the other out of all: row i is what is left before column i is.
+
+    Returns the value.
+    """
+    value = 0.0
+    copy(columns.diagonal, left[0])
+    copy(columns.linear, pulled[0])
+    for i in range(support.shape[0]):
+        copy(left[i], left[i + 1])
+        copy(pulled[i], pulled[i + 1])
+        value -= _eliminate(columns.rows[i], support[i], reduced, left[i + 1], pulled[i + 1], i)
+    return value
 
 
-@compiled
+@compiled(inner=True)
 def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, int]:
     """The largest gain of one more column, and which; −1 if none has anything left."""
     most, pick = 0.0, -1
@@ -75,32 +81,44 @@ def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, 
 @compiled
 def value_of(columns: Columns, support: Whole, price: float) -> float:
     """price·|T| − c_TᵀG_TT⁻¹c_T."""
-    reduced = np.empty((support.shape[0], columns.linear.shape[0]))
-    _, _, value = _without(columns, support, -1, reduced)
-    return float(value + price * support.shape[0])
+    size, p = support.shape[0], columns.linear.shape[0]
+    left, pulled, reduced = np.empty((size + 1, p)), np.empty((size + 1, p)), np.empty((size + 1, p))
+    return float(_take(columns, support, left, pulled, reduced) + price * size)
 
 
 @compiled
 def best_move(columns: Columns, support: Whole, price: float, limit: int) -> tuple[float, int, int]:
-    """The value after the best single move, the position to drop and the column to add (−1: none)."""
-    best, out, into = np.inf, -1, -1
-    size = support.shape[0]
-    reduced = np.empty((size + 1, columns.linear.shape[0]))
-    for drop in range(-1 if size < limit else 0, size):
-        left, pulled, value = _without(columns, support, drop, reduced)
-        value += price * (size - (drop >= 0))
-        gain, pick = _best_addition(left, pulled, support)
+    """The value after the best single move, the position to drop and the column to add (−1: none).
+
+    The last column is dropped first, so that what came before it need not be taken out again.
+    """
+    size, p = support.shape[0], columns.linear.shape[0]
+    left, pulled, reduced = np.empty((size + 1, p)), np.empty((size + 1, p)), np.empty((size + 1, p))
+    whole = _take(columns, support, left, pulled, reduced)
+    best, out, into = np.inf, NONE, NONE
+    for drop in range(size if size < limit else size - 1, -1, -1):
+        value = whole + price * size
+        if drop < size:
+            value = price * (size - 1) + _value_before(left, pulled, support, drop)
+            for i in range(drop + 1, size):
+                value -= _eliminate(columns.rows[i], support[i], reduced, left[drop], pulled[drop], i - 1)
+        gain, pick = _best_addition(left[drop], pulled[drop], support)
         if gain <= price:
-            gain, pick = price, -1
+            gain, pick = price, NONE
         if value + price - gain < best:
-            best, out, into = value + price - gain, drop, pick
+            best, out, into = value + price - gain, drop if drop < size else NONE, pick
     return best, out, into
 
 
-@compiled
-def _copy(row: Vector, out: Vector) -> None:
-    for j in range(row.shape[0]):
-        out[j] = row[j]
+@compiled(inner=True)
+def _value_before(left: Matrix, pulled: Matrix, support: Whole, count: int) -> float:
+    """The value of the first columns of a set, none paid for."""
+    value = 0.0
+    for i in range(count):
+        j = support[i]
+        if left[i, j] > DEPENDENT:
+            value -= pulled[i, j] * pulled[i, j] / left[i, j]
+    return value
 
 
 @compiled
@@ -126,7 +144,7 @@ def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whol
     size = start.shape[0]
     for at in range(size):
         support[at] = start[at]
-        _copy(gram[start[at]], rows[at])
+        copy(gram[start[at]], rows[at])
     columns = Columns(rows, np.diag(gram).copy(), linear)
     value = value_of(columns, support[:size], price)
     for _ in range(10 * limit + 100):
@@ -137,19 +155,22 @@ def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whol
         if out >= 0:
             size -= 1
             support[out] = support[size]
-            _copy(rows[size], rows[out])
+            copy(rows[size], rows[out])
         if into >= 0:
             support[size] = into
-            _copy(gram[into], rows[size])
+            copy(gram[into], rows[size])
             size += 1
     return support[:size].copy(), value
 
 
 @compiled
-def _solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> None:
-    """w = G⁻¹c on the columns kept, by Cholesky; zero for those that depend on the ones before."""
+def solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> float:
+    """w = G⁻¹c on the columns kept, by Cholesky; zero for those that depend on the ones before.
+
+    Returns the least pivot.
+    """
     size = kept.shape[0]
-    factor = np.zeros((size, size))
+    factor, least = np.zeros((size, size)), np.inf
     for i in range(size):
         w[i] = linear[kept[i]]
         for j in range(i + 1):
@@ -160,6 +181,7 @@ def _solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> None:
                 factor[i, j] = total / factor[j, j]
             else:
                 factor[i, i] = np.sqrt(total) if total > DEPENDENT else np.inf
+                least = min(least, total)
         for k in range(i):
             w[i] -= factor[i, k] * w[k]
         w[i] /= factor[i, i]
@@ -168,6 +190,7 @@ def _solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> None:
             if factor[k, k] < np.inf:
                 w[i] -= factor[k, i] * w[k]
         w[i] /= factor[i, i]
+    return least
 
 
 @compiled
@@ -194,11 +217,11 @@ def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: i
         if np.array_equal(again, kept):
             break
         kept = again
-        _solve(gram, linear, kept, w)
+        solve(gram, linear, kept, w)
     return kept
 
 
-@compiled
+@compiled(inner=True)
 def _leading(values: Vector, limit: int, least: float) -> Whole:
     """The largest by size, of equal ones the first, whose squares are above `least`."""
     found, count = np.empty(limit, np.int64), 0
@@ -213,3 +236,26 @@ def _leading(values: Vector, limit: int, least: float) -> Whole:
             at -= 1
         found[at] = j
     return found[:count]
+
+
+@compiled(inner=True)
+def _same(left: Whole, right: Whole) -> bool:
+    """Do two sets hold the same columns?"""
+    count = 0
+    for a in left:
+        for b in right:
+            count += a == b
+    return left.shape[0] == right.shape[0] == count
+
+
+@compiled
+def good_set(gram: Matrix, linear: Vector, price: float, limit: int, steps: int, start: Whole) -> Whole:
+    """The best of the exchanges from greedy selection, from gradient steps and from `start`, if not empty."""
+    first = forward(gram, linear, price, limit)
+    best, value = exchange(gram, linear, price, limit, first)
+    for other in (thresholded(gram, linear, price, limit, steps), start):
+        if other.shape[0] and not _same(other, first):
+            found, below = exchange(gram, linear, price, limit, other)
+            if below < value:
+                best, value = found, below
+    return best

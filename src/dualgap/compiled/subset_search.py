@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.plain import NONE
 from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
 
 Whole = NDArray[np.int64]
@@ -64,7 +65,7 @@ def node_at(tree: Tree, level: int) -> Node:
     )
 
 
-@compiled
+@compiled(inner=True)
 def _offer(tree: Tree, value: float, first: int, second: int) -> None:
     """Take the chosen columns, and up to two more, as the incumbent if that is better."""
     if value >= tree.number[UPPER]:
@@ -81,7 +82,7 @@ def _offer(tree: Tree, value: float, first: int, second: int) -> None:
     tree.tally[FOUND] = found
 
 
-@compiled
+@compiled(inner=True)
 def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
     """All singles and pairs of a node with room for no more."""
     best, one, two = 0.0, -1, -1
@@ -106,7 +107,7 @@ def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
     _offer(tree, node.constant - best, first, second)
 
 
-@compiled
+@compiled(inner=True)
 def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     """Bound the level: what is to be done with it, and the bound that scratch.gain belongs to."""
     goal = tree.number[UPPER] - tree.number[MARGIN]
@@ -127,7 +128,7 @@ def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     return RUNNING, bound
 
 
-@compiled
+@compiled(inner=True)
 def _screen(tree: Tree, scratch: Scratch, level: int, bound: float) -> int:
     """Mark what is proven out; the number of a column that is proven in, or −1."""
     node = node_at(tree, level)
@@ -148,7 +149,7 @@ def _screen(tree: Tree, scratch: Scratch, level: int, bound: float) -> int:
     return forced
 
 
-@compiled
+@compiled(inner=True)
 def _pick(tree: Tree, level: int) -> int:
     """The column to branch on: the largest weight of those kept; −1 if none is."""
     pick, most = -1, -1.0
@@ -159,7 +160,7 @@ def _pick(tree: Tree, level: int) -> int:
     return pick
 
 
-@compiled
+@compiled(inner=True)
 def _squeeze(tree: Tree, level: int) -> None:
     """Delete the columns that are not kept."""
     size, a = tree.size[level], 0
@@ -180,7 +181,7 @@ def _squeeze(tree: Tree, level: int) -> None:
     tree.size[level] = a
 
 
-@compiled
+@compiled(inner=True)
 def _include(tree: Tree, level: int, pick: int) -> None:
     """The level below: `pick` is in, and solved for; columns that depend on those included are dropped."""
     below = level + 1
@@ -213,7 +214,7 @@ def _include(tree: Tree, level: int, pick: int) -> None:
     tree.chosen[level] = tree.column[level, pick]
 
 
-@compiled
+@compiled(inner=True)
 def _less_lacking(lacking: int, columns: int) -> int:
     """The nullity can fall by one per column that leaves; −1 where it may have reached zero."""
     if lacking <= 0 or columns == 0:
@@ -221,7 +222,7 @@ def _less_lacking(lacking: int, columns: int) -> int:
     return lacking - columns if lacking > columns else -1
 
 
-@compiled
+@compiled(inner=True)
 def _exclude(tree: Tree, level: int, pick: int, forced: bool) -> None:
     """The level itself becomes the branch without `pick`; empty if `pick` is proven in."""
     if forced:
@@ -229,16 +230,17 @@ def _exclude(tree: Tree, level: int, pick: int, forced: bool) -> None:
         tree.constant[level] = np.inf
         tree.bound[level] = np.inf
         return
-    for j in range(tree.size[level]):
+    size = tree.size[level]
+    for j in range(size):
         tree.keep[j] = j != pick
     _squeeze(tree, level)
-    tree.lacking[level] = _less_lacking(tree.lacking[level], 1)
+    tree.lacking[level] = _less_lacking(tree.lacking[level], size - tree.size[level])
 
 
-@compiled
+@compiled(inner=True)
 def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     """Offer what the level has to offer by itself, and bound the rest."""
-    _offer(tree, tree.constant[level], -1, -1)
+    _offer(tree, tree.constant[level], NONE, NONE)
     node = node_at(tree, level)
     if node.size == 0 or node.room == 0:
         return EXHAUSTED, np.inf
@@ -251,7 +253,7 @@ def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     return state, bound
 
 
-@compiled
+@compiled(inner=True)
 def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
     """Turn the level into its two branches; False if screening left none."""
     tree.keep.fill(True)

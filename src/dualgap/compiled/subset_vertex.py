@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.plain import NONE, ZERO, copy
 
 Whole = NDArray[np.int64]
 FLAT = 1e-9  # pivots below this, rows of length about one, are not taken
@@ -51,7 +52,7 @@ def independent(X: Matrix, wanted: Whole, rows: Whole) -> bool:
     n, m = X.shape
     left, pivot = np.empty((m, m)), np.empty(m, np.int64)
     taken = np.zeros(n, np.bool_)
-    count = 0
+    count = ZERO
     for turn in range(wanted.shape[0] + n):
         i = wanted[turn] if turn < wanted.shape[0] else turn - wanted.shape[0]
         if count == m or taken[i]:
@@ -59,7 +60,8 @@ def independent(X: Matrix, wanted: Whole, rows: Whole) -> bool:
         row = X[i].copy()
         at = _reduced(row, left, pivot, count)
         if at >= 0:
-            left[count] = row / row[at]
+            for j in range(m):
+                left[count, j] = row[j] / row[at]
             pivot[count], rows[count], taken[i] = at, i, True
             count += 1
     return count == m
@@ -98,7 +100,8 @@ def inverse(X: Matrix, rows: Whole, out: Matrix) -> bool:
         for k in range(2 * m):
             table[j, k], table[best, k] = table[best, k], table[j, k]
         _clear(table, j)
-    out[:] = table[:, m:]
+    for a in range(m):
+        copy(table[a, m:], out[a])
     return True
 
 
@@ -167,7 +170,7 @@ def _exchange(inverted: Matrix, pull: Vector, leave: int) -> None:
 @compiled(inner=True)
 def _pulls(row: Vector, inverted: Matrix, pull: Vector) -> None:
     """rowᵀ X[rows]⁻¹."""
-    pull[:] = 0.0
+    pull.fill(0.0)
     for j in range(pull.shape[0]):
         share = row[j]
         for a in range(pull.shape[0]):
@@ -178,7 +181,7 @@ def _pulls(row: Vector, inverted: Matrix, pull: Vector) -> None:
 def _step(
     kinks: Kinks, rows: Whole, inverted: Matrix, delta: Vector, pull: Vector, way: tuple[int, float]
 ) -> tuple[float, int]:
-    """Move a row as far as it can go, the basic rows with it: how far, and the position of what stopped it.
+    """Move a row as far as it can go, the basic rows with it: how far, and the row that stopped it, or −1.
 
     That one has made room for the row that moved.
     """
@@ -188,6 +191,7 @@ def _step(
     delta[pick] += sign * step
     for a in range(rows.shape[0]):
         delta[rows[a]] -= sign * step * pull[a]
+    gone = NONE
     if leave >= 0:
         gone = rows[leave]
         delta[gone] = kinks.upper[gone] if sign * pull[leave] < 0.0 else kinks.lower[gone]
@@ -195,7 +199,7 @@ def _step(
         _exchange(inverted, pull, leave)
     else:
         delta[pick] = kinks.upper[pick] if sign > 0.0 else kinks.lower[pick]
-    return step, leave
+    return step, gone
 
 
 @compiled
@@ -210,24 +214,27 @@ def ascend(
     goal, near, most = stop
     n, m = kinks.X.shape
     basic = np.zeros(n, np.bool_)
-    basic[rows] = True
+    for a in range(m):
+        basic[rows[a]] = True
     r, pull, trial = np.empty(n), np.empty(m), np.empty(m)
-    bound, small = -(kinks.kink * delta).sum(), 1e-12 * np.abs(kinks.kink).max()
-    least, leave = np.inf, 0
+    bound, largest = 0.0, 0.0
+    for i in range(n):
+        bound -= kinks.kink[i] * delta[i]
+        largest = max(largest, abs(kinks.kink[i]))
+    least, gone, small = np.inf, ZERO, 1e-12 * largest
     for count in range(most):
-        if leave >= 0:
+        if gone >= 0:
             value = _residuals(kinks, rows, inverted, trial, r)
             if value < least:
                 least = value
-                w[:] = trial
+                copy(trial, w)
         if bound >= goal or (least < goal < np.inf and least - bound <= near * (goal - least)):
             return bound, least, count
         pick = _entering(kinks, r, delta, basic, small)
         if pick < 0:
             return bound, least, count
-        before = rows.copy()
-        step, leave = _step(kinks, rows, inverted, delta, pull, (pick, 1.0 if r[pick] > 0.0 else -1.0))
+        step, gone = _step(kinks, rows, inverted, delta, pull, (pick, 1.0 if r[pick] > 0.0 else -1.0))
         bound += step * abs(r[pick])
-        if leave >= 0:
-            basic[before[leave]], basic[pick] = False, True
+        if gone >= 0:
+            basic[gone], basic[pick] = False, True
     return bound, least, most

@@ -6,9 +6,10 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.plain import rising
 
 
-@compiled
+@compiled(inner=True)
 def along(rows: Matrix, plus: Vector, minus: Vector, u: Vector, direction: Vector) -> tuple[float, float]:
     """The cheapest u + t·direction, over all t: its cost and t, in the middle of its piece of the line."""
     size = rows.shape[0]
@@ -29,13 +30,13 @@ def along(rows: Matrix, plus: Vector, minus: Vector, u: Vector, direction: Vecto
     return _least(at[:count], change, cost)
 
 
-@compiled
+@compiled(inner=True)
 def _least(at: Vector, change: Vector, cost: float) -> tuple[float, float]:
     """The cheapest piece between breakpoints, the widest of several."""
     count = at.shape[0]
     if count == 0:
         return cost, 0.0
-    order = np.argsort(at)
+    order = rising(at)
     best, where, width = cost, at[order[0]] - 1.0, 0.0
     for step in range(count):
         cost += change[order[step]]

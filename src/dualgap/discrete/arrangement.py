@@ -99,16 +99,14 @@ def _sides(signs: Signs) -> Sides:
 
 def _flat(signs: Signs) -> tuple[Vector, float]:
     """One or two dimensions: the direction, and a bound on what any costs."""
-    from dualgap.compiled.arrangement import ROUNDING, sweep
+    from dualgap.compiled.arrangement import cheapest_cell
 
     if signs.dimension == 1:
         side = signs.rows[:, 0]
         costs = [float(np.where(side > 0.0, *pair).sum()) for pair in _pairs(signs)]
         return np.array([1.0 if costs[0] <= costs[1] else -1.0]), min(costs)
-    flat = np.zeros((len(signs.rows), 3))[:, :2]  # laid out as the loop has it, which is compiled once
-    flat[:] = signs.rows
     doubts = Doubted(signs)
-    cost, angle, _ = sweep(_sides(signs), flat, ROUNDING, np.zeros(0, np.int64), np.inf, doubts.empty())
+    cost, _, angle = cheapest_cell(_sides(signs), 0, 1, np.inf, doubts.empty())
     doubts.take()
     if signs.integers is not None and (doubts.lost or doubts.least < cost):
         cost = exact.sweep(signs.integers, signs.plus, signs.minus)

@@ -98,7 +98,10 @@ class DualSearch:
             starts[1:] = [support]
             yield
         for support in starts:
-            for _, fitted in columns.exchanged(support, columns.fit(support)):
+            alone = columns.fit(support)  # from nothing: where a fit before it led may be no good start
+            self._offer(alone)
+            yield
+            for _, fitted in columns.exchanged(support, alone):
                 self._offer(fitted)
                 yield
 

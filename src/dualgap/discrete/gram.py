@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design import Standardised, WithOnes
 from dualgap.discrete.selection import Selection, selection
 from dualgap.discrete.statement import told_apart
 from dualgap.problem.precondition import Working, precondition
@@ -16,8 +17,9 @@ from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 DEPENDENT = 1e-11  # a column with less of its square left beside the free ones adds nothing to them
+CHEAP = 20_000_000  # products of a matrix that is made before it is known to be of use
 CLEAR = 1e-4  # the least pivot of unit columns at which the matrix tells of them what the data do
-FIRM, OWN = 0.1, 1e-3  # that pivot, and that share of a column's square, at which its weights are as good
+FIRM, OWN = 0.01, 1e-3  # that pivot, and that share of a column's square, at which its weights are as good
 ALIKE = 1e-12  # columns with a squared correlation this near to one are the same
 
 
@@ -87,19 +89,33 @@ class GramProblem(UnitColumns):
     gram: Matrix
     dropped: bool  # was a column taken for a combination of others?
     part: Reduced
+    seen: bool  # is it that of the columns as they are given?
 
     def weights(self, chosen: NDArray[np.int64]) -> Vector:
         """From the Gram matrix where it tells of these columns what the data do, and something is left."""
-        live, part = np.sort(chosen), self.part
-        if self.unit == 0.0 or len(part.free) > 1 or part.left[live].min(initial=1.0) < OWN:
+        from dualgap.compiled.subset_exchange import solve
+
+        part, u = self.part, np.empty(len(chosen))
+        if self.unit == 0.0 or len(part.free) > 1 or part.left[chosen].min(initial=1.0) < OWN:
             return super().weights(chosen)
-        factor, w, failed = lapack.dposv(self.gram[np.ix_(live, live)], self.linear[live])
-        if failed or np.diag(factor).min(initial=1.0) < FIRM or 1.0 - float(self.linear[live] @ w) < CLEAR:
+        firm = solve(self.gram, self.linear, chosen, u) > FIRM
+        if not firm or 1.0 - float(self.linear[chosen] @ u) < CLEAR:
             return super().weights(chosen)
-        u = np.zeros(self.working.problem.p)
-        u[self.columns[live]] = w = w * np.sqrt(self.unit) / part.length[live]
-        u[part.free] = part.origin - w @ part.cross[live]
-        return self.working.weights(u)
+        u *= np.sqrt(self.unit) / part.length[chosen]
+        w = np.zeros(self.working.problem.p)
+        w[self.columns[chosen]] = u
+        w[part.free] = part.origin - u @ part.cross[chosen]
+        return self._asked(w)
+
+    def _asked(self, w: Vector) -> Vector:
+        """Weights on the columns of the matrix as asked."""
+        working = self.working
+        if not self.seen:
+            return working.weights(w)
+        w *= working.unit
+        if working.asked.intercept:
+            w[-1] += working.offset
+        return w
 
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for: no set does better."""
@@ -108,7 +124,7 @@ class GramProblem(UnitColumns):
         if self.size >= self.working.problem.n and not self.ridge.any():
             return 0.0
         if self.size and not self.dropped:
-            factor, w, failed = lapack.dposv(self.gram, self.linear)
+            factor, w, failed = lapack.dposv(self.gram.T, self.linear)  # as LAPACK has it: no copy
             if not failed and float(np.diag(factor).min()) > CLEAR:
                 return max(1.0 - float(self.linear @ w), 0.0)
         everything = np.flatnonzero(self.selection.counted)
@@ -135,13 +151,21 @@ class Reduced:
 
 
 def gram_problem(problem: Problem) -> GramProblem:
-    """State the problem on its Gram matrix. Sparse designs are not centred; the elimination does that."""
-    working = precondition(told_apart(problem))
+    """State the problem on its Gram matrix.
+
+    Where the columns are not copied it is theirs as they are given: the elimination centres and scales them.
+    """
+    asked = told_apart(problem)
+    given = _given(asked) if asked.n * asked.p**2 <= CHEAP else None
+    working = precondition(asked)
     inner = working.problem
     chosen = selection(inner)
-    full = inner.design.weighted_gram(inner.a)
-    pulled = inner.design.transpose_matvec(inner.a * inner.y)
-    part = reduced(full, pulled, chosen, float(inner.a @ (inner.y * inner.y)))
+    seen = _seen_through(working)
+    stated = asked if seen else inner
+    full = given if seen and given is not None else stated.design.weighted_gram(inner.a)
+    pulled = stated.design.transpose_matvec(inner.a * inner.y)
+    own = selection(stated)  # of which only the squares differ
+    part = reduced(full, pulled, own, float(inner.a @ (inner.y * inner.y)))
     return GramProblem(
         working,
         chosen,
@@ -154,7 +178,23 @@ def gram_problem(problem: Problem) -> GramProblem:
         part.gram,
         len(part.columns) < int(np.count_nonzero(chosen.counted)),
         part,
+        seen,
     )
+
+
+def _given(asked: Problem) -> Matrix:
+    """The Gram matrix of the columns as they are given, which knows their squares and means as well."""
+    full = asked.design.weighted_gram(asked.a)
+    asked.__dict__.setdefault("column_squares", full.diagonal().copy())
+    if asked.intercept:
+        asked.__dict__.setdefault("column_means", full[-1].copy())
+    return full
+
+
+def _seen_through(working: Working) -> bool:
+    design = working.problem.design
+    inner = design.inner if isinstance(design, WithOnes) else design
+    return isinstance(inner, Standardised) and bool(working.keep.all())
 
 
 def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None = None) -> Reduced:
@@ -168,11 +208,11 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
     unit = total or 0.0
     cross, origin = np.zeros((len(columns), 0)), np.zeros(0)
     if len(free):
-        inverse = _inverse(full[np.ix_(free, free)])
+        inverse = _inverse(full[free[:, None], free])
         cross, origin = full[columns[:, None], free] @ inverse, inverse @ pulled[free]
         unit = unit - float(pulled[free] @ origin)
-    gram, linear, square = folded(np.ascontiguousarray(full), pulled, columns, free, cross)
-    left = square / np.maximum(full.diagonal()[columns], 1e-300)
+    full = np.ascontiguousarray(full)
+    gram, linear, length, left, largest = folded(full, pulled, columns, free, cross)
     alive = left > DEPENDENT
     if total is None:
         unit = 1.0
@@ -180,20 +220,19 @@ def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None
         unit, alive[:] = 0.0, False  # the columns that are always in fit the targets already
     ridge = chosen.ridge[columns]
     if ridge.any():
-        ridge = ridge / np.where(alive, square, 1.0)
-    else:
-        close = np.sqrt(1.0 - ALIKE)
-        if max(gram.max(initial=0.0), -gram.min(initial=0.0)) >= close:
-            alike = (np.abs(gram) >= close) & alive[:, None]
-            alive &= ~np.any(np.triu(alike, 1), axis=0)
+        ridge = ridge / (length * length)
+    elif largest >= np.sqrt(1.0 - ALIKE):
+        alike = (np.abs(gram) >= np.sqrt(1.0 - ALIKE)) & alive[:, None]
+        alive &= ~np.any(np.triu(alike, 1), axis=0)
     if not alive.all():
         columns, gram = columns[alive], np.ascontiguousarray(gram[np.ix_(alive, alive)])
         linear, ridge, cross = linear[alive], ridge[alive], cross[alive]
-        square, left = square[alive], left[alive]
+        length, left = length[alive], left[alive]
     if unit > 0.0:
         linear /= np.sqrt(unit)
-    np.fill_diagonal(gram, 1.0 + ridge)
-    return Reduced(columns, gram, linear, ridge, unit, np.sqrt(square), left, free, origin, cross)
+    if ridge.any():
+        np.fill_diagonal(gram, 1.0 + ridge)
+    return Reduced(columns, gram, linear, ridge, unit, length, left, free, origin, cross)
 
 
 def _least_squares(table: Matrix, target: Vector) -> Vector:
@@ -211,7 +250,10 @@ def _inverse(gram: Matrix) -> Matrix:
     """Of what belongs to the free columns, most often the intercept alone."""
     if gram.shape == (1, 1) and gram[0, 0] > 0.0:
         return 1.0 / gram
-    return np.asarray(np.linalg.pinv(gram, rcond=1e-13, hermitian=True))
+    size = np.sqrt(gram.diagonal())
+    unit = np.outer(size, size)
+    unit[unit == 0.0] = 1.0
+    return np.asarray(np.linalg.pinv(gram / unit, rcond=1e-13, hermitian=True) / unit)
 
 
 def is_quadratic(problem: Problem) -> bool:

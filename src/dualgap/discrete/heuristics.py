@@ -150,17 +150,10 @@ class HardThresholding(Heuristic):
     name: ClassVar[str] = "hard_thresholding"
 
     def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
-        from dualgap.compiled.subset_exchange import exchange, forward, thresholded
+        from dualgap.compiled.subset_exchange import good_set
 
-        gram, linear, price, limit = problem.gram, problem.linear, problem.price, problem.limit
-        starts = [forward(gram, linear, price, limit)]
-        kept = thresholded(gram, linear, price, limit, self.steps)
-        if not np.array_equal(kept, np.sort(starts[0])):
-            starts.append(kept)
-        if start is not None:
-            starts.append(problem.support(start))
-        found = [exchange(gram, linear, price, limit, s) for s in starts]
-        return min(found, key=lambda f: f[1])[0]
+        origin = np.zeros(0, np.int64) if start is None else problem.support(start)
+        return good_set(problem.gram, problem.linear, problem.price, problem.limit, self.steps, origin)
 
     def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
         stated = wide_problem(problem)

@@ -26,7 +26,7 @@ class _Run:
         self.seconds = solver.seconds if limits.seconds is None else limits.seconds
         self.began = time.perf_counter()
         self.w = problem.null_weights
-        self.primal = problem.primal(self.w)
+        self.primal = problem.null
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
         self.ending, self.remark = Status.STALLED.value, ""

@@ -159,6 +159,9 @@ class _Descent:
                     break
         w = np.zeros(self.whole.problem.p)
         w[self.live] = self.w
+        if self.whole.thin:  # weights so large that what was added up step by step is not Xw
+            self.z = self.X @ self.w
+            value = min(np.inf, self._value())  # NaN is no value
         return Relaxed(w, self.theta, self.best, value, self.gains)
 
     def proven(self, theta: Vector) -> float:

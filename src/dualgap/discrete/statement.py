@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dualgap.arrays import Mask
+from dualgap.arrays import Index, Mask
 from dualgap.design import Dense, WithOnes
 from dualgap.discrete.base import Finding
 from dualgap.discrete.selection import selection
@@ -33,12 +33,16 @@ def nothing_to_choose(problem: Problem) -> bool:
     chosen = selection(problem)
     if not chosen.binding:
         return True
-    if np.any(chosen.counted & ~_flat(problem)):
+    counted = np.flatnonzero(chosen.counted)
+    if not _says_nothing(problem, counted[:1]):  # most often that is all
         return False
-    table = problem.design.columns(np.flatnonzero(chosen.counted)).toarray()
-    if problem.intercept:
-        return bool(np.all(table == table[:1]))
-    return not table.any()
+    return not np.any(chosen.counted & ~_flat(problem)) and _says_nothing(problem, counted)
+
+
+def _says_nothing(problem: Problem, columns: Index) -> bool:
+    """Are these constant beside an intercept, or else zero?"""
+    table = problem.design.columns(columns).toarray()
+    return bool(np.all(table == table[:1])) if problem.intercept else not table.any()
 
 
 def all_in(problem: Problem, limits: Limits) -> Finding:

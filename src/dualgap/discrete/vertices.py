@@ -51,7 +51,7 @@ class Vertices:
         count, m = len(self.kink), len(live)
         if not 0 < m <= count or (start is None and count > FEW):
             return None
-        kinks = Kinks(self.X[:, live], self.kink, self.lower, self.upper)
+        kinks = Kinks(np.take(self.X, live, axis=1), self.kink, self.lower, self.upper)
         delta = np.zeros(count) if start is None else start.delta.copy()
         rows, inverted, w = np.empty(m, np.int64), np.empty((m, m)), np.zeros(m)
         wanted = np.zeros(0, np.int64) if start is None else start.rows

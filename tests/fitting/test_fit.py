@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -256,3 +257,14 @@ def test_more_threads_give_the_same_answer_within_the_gap() -> None:
     assert together.converged
     with pytest.raises(DataError, match="n_threads must be a whole number"):
         dg.fit(X, y, loss="squared", lam=1.0, n_threads=0)
+
+
+def test_an_answer_that_fails_is_no_worse_than_none() -> None:
+    """Columns equal but for rounding: what is found in good coordinates has no digits left in these."""
+    x = np.array([0.53422933, 0.97541592, -1.93525459, 0.62383456, -2.27784599])
+    X = np.column_stack([1e6 + 3.0 * x / 7.0, x])
+    y, weights = np.array([1.0, -1.0, 1.0, 1.0, 1.0]), np.array([1.0, 2.0, 2.0, 1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotCertifiedWarning)
+        found = dg.fit(X, y, loss="hinge", penalty="none", sample_weight=weights)
+    assert found.bound <= found.objective <= 4.0 / 7.0 + 1e-12

@@ -121,7 +121,7 @@ class Reader:
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values)
         if not np.all(terms.scale > 0):
             raise part.refuse("scale", "positive numbers")
-        terms.regulariser()  # refuses factors that the penalty cannot take
+        _ = terms.regulariser  # refuses factors that the penalty cannot take
         return terms
 
     def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class Objective:
         """Mask of the rows that count."""
         return np.asarray(self.sample_weight > 0)
 
+    @cached_property
     def regulariser(self) -> Regulariser:
         """The penalty as solvers see it, the intercept free behind the columns."""
         p = len(self.scale)
@@ -53,7 +55,7 @@ class Objective:
             design, y = design.rows(used), y[used]
         weights = self.sample_weight[used]
         full = WithOnes(design) if self.fit_intercept else design
-        return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser(), self.fit_intercept)
+        return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser, self.fit_intercept)
 
     def words(self) -> str:
         """The objective in one line."""

@@ -101,7 +101,7 @@ def read(  # noqa: PLR0913
     else:
         scale = np.ones(table.design.shape[1])
     terms = Objective(loss, penalty, lam_, budget_, fit_intercept, weights, factors, scale)
-    terms.regulariser()  # refuses factors that the penalty cannot take
+    _ = terms.regulariser  # refuses factors that the penalty cannot take
     return Reading(table, terms, targets, classes)
 
 

@@ -131,7 +131,7 @@ def assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits)
         objective=answer.primal,
         bound=answer.bound,
         relative_gap=problem.relative(answer.gap, answer.primal),
-        certificate=search_certificate(reading, problem, answer, limits, answer.w),
+        certificate=search_certificate(reading, problem, answer, limits),
         converged=answer.proven,
         status=answer.status,
         solver=answer.solver.name,
@@ -149,10 +149,11 @@ def assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits)
 
 
 def search_certificate(
-    reading: Reading, problem: Problem, answer: Answer, limits: Limits, w: Vector
+    reading: Reading, problem: Problem, answer: Answer, limits: Limits, others: Vector | None = None
 ) -> SearchCertificate:
-    """What a search proves of some weights, its own or others."""
+    """What a search proves of its weights, or of others."""
     terms = reading.terms
+    w, primal = (answer.w, answer.primal) if others is None else (others, problem.primal(others))
     theta = None
     if answer.theta is not None:
         theta = np.zeros(len(terms.sample_weight))
@@ -164,7 +165,7 @@ def search_certificate(
         theta,
         w[:-1] if terms.fit_intercept else w,
         float(w[-1]) if terms.fit_intercept else 0.0,
-        problem.primal(w),
+        primal,
         answer.bound,
         terms,
         reading.labels,

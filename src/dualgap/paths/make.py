@@ -87,7 +87,7 @@ def path(  # noqa: PLR0913
         standardize=standardize,
     )
     chosen = seeded(read_solver(solver), random_state)
-    if isinstance(reading.terms.regulariser().gauge, Count):
+    if isinstance(reading.terms.regulariser.gauge, Count):
         from dualgap.paths.subsets import subsets_of  # here: most paths never need it
 
         _refuse_strengths(exact, lams, everywhere)

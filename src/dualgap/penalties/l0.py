@@ -48,7 +48,7 @@ class Count:
         return Count(self.counted[keep], self.l2[keep])
 
     def shrink(self, w: Vector, radius: float) -> Vector:
-        return self.project(w, radius).point
+        return w if self.size(w) <= radius else self.project(w, radius).point
 
     def project(self, point: Vector, radius: float) -> Projection:
         """The nearest point with at most `radius` counted weights: the largest stay."""

@@ -222,9 +222,18 @@ def drive(
     final = run.final
     if final is None or status is not Status.CERTIFIED:
         final = run.asked(run.best)
+        if not isinstance(working, AsGiven):
+            final = _no_worse_than_nothing(working.asked, final)
         if working.asked.relative(final.gap, final.primal) <= limits.tolerance:
             status = Status.CERTIFIED
     return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace, run.remark)
+
+
+def _no_worse_than_nothing(asked: Problem, final: Bounds) -> Bounds:
+    """w = 0 where the weights found lose all their digits on the way back from good coordinates."""
+    if final.primal <= asked.null:
+        return final
+    return replace(final, w=asked.null_weights, primal=asked.null)
 
 
 def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None) -> Status:

@@ -251,7 +251,7 @@ class _DualFactor:
     def step(self, point: Point, accuracy: float) -> Vector:
         system = self.system
         slope_gradient = gradient(system.design, system.ridge, point)
-        phi = self.solve(self.root * system.design.matvec(system.inverse * slope_gradient))
+        phi = self.solve(self.root * self._pushed(point, slope_gradient))
         result = np.zeros_like(point.w)
         if system.loose_columns is not None:
             shift = self.solve_loose(self.edge.T @ phi - slope_gradient[system.loose])
@@ -262,6 +262,12 @@ class _DualFactor:
         ahead = system.inverse * (pull - point.linear)
         result[~system.loose] = (ahead - point.w)[~system.loose]
         return result
+
+    def _pushed(self, point: Point, slope_gradient: Vector) -> Vector:
+        """X R⁻¹ times the gradient, which from w = 0 needs no pass over X."""
+        if point.w.any() or point.linear.any():
+            return self.system.design.matvec(self.system.inverse * slope_gradient)
+        return np.asarray(self.system.kernel @ point.slope)
 
     def dual(self, point: Point) -> Vector | None:
         if self._phi is None or self.system.loose_columns is not None:

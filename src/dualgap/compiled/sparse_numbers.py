@@ -42,3 +42,17 @@ def weighted_squares(starts: NDArray[Any], indices: NDArray[Any], values: Vector
             total += a[where[m]] * line[m] * line[m]
         out[k] = total
     return out
+
+
+@compiled
+def squares_and_counts(
+    starts: NDArray[Any], indices: NDArray[Any], values: Vector, a: Vector, size: int
+) -> tuple[Vector, NDArray[np.int64]]:
+    """Σ a_k x_k² over the lines k, index by index, and how often each index is stored."""
+    squares, counts = np.zeros(size), np.zeros(size, dtype=np.int64)
+    for k in range(a.shape[0]):
+        line, where = values[starts[k] : starts[k + 1]], indices[starts[k] : starts[k + 1]]
+        for m in range(line.shape[0]):
+            squares[where[m]] += a[k] * line[m] * line[m]
+            counts[where[m]] += 1
+    return squares, counts

@@ -85,13 +85,15 @@ class Compressed:
         return outer
 
     def weighted_square_norms(self, a: Vector) -> Vector:
-        if self._given.format != "csc":
-            return np.asarray(self._squared().T @ a)
         from dualgap.compiled.layout import locked
-        from dualgap.compiled.sparse_numbers import weighted_squares
+        from dualgap.compiled.sparse_numbers import squares_and_counts, weighted_squares
 
         given = self._given
-        return weighted_squares(locked(given.indptr), locked(given.indices), locked(given.data), locked(a))
+        lines = locked(given.indptr), locked(given.indices), locked(given.data)
+        if given.format == "csc":
+            return weighted_squares(*lines, locked(a))
+        squares, self.__dict__["counts"] = squares_and_counts(*lines, locked(a), given.shape[1])
+        return squares
 
     def row_square_norms(self) -> Vector:
         return np.asarray(self._squared() @ np.ones(self.shape[1]))

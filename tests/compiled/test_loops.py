@@ -111,8 +111,8 @@ def test_the_columns_of_a_model_are_short_copies(storage: str) -> None:
     copy = layout.Lines(source.dense, *(layout.locked(part) for part in (out[0], indices, out[2])))
     d, x = rng.normal(size=3), rng.normal(size=30)
     np.testing.assert_allclose(norms, (expected**2).sum(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(model_sweeps.product(copy, d, 30), expected @ d, atol=1e-6)
-    np.testing.assert_allclose(model_sweeps.pull(copy, x), expected.T @ x, atol=1e-6)
+    np.testing.assert_allclose(lines.combination(copy, d, 30), expected @ d, atol=1e-6)
+    np.testing.assert_allclose(lines.dots(copy, x), expected.T @ x, atol=1e-6)
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])

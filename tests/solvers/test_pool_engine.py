@@ -150,6 +150,6 @@ def test_a_start_brings_its_correlation() -> None:
             raise AssertionError("it is known")
 
     point.problem = Counted(**{name: getattr(working, name) for name in working.__dataclass_fields__})
-    np.testing.assert_allclose(point.first_dual(start)[1], correlation, rtol=1e-12)
+    np.testing.assert_allclose(point.dual(start)[1], correlation, rtol=1e-12)
     with pytest.raises(AssertionError, match="it is known"):
-        point.first_dual(replace(start, theta=np.abs(theta)))
+        point.dual(replace(start, theta=np.abs(theta)))

@@ -101,24 +101,22 @@ def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
 
 @compiled
 def dots(lines: Lines, x: Vector) -> Vector:
-    """line_k · x, line by line, of sparse lines."""
-    starts, indices, values = lines.starts, lines.indices, lines.values  # once, not line by line
+    """line_k · x, line by line."""
+    dense, starts, indices, values = lines  # once, not line by line
     found = np.empty(starts.shape[0] - 1)
     for k in range(found.shape[0]):
-        first, last = starts[k], starts[k + 1]
-        found[k] = _sparse_dot(indices[first:last], values[first:last], x)
+        found[k] = dot_in(dense, starts, indices, values, k, x)
     return found
 
 
 @compiled
 def combination(lines: Lines, amounts: Vector, size: int) -> Vector:
-    """Σ_k amounts_k line_k, of sparse lines."""
-    starts, indices, values = lines.starts, lines.indices, lines.values
+    """Σ_k amounts_k line_k."""
+    dense, starts, indices, values = lines
     total = np.zeros(size)
     for k in range(amounts.shape[0]):
         if amounts[k] != 0.0:
-            first, last = starts[k], starts[k + 1]
-            _add_sparse(indices[first:last], values[first:last], amounts[k], total)
+            add_in(dense, starts, indices, values, k, amounts[k], total)
     return total
 
 
@@ -136,34 +134,19 @@ def curved(lines: Lines, h: Vector, x: Vector, shift: float) -> tuple[Vector, fl
     return pull, total
 
 
-@compiled(inlined=True)
-def add_weighted_in(
-    dense: bool,
-    starts: NDArray[np.int64],
-    indices: NDArray[Any],
-    values: NDArray[Any],
-    k: int,
-    weights: tuple[float, Vector],
-    x: Vector,
-) -> None:
-    """x += amount · h ∘ line_k, `weights` being (amount, h), of lines taken apart."""
-    amount, h = weights
-    first, last = starts[k], starts[k + 1]
-    line = values[first:last]
-    if dense:
-        for i in range(x.shape[0]):
-            x[i] += amount * h[i] * line[i]
-    else:
-        where = indices[first:last]
-        for m in range(where.shape[0]):
-            i = where[m]
-            x[i] += amount * h[i] * line[m]
-
-
 @compiled
 def add_weighted(lines: Lines, k: int, amount: float, h: Vector, x: Vector) -> None:
     """x += amount · h ∘ line_k."""
-    add_weighted_in(lines.dense, lines.starts, lines.indices, lines.values, k, (amount, h), x)
+    first, last = lines.starts[k], lines.starts[k + 1]
+    line = lines.values[first:last]
+    if lines.dense:
+        for i in range(x.shape[0]):
+            x[i] += amount * h[i] * line[i]
+    else:
+        where = lines.indices[first:last]
+        for m in range(where.shape[0]):
+            i = where[m]
+            x[i] += amount * h[i] * line[m]
 
 
 @compiled

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.compiled.gram import soft
 from dualgap.compiled.layout import Lines
-from dualgap.compiled.lines import _add_sparse, _dense_dot, _sparse_dot, combination, dots, draw
+from dualgap.compiled.lines import add_in, combination, dot_in, dots, draw
 from dualgap.compiled.mechanism import compiled
 
 BLOCK = 16  # lines visited together: their order is random, what they share stays in the cache
@@ -49,24 +49,6 @@ def off_by(slope: float, here: float, price: float) -> float:
     if here < 0.0:
         return abs(slope - price)
     return abs(slope) - price
-
-
-@compiled
-def along(where: NDArray[Any], line: NDArray[Any], x: Vector) -> float:
-    """line · x; a line without indices is dense."""
-    if where.shape[0] == line.shape[0]:
-        return _sparse_dot(where, line, x)
-    return _dense_dot(line, 0, x)
-
-
-@compiled
-def push(where: NDArray[Any], line: NDArray[Any], amount: float, x: Vector) -> None:
-    """x += amount · line."""
-    if where.shape[0] == line.shape[0]:
-        _add_sparse(where, line, amount, x)
-    else:
-        for i in range(x.shape[0]):
-            x[i] += amount * line[i]
 
 
 @compiled
@@ -118,34 +100,15 @@ def _square(line: NDArray[Any]) -> float:
 @compiled
 def combine(columns: Lines, which: NDArray[np.int64], amounts: Vector, size: int) -> Vector:
     """Σ_k amounts_k x_j for j = which_k; a line beyond the last one stored is all ones."""
-    _, starts, indices, values = columns
+    dense, starts, indices, values = columns
     total = np.zeros(size)
     for k in range(which.shape[0]):
         j = which[k]
         if j + 1 >= starts.shape[0]:
             total += amounts[k]
         elif amounts[k] != 0.0:
-            push(indices[starts[j] : starts[j + 1]], values[starts[j] : starts[j + 1]], amounts[k], total)
+            add_in(dense, starts, indices, values, j, amounts[k], total)
     return total
-
-
-@compiled
-def product(columns: Lines, d: Vector, rows: int) -> Vector:
-    """X d."""
-    if columns.dense:
-        return combine(columns, np.arange(d.shape[0]), d, rows)
-    return combination(columns, d, rows)
-
-
-@compiled
-def pull(columns: Lines, x: Vector) -> Vector:
-    """Xᵀ x."""
-    if not columns.dense:
-        return dots(columns, x)
-    out = np.empty(columns.starts.shape[0] - 1)
-    for k in range(out.shape[0]):
-        out[k] = _dense_dot(columns.values, columns.starts[k], x)
-    return out
 
 
 @compiled
@@ -159,7 +122,7 @@ def _sweep(
     random: NDArray[np.int64],
 ) -> tuple[float, float]:
     """One sweep of `descend_model`; the sum of the violations met, and the largest."""
-    _, starts, indices, values = columns
+    dense, starts, indices, values = columns
     gradient, curvature = model
     w, price, ridge = penalty
     change, bend = state
@@ -172,8 +135,7 @@ def _sweep(
         for s in range(order[b] * BLOCK, min((order[b] + 1) * BLOCK, index.shape[0])):
             j = index[s]
             here = w[j] + change[j]
-            where, line = indices[starts[j] : starts[j + 1]], values[starts[j] : starts[j + 1]]
-            slope = gradient[j] + ridge[j] * change[j] + along(where, line, bend)
+            slope = gradient[j] + ridge[j] * change[j] + dot_in(dense, starts, indices, values, j, bend)
             off = off_by(slope, here, price[j])
             drop[s] = off < -slack
             if off > 0.0:
@@ -182,7 +144,7 @@ def _sweep(
                 if curvature[j] > 0.0:
                     step = soft(here - slope / curvature[j], price[j] / curvature[j]) - here
                     change[j] += step
-                    push(where, line, step, bend)
+                    add_in(dense, starts, indices, values, j, step, bend)
     return total, worst
 
 
@@ -239,7 +201,7 @@ def conjugate_model(
     for _ in range(stop[1]):
         if not np.max(np.abs(residual) / unit) > stop[0]:
             break
-        image = pull(columns, product(columns, direction, rows)) + ridge * direction
+        image = dots(columns, combination(columns, direction, rows)) + ridge * direction
         curved = float(direction @ image)
         if not curved > 0.0:
             break

@@ -38,9 +38,15 @@ class Iterate:
     wanted: float = 0.0
 
     def correlated(self, problem: Problem, theta: Vector) -> Vector:
-        """Xᵀθ: the one that came with this iterate, if that is of this very θ."""
-        if self.correlation is not None and self.theta is not None and np.array_equal(theta, self.theta):
+        """Xᵀθ: from the one that came with this iterate, if θ is a multiple of its own."""
+        if self.correlation is None or self.theta is None:
+            return problem.correlation(theta)
+        if np.array_equal(theta, self.theta):
             return self.correlation
+        size = float(self.theta @ self.theta)
+        share = float(theta @ self.theta) / size if size > 0.0 else 0.0
+        if np.abs(theta - share * self.theta).max() <= 1e-14 * np.abs(theta).max():
+            return share * self.correlation
         return problem.correlation(theta)
 
 

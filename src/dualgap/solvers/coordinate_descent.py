@@ -66,7 +66,7 @@ class CoordinateDescent:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)
         engines = _Engines(point, start.wanted)
-        theta, correlation = point.first_dual(start)
+        theta, correlation = point.dual(start)
         residual = correlation - point.ridge * point.w
         point.before = _level(point, residual)
         point.factor = max(1.0, engines.fall * point.before)

@@ -122,10 +122,11 @@ def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iter
     z = problem.predict(w) if start.prediction is None else start.prediction
     theta = problem.slope(z)
     correlation = start.correlated(problem, theta)
+    linear = np.zeros(problem.p)
     accuracy, quiet, slow, before = COARSEST, 0, 0, np.inf
     for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
-        point = Point(w, -theta, np.zeros(problem.p), -correlation)
+        point = Point(w, -theta, linear, -correlation)
         direction, along, promise = model.step(point, z, accuracy, scale)
         quiet = quiet + 1 if promise <= QUIET * scale else 0
         step = convex_step(_slope_along(problem, ridge, (w, z), (direction, along)))

@@ -28,20 +28,11 @@ class PricedPoint:
         self.w, self.z = w.copy(), problem.predict(w)
         self.factor = self.before = 1.0
 
-    def dual(self) -> tuple[Vector, Vector]:
-        """θ, the negative slopes of the loss, and Xᵀθ."""
+    def dual(self, start: Iterate | None = None) -> tuple[Vector, Vector]:
+        """θ, the negative slopes of the loss, and Xᵀθ, from the start where that knows it."""
         theta = self.problem.slope(self.z)
-        return theta, self.problem.correlation(theta)
-
-    def first_dual(self, start: Iterate) -> tuple[Vector, Vector]:
-        """The same, Xᵀθ taken from the start where its θ is a multiple of this one."""
-        theta = self.problem.slope(self.z)
-        if start.theta is not None and start.correlation is not None:
-            size = float(start.theta @ start.theta)
-            share = float(theta @ start.theta) / size if size > 0.0 else 0.0
-            if np.abs(theta - share * start.theta).max() <= 1e-14 * np.abs(theta).max():
-                return theta, share * start.correlation
-        return theta, self.problem.correlation(theta)
+        known = self.problem.correlation(theta) if start is None else start.correlated(self.problem, theta)
+        return theta, known
 
     def violation(self, residual: Vector) -> float:
         """How far the point is from optimal at the full prices, relative to them."""

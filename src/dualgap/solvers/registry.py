@@ -46,10 +46,15 @@ class Verdict:
     manual: bool
 
 
-def verdicts(problem: Problem) -> list[Verdict]:
-    """One verdict per solver: the usable ones first, cheapest first, then those that do not fit."""
+def verdicts(problem: Problem, *, manual: bool = True) -> list[Verdict]:
+    """One verdict per solver: the usable ones first, cheapest first, then those that do not fit.
+
+    Without `manual` those that "auto" does not run are not asked.
+    """
     found = []
     for name, cls in SOLVERS.items():
+        if name in MANUAL and not manual:
+            continue
         candidate = cls()
         missing = candidate.missing(problem)
         cost = float("inf") if missing else candidate.cost(problem)
@@ -66,8 +71,7 @@ def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
         chosen = named(asked)
         _insist(chosen, problem)
         return [chosen]
-    usable = [cls() for name, cls in SOLVERS.items() if name not in MANUAL]
-    usable = sorted((c for c in usable if not c.missing(problem)), key=lambda c: c.cost(problem))
+    usable = [SOLVERS[v.name]() for v in verdicts(problem, manual=False) if not v.missing]
     if not usable:
         raise NoSolverError(refusal(problem))
     return [c.attempt(problem) if isinstance(c, Attempting) else c for c in usable]

@@ -109,13 +109,13 @@ def compressed(design: Design) -> sp.csc_array | None:
 
 
 def _one(design: Design) -> Compressed | None:
-    if isinstance(design, Compressed):
-        return design
-    if isinstance(design, WithOnes):
-        inner = _one(design.inner)
-        ones = np.ones((design.shape[0], 1))
-        return None if inner is None else Compressed(sp.csc_array(sp.hstack([inner.by_columns, ones])))
-    if isinstance(design, Standardised) and not design.centred:
-        inner = _one(design.inner)
-        return None if inner is None else inner.scaled(1.0 / design.scale)
-    return None
+    found = _scaled(design)
+    if found is None or isinstance(design, Compressed):
+        return None if found is None else found[0]
+    matrix, scale = found
+    p = matrix.shape[1]
+    scaled = matrix.scaled(scale[:p]) if np.any(scale[:p] != 1.0) else matrix
+    if len(scale) == p:
+        return scaled
+    last = np.full((matrix.shape[0], 1), scale[p])
+    return Compressed(sp.csc_array(sp.hstack([scaled.by_columns, last])))

@@ -102,7 +102,8 @@ class SweepEngine:
 
     def _minimise(self, model: _Model, off: Vector) -> tuple[Vector, bool]:
         """The minimiser, and whether it is good enough for a proof."""
-        from dualgap.compiled.model_sweeps import descend_model, pull
+        from dualgap.compiled.lines import dots
+        from dualgap.compiled.model_sweeps import descend_model
 
         total, worst = float(off.sum()), float(np.max(off / model.unit, initial=0.0))
         change, bend = np.zeros(len(off)), np.zeros(self.point.problem.n)
@@ -115,7 +116,7 @@ class SweepEngine:
         if self.point.factor > 1.0 or changed > CALM * np.count_nonzero(live):
             return change, False
         linear = model.price * np.sign(ahead)
-        slope = pull(model.lines, bend) + model.gradient + model.ridge * change + linear
+        slope = dots(model.lines, bend) + model.gradient + model.ridge * change + linear
         step, left = self._solve(model, live, np.where(live, -slope, 0.0), worst)
         crossing = ((ahead + step) * ahead < 0.0) & (linear != 0.0)
         step[crossing] = -ahead[crossing]
@@ -139,12 +140,12 @@ class SweepEngine:
         return step, float(np.max(np.abs(right) / model.unit, initial=0.0))
 
     def _add(self, model: _Model, state: tuple[Vector, Vector], step: Vector, zero: Mask) -> None:
-        from dualgap.compiled.model_sweeps import product
+        from dualgap.compiled.lines import combination
 
         change, bend = state
         change += step
         change[zero] = -model.w[zero]  # without rounding
-        bend += product(model.lines, step, len(bend))
+        bend += combination(model.lines, step, len(bend))
 
     def _enough(self) -> float:
         """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""

@@ -9,6 +9,7 @@ from scipy.special import xlogy
 from benchmarks.problems import Problem, penalty_value
 
 BALANCE = 1e-9  # rounding allowed in Σθ = 0 and in the budget, relative
+ROUNDING = 1e-14  # allowed in the bounds of the slopes: n · (u / n) is not always u
 SMALL = 1e-4  # objectives below this share of the null objective count as zero
 
 
@@ -52,7 +53,8 @@ def loss_conjugates(loss: str, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         value = xlogy(s, s) + xlogy(1 - s, np.clip(1 - s, 0, None))
     else:
         value = xlogy(s, s) - s
-    return np.where((u >= lower) & (u <= upper), value, np.inf)
+    slack = ROUNDING * np.abs(u)
+    return np.where((u >= lower - slack) & (u <= upper + slack), value, np.inf)
 
 
 def _domain(name: str, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

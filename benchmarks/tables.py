@@ -56,7 +56,7 @@ def summary(rows: list[dict[str, Any]], left: list[str]) -> str:
     if len(judged) < len(rows):
         text += f" In {len(rows) - len(judged)} no rival ran."
     if left:
-        text += f" Not run, for want of time: {len(left)} ({', '.join(left)})."
+        text += f" Not run, for want of time: {len(left)}, from {left[0]} on."
     return text
 
 

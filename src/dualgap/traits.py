@@ -16,6 +16,7 @@ class Trait(enum.Flag):
     QUADRATIC = enum.auto()
     PIECEWISE_LINEAR = enum.auto()
     PIECEWISE_QUADRATIC = enum.auto()
+    ENTROPIC = enum.auto()  # the conjugate is the entropy of the slope's place between its bounds
     CLASSIFICATION = enum.auto()
     SEPARABLE = enum.auto()
     STRONGLY_CONVEX = enum.auto()
@@ -37,5 +38,6 @@ IMPLICATIONS: tuple[tuple[Trait, Trait], ...] = (
     (Trait.PIECEWISE_LINEAR, Trait.PIECEWISE_QUADRATIC | Trait.POLYHEDRAL),
     (Trait.PIECEWISE_QUADRATIC, Trait.CONVEX | Trait.ATTAINED),
     (Trait.BOUNDED_CURVATURE, Trait.SMOOTH),
+    (Trait.ENTROPIC, Trait.CONVEX),
     (Trait.STRONGLY_CONVEX, Trait.CONVEX),
 )

@@ -145,7 +145,7 @@ def test_the_dual_is_maximised(storage: str, softness: float) -> None:
     dual, w, offset = np.zeros((n, 2)), np.zeros(p), np.full(n, 0.3)
     rows = _storages(array)[storage]
     row: tuple[Vector, Vector, Vector] = (weight, lines.square_norms(rows), offset)
-    terms = (kink, lower, upper, softness)
+    terms = (kink, lower, upper, softness, 0.0)
     for _ in range(20):  # rows that were dropped come back with every call
         watch = (np.arange(n), np.array([np.inf, -np.inf]), _state())
         gap, left, visits = dual_sweeps.ascend(rows, terms, row, dual, w, watch, (1e-13, 5000 * n))

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.dual_sweeps import settle_entropy
 from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
 from dualgap.solvers import dual_coordinate_ascent
@@ -14,7 +17,7 @@ from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
 from dualgap.solvers.prices import prices
 from random_problems import Recipe, relative_gap, run
 
-PIECEWISE: list[Loss] = [
+DUAL: list[Loss] = [
     losses.Hinge(),
     losses.Absolute(),
     losses.Quantile(0.8),
@@ -23,6 +26,7 @@ PIECEWISE: list[Loss] = [
     losses.Huber(0.5),
     losses.SquaredEpsilonInsensitive(0.3),
     losses.Squared(),
+    losses.Logistic(),
 ]
 RECIPES = {
     "tall": Recipe(120, 8),
@@ -35,13 +39,13 @@ RECIPES = {
 
 
 @pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("loss", PIECEWISE, ids=str)
-def test_piecewise_losses_with_a_ridge(loss: Loss, name: str) -> None:
+@pytest.mark.parametrize("loss", DUAL, ids=str)
+def test_losses_with_terms_and_a_ridge(loss: Loss, name: str) -> None:
     problem = RECIPES[name].build(loss, penalties.L2())
     assert relative_gap(problem, run(problem, DualCoordinateAscent(), 1e-7)) <= 1e-7
 
 
-@pytest.mark.parametrize("loss", [losses.Hinge(), losses.EpsilonInsensitive(0.3)], ids=str)
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.EpsilonInsensitive(0.3), losses.Logistic()], ids=str)
 def test_short_numbers_give_way_to_long_ones(loss: Loss) -> None:
     problem = Recipe(150, 80, kind="sparse", share=0.05, intercept=False).build(loss, penalties.L2())
     assert relative_gap(problem, run(problem, DualCoordinateAscent(), 1e-12)) <= 1e-12
@@ -72,6 +76,43 @@ def test_starts_from_a_given_dual_point(loss: Loss) -> None:
     assert problem.dual(warm.theta) >= problem.dual(last.theta) - 1e-14
 
 
+@pytest.mark.parametrize("lam", [1e-2, 1e-6])
+def test_long_rows_with_an_entropy(lam: float) -> None:
+    """Each row alone could turn its own prediction round: steps go from one end of a slope to the other."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 900)) + 3.0 * rng.standard_normal((40, 1))
+    y = np.where(rng.standard_normal(40) > 0, 1.0, -1.0)
+    ascent = dg.fit(
+        X, y, loss="logistic", penalty="l2", lam=lam, fit_intercept=False, solver="dual_coordinate_ascent"
+    )
+    newton = dg.fit(X, y, loss="logistic", penalty="l2", lam=lam, fit_intercept=False, solver="newton")
+    assert ascent.converged
+    unit = max(newton.objective, 1e-4 * np.log(2.0))  # what a gap is relative to
+    assert abs(ascent.objective - newton.objective) <= 1e-6 * unit
+
+
+@settings(max_examples=300)
+@given(
+    st.floats(0.0, 1.0),
+    st.sampled_from([(-1.0, 0.0), (0.0, 1.0)]),
+    st.floats(0.0, 1e6),
+    st.floats(-1e6, 1e6),
+)
+def test_a_variable_with_an_entropy_settles(
+    place: float, bounds: tuple[float, float], stiff: float, z: float
+) -> None:
+    """d·z − entropy − stiff·(d − here)²/2 is never less than at the start, and its slope changes sign."""
+    low, high = bounds
+    here = low + place * (high - low)
+    ahead, gap = settle_entropy(here, low, high, stiff, z)
+    assert low <= ahead <= high
+    assert gap >= 0.0
+    s = ahead - low
+    if 1e-12 < s < 1.0 - 1e-12:
+        scale = max(1.0, abs(z), stiff)
+        assert abs(np.log(s / (high - ahead)) + stiff * (ahead - here) - z) <= 1e-3 * scale
+
+
 def test_split_spreads_over_two_terms() -> None:
     lower, upper = np.array([[-1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
     theta = np.array([0.5, -0.25, 0.0])
@@ -81,10 +122,12 @@ def test_split_spreads_over_two_terms() -> None:
 
 
 def test_reasons_for_refusing() -> None:
-    logistic = Recipe().build(losses.Logistic(), penalties.L2())
+    exponential = Recipe().build(losses.Exponential(), penalties.L2())
     lasso = Recipe().build(losses.Hinge(), penalties.L1())
     many = Recipe(free=9).build(losses.Hinge(), penalties.L2())
-    assert DualCoordinateAscent().missing(logistic) == ("the loss is not piecewise quadratic",)
+    assert DualCoordinateAscent().missing(exponential) == (
+        "the loss is neither piecewise quadratic nor logistic",
+    )
     assert DualCoordinateAscent().missing(lasso) == ("the penalty is not l2",)
     assert DualCoordinateAscent().missing(many) == ("more than 4 columns are free",)
     assert not DualCoordinateAscent().missing(Recipe().build(losses.Absolute(), penalties.L2()))

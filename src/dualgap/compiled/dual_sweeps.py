@@ -1,4 +1,4 @@
-"""Dual coordinate ascent over rows, for losses that are sums of terms d·(z − kink) − softness·d²/2."""
+"""Dual coordinate ascent over rows, for losses that are sums of terms (`losses.base.Terms`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from dualgap.compiled.model_sweeps import BLOCK, shuffle, without
 
 LEAP = 8  # sweeps between two leaps
 FAST = 0.5  # of the largest move since the last leap: what moved less does not take part
+ROOT, SHORT = 60, 1e-2  # steps towards a root, and a step whose square is of no account in a sweep
+NEAR = 0.3  # the loss is as good as quadratic so near
+VANISHED = 1e-300  # a share of an interval whose logarithm is of no use
+AHEAD = 3.0  # a gap that shrinks by a factor will be less than this many times as much smaller
 HIGHEST, LOWEST = 0, 1  # places in the window of projected slopes: beyond it rows are dropped
 
 
@@ -64,6 +68,58 @@ def settle(
 
 
 @compiled
+def settle_entropy(here: float, low: float, high: float, stiff: float, z: float) -> tuple[float, float]:
+    """Maximise over a variable that has an entropy; what it becomes, and its row's part of the gap before it.
+
+    With s the place between the bounds and odds = log s/(1 − s) the slope of the negated dual is odds − z.
+    The root of odds + stiff·(s − s before) = z is found by Newton's steps within a bracket; the last, short
+    one is taken in s by its expansion, so that late sweeps need no exponential.
+    """
+    width = high - low
+    before, rest = (here - low) / width, (high - here) / width
+    s, odds = before, z
+    least, most = z - stiff * rest, z + stiff * before
+    if before > VANISHED and rest > VANISHED:
+        odds = np.log(before / rest)
+        gap = 0.5 * before * rest * (z - odds) * (z - odds)
+        if abs(z - odds) > NEAR:
+            gap = softplus(z) - softplus(odds) - before * (z - odds)
+    else:
+        gap = softplus(z if before <= VANISHED else -z)
+        s, rest = halves(odds)
+    step = (z - odds - stiff * (s - before)) / (1.0 + stiff * s * rest)
+    for _ in range(ROOT):
+        if abs(step) < SHORT:
+            break
+        if step > 0.0:
+            least = odds
+        else:
+            most = odds
+        odds += step
+        if not least < odds < most:  # strictly: from end to end the steps would go to and fro
+            odds = 0.5 * (least + most)
+        s, rest = halves(odds)
+        step = (z - odds - stiff * (s - before)) / (1.0 + stiff * s * rest)
+    last = s * rest * step * (1.0 + 0.5 * (rest - s) * step)
+    ahead = low + width * (s + last) if s < rest else high - width * (rest - last)
+    return min(max(ahead, low), high), gap
+
+
+@compiled(inlined=True)
+def softplus(x: float) -> float:
+    """log(1 + eˣ)."""
+    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
+
+
+@compiled(inlined=True)
+def halves(odds: float) -> tuple[float, float]:
+    """s and 1 − s for odds = log s/(1 − s), each with all its digits."""
+    e = np.exp(-abs(odds))
+    minor = e / (1.0 + e)
+    return (1.0 - minor, minor) if odds > 0.0 else (minor, 1.0 - minor)
+
+
+@compiled
 def largest_move(dual: Matrix, before: Matrix, index: NDArray[np.int64]) -> float:
     """Of the variables of the active rows."""
     largest = 0.0
@@ -95,7 +151,7 @@ def go_on(
 @compiled
 def leap(
     rows: Lines,
-    terms: tuple[Matrix, Matrix, Matrix, float],
+    terms: tuple[Matrix, Matrix, Matrix, float, float],
     row: tuple[Vector, Vector, Vector],
     dual: Matrix,
     w: Vector,
@@ -106,7 +162,7 @@ def leap(
     Rows that are nearly parallel pass each other's share back and forth in small steps, all in one direction.
     `since` is (dual variables then, active rows).
     """
-    kink, lower, upper, softness = terms
+    kink, lower, upper, softness, _ = terms
     weight, _, offset = row
     before, index = since
     least = max(FAST * largest_move(dual, before, index), 1e-300)
@@ -134,7 +190,7 @@ def leap(
 @compiled
 def ascend(
     rows: Lines,
-    terms: tuple[Matrix, Matrix, Matrix, float],
+    terms: tuple[Matrix, Matrix, Matrix, float, float],
     row: tuple[Vector, Vector, Vector],
     dual: Matrix,
     w: Vector,
@@ -143,24 +199,24 @@ def ascend(
 ) -> tuple[float, int, int]:
     """Sweeps with shrinking (Hsieh et al., 2008, algorithm 3), rows in blocks and the blocks in random order.
 
-    `terms` is (kink, lower, upper, softness); `row` is (weight, square norm, offset of the prediction);
-    `watch` is (active rows, window of slopes, state of the random numbers). Keeps w = −Σ weight_i Σ_k
-    dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each taken when the row is
-    visited, or after stop[1] visits; returns the sum, the number of active rows left, which are put first,
-    and that of visits.
+    `terms` is (kink, lower, upper, softness, entropy), entropies being 0 or 1; `row` is (weight, square norm,
+    offset of the prediction); `watch` is (active rows, window of slopes, state of the random numbers). Keeps
+    w = −Σ weight_i Σ_k dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each
+    taken when the row is visited, or after stop[1] visits; returns the sum, the number of active rows left, which
+    are put first, and that of visits.
     """
     dense, starts, indices, values = rows
     index, window, random = watch
-    kink, lower, upper, softness = terms
+    kink, lower, upper, softness, entropy = terms
     pieces, (weight, square, offset) = (kink, lower, upper), row
-    active, gap = index.shape[0], np.inf
+    active, gap, last = index.shape[0], np.inf, 0.0
     drop = np.zeros(active, dtype=np.bool_)
     before = dual.copy()
     sweep, visits = 0, 0
     while visits < stop[1] and active > 0:
         sweep += 1
         visits += active
-        if sweep % LEAP == 0:
+        if sweep % LEAP == 0 and entropy == 0.0:
             leap(rows, terms, row, dual, w, (before, index[:active]))
             before = dual.copy()
         gap, top, bottom = 0.0, 0.0, 0.0
@@ -173,15 +229,26 @@ def ascend(
             for s in range(first, min(first + BLOCK, active)):
                 i = index[s]
                 z = dot_in(dense, starts, indices, values, i, w) + offset[i]
-                move, missing, above, below, drop[s] = settle(
-                    pieces, dual, i, (softness, weight[i] * square[i]), z, beyond
-                )
-                gap, top, bottom = gap + weight[i] * missing, max(top, above), min(bottom, below)
+                stiff = weight[i] * square[i]
+                if entropy > 0.0:
+                    ahead, missing = settle_entropy(dual[i, 0], lower[i, 0], upper[i, 0], stiff, z)
+                    move = ahead - dual[i, 0]
+                    dual[i, 0] = ahead
+                else:
+                    move, missing, above, below, drop[s] = settle(
+                        pieces, dual, i, (softness, stiff), z, beyond
+                    )
+                    top, bottom = max(top, above), min(bottom, below)
+                gap += weight[i] * missing
                 if move != 0.0:
                     add_in(dense, starts, indices, values, i, -weight[i] * move, w)
         active = without(index, drop, active)
         window[HIGHEST] = top if top > 0.0 else np.inf
         window[LOWEST] = bottom if bottom < 0.0 else -np.inf
+        if (
+            entropy + softness > 0.0
+        ):  # it shrinks by the same factor again and again, and was summed before the moves
+            last, gap = gap, min(gap, AHEAD * gap * (gap / last) if last > 0.0 else gap)
         if gap <= stop[0]:
             break
     return gap, active, visits

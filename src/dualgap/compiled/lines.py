@@ -54,15 +54,16 @@ def dot(lines: Lines, k: int, x: Vector) -> float:
     return dot_in(lines.dense, lines.starts, lines.indices, lines.values, k, x)
 
 
-@compiled
+@compiled(reassociate=True)
 def square_norms(lines: Lines) -> Vector:
     """Σ line_k², line by line."""
-    norms = np.zeros(lines.starts.shape[0] - 1)
+    starts, values = lines.starts, lines.values
+    norms = np.zeros(starts.shape[0] - 1)
     for k in range(norms.shape[0]):
-        line = lines.values[lines.starts[k] : lines.starts[k + 1]]
+        line = values[starts[k] : starts[k + 1]]
         total = 0.0
         for m in range(line.shape[0]):
-            total += line[m] * line[m]
+            total += float(line[m]) * float(line[m])
         norms[k] = total
     return norms
 

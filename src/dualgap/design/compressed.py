@@ -140,14 +140,11 @@ class Compressed:
         return Compressed(self.by_rows[which])
 
     def row_marks(self) -> Vector:
+        from dualgap.compiled.layout import locked
+        from dualgap.compiled.sparse_numbers import line_marks
+
         rows = self.by_rows
-        counts = np.diff(rows.indptr)
-        some = counts > 0
-        marks = 0.7310585 * counts
-        for factor, place in ((1.2641766, 0.0), (0.5498339, 0.5), (0.8807970, 1.0)):
-            at = rows.indptr[:-1][some] + (place * (counts[some] - 1)).astype(np.intp)
-            marks[some] += factor * rows.data[at] + 0.3141592 * factor * rows.indices[at]
-        return np.asarray(marks)
+        return line_marks(locked(rows.indptr), locked(rows.indices), locked(rows.data))
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         rows = self.by_rows

@@ -17,18 +17,20 @@ from dualgap.traits import Trait
 
 @dataclass(frozen=True)
 class Terms:
-    """A piecewise quadratic loss as a sum over k of
+    """A loss by its slopes, as a sum over k of
 
-        sup over lower ≤ d ≤ upper of   d·(z − kink) − softness·d²/2,
+        sup over lower ≤ d ≤ upper of   d·(z − kink) − softness·d²/2 − entropy·(s log s + (1 − s) log(1 − s)),
 
-    arrays of shape (n, K). Softness 0 is a kink, softness ½ the square t² cut off by its slopes.
-    Interior point, augmented Lagrangian and path engine read nothing else of such a loss.
+    s the place of d between its bounds, arrays of shape (n, K). Softness 0 is a kink, softness ½ the square
+    t² cut off by its slopes. Only the logistic loss has an entropy; without it a loss is piecewise quadratic,
+    and interior point, augmented Lagrangian and path engine read nothing else of it.
     """
 
     kink: Matrix
     lower: Matrix
     upper: Matrix
     softness: float
+    entropy: float = 0.0
 
 
 class Loss(ABC):
@@ -74,8 +76,8 @@ class Loss(ABC):
         raise NotImplementedError(f"{self.name} is not smooth")
 
     def terms(self, y: Vector) -> Terms:
-        """The piecewise quadratic form. Only where the trait is declared."""
-        raise NotImplementedError(f"{self.name} is not piecewise quadratic")
+        """The form above. Only where PIECEWISE_QUADRATIC or ENTROPIC is declared."""
+        raise NotImplementedError(f"{self.name} has no terms")
 
     def rescaled(self, unit: float) -> Loss:
         """This loss for targets and predictions divided by `unit`."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from dualgap.arrays import Vector
-from dualgap.losses.base import Loss, class_weights
+from dualgap.losses.base import Loss, Terms, class_weights, column
 from dualgap.traits import Trait
 
 
@@ -18,7 +18,7 @@ class Logistic(Loss):
 
     name = "logistic"
     slope_shape = 1
-    declared = Trait.BOUNDED_CURVATURE | Trait.CONVEX | Trait.CLASSIFICATION
+    declared = Trait.BOUNDED_CURVATURE | Trait.ENTROPIC | Trait.CLASSIFICATION
 
     @property
     def curvature(self) -> float:
@@ -41,6 +41,11 @@ class Logistic(Loss):
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+
+    def terms(self, y: Vector) -> Terms:
+        n = len(y)
+        lower, upper = self.domain(y)
+        return Terms(column(0.0, n), column(lower, n), column(upper, n), 0.0, entropy=1.0)
 
     def log_odds(self, z: Vector) -> Vector:
         """log P(y = +1)/P(y = −1) given the prediction."""

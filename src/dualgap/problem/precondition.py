@@ -20,6 +20,7 @@ from dualgap.traits import Trait
 RANK_TOLERANCE = 1e-11
 NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
 TINY = 1e-200  # squares below it are rounding
+FEW_EMPTY = 0.1  # of the columns: new numbers for the others cost more than so many zeros do
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
 
 
 def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
-    """Scaled, not centred: centring would fill the zeros. Empty and constant columns are dropped."""
+    """Scaled, not centred: centring would fill the zeros. Constant columns, and empty ones, are dropped."""
     size, counts = np.sqrt(asked.column_squares[: inner.shape[1]]), inner.counts
     faint = np.flatnonzero((size < TINY**0.5) & (counts > 0))
     if len(faint):  # squares lose digits or vanish
@@ -164,11 +165,22 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
     keep = size > 0.0
     if asked.intercept:
         keep[inner.constant_columns()] = False
+    if not len(faint) and not counts[~keep].any() and _harmless(asked, keep):
+        keep = np.ones_like(keep)
+        size[size == 0.0] = 1.0
     kept: Design = inner
     if not keep.all():
         kept = inner.columns(keep) if counts[~keep].any() else inner.without_empty(keep)
     scale = _power_of_two(size[keep])
     return Standardised(kept, np.zeros(len(scale)), scale), keep, np.zeros(len(scale)), scale
+
+
+def _harmless(asked: Problem, keep: Mask) -> bool:
+    """Are the other columns, which are empty, few, and is each of them kept at zero by a square?"""
+    empty = np.flatnonzero(~keep)
+    if len(empty) > FEW_EMPTY * len(keep) or Trait.QUADRATIC not in asked.regulariser.traits:
+        return False
+    return not bool(asked.free[empty].any())
 
 
 def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design, Matrix]:

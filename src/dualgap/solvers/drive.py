@@ -18,6 +18,7 @@ from dualgap.solvers.base import Adviser, Divergence, Iterate, Solver
 from dualgap.solvers.stopping import Moment, Stop
 from dualgap.solvers.thinning import affordable
 from dualgap.solvers.trace import Callback, Record, Trace
+from dualgap.traits import Trait
 
 PROMISING = 0.3  # relative gap of a start
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
@@ -258,12 +259,13 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
 
 
 def _firsts(problem: Problem, start: Iterate | None) -> Iterator[Iterate]:
-    """The start, if there is one; then w = 0 with the dual point 0, and with its own."""
+    """The start, if there is one; then w = 0 with the dual point 0, and with its own if it may be optimal."""
     if start is not None:
         yield start
     w, prediction, theta = problem.null_weights, problem.null_prediction, problem.null_dual
     yield Iterate(w, np.zeros_like(theta), prediction)  # no loss is below its minimum
-    yield Iterate(w, theta, prediction)
+    if Trait.QUADRATIC not in problem.regulariser.traits or problem.free.any():
+        yield Iterate(w, theta, prediction)
 
 
 def _watch_one(run: _Run, chosen: Solver, start: Iterate | None) -> Status:

@@ -1,4 +1,4 @@
-"""Piecewise linear and quadratic losses with a squared penalty: the dual, one row at a time."""
+"""Piecewise quadratic losses and the logistic one with a squared penalty: the dual, one row at a time."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ ATTEMPT = 40.0  # passes that show whether a problem is easy
 PROMISING = 300.0  # sweeps expected that need no attempt first
 EASY = 6.0  # columns for each of them that make an attempt cheap
 DENSE = 2.5  # as ROW_BY_ROW, of long dense rows
+BALANCING = 70.0  # sweeps' worth of free columns beside an entropy, whose sweeps are few
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
@@ -34,7 +35,7 @@ TINY = 1e-17  # a relative gap that is rounding
 @solver("dual_coordinate_ascent")
 @dataclass(frozen=True)
 class DualCoordinateAscent:
-    """max D(θ) over one θ_i at a time, w = Λ⁻¹Xᵀθ kept (Hsieh et al., 2008; Shalev-Shwartz and Zhang, 2013).
+    """max D(θ) over one θ_i at a time, w = Λ⁻¹Xᵀθ kept (Hsieh et al., 2008; Yu, Huang and Lin, 2011).
 
     Free columns ask for x_j·θ = 0: the method of multipliers, in which b ← b + σ x_j·θ is a proximal step
     on the free coordinates. Sparse rows are swept in 4-byte numbers until these no longer resolve the
@@ -53,8 +54,8 @@ class DualCoordinateAscent:
                 lacking = ("the penalty is not l2",)
             elif np.count_nonzero(ridge == 0.0) > MOST_FREE:
                 lacking = (f"more than {MOST_FREE} columns are free",)
-        if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
-            lacking = ("the loss is not piecewise quadratic", *lacking)
+        if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.ENTROPIC)):
+            lacking = ("the loss is neither piecewise quadratic nor logistic", *lacking)
         return lacking
 
     def attempt(self, problem: Problem) -> DualCoordinateAscent:
@@ -99,11 +100,13 @@ def _sweeps(problem: Problem) -> float:
     ridge = prices(problem)[1]
     inverse = np.where(ridge > 0.0, 1.0 / np.where(ridge > 0.0, ridge, 1.0), 0.0)
     stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
-    bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
-    coupled = 20.0 * stiff * (problem.n / problem.p) ** 0.4  # rows that share columns undo each other
+    coupled = float(20.0 * stiff * (problem.n / problem.p) ** 0.4)  # rows that share columns undo each other
+    if problem.loss_has(Trait.ENTROPIC):
+        return 5.0 + min(0.15 * coupled, 100.0) + BALANCING * bool(problem.free.any())
     if problem.n <= problem.p:
         coupled = min(coupled, 100.0)
-    return float(12.0 + (0.1 if bounded else 1.0) * coupled)  # measured; at their bounds rows are idle
+    bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
+    return 12.0 + (0.1 if bounded else 1.0) * coupled  # measured; at their bounds rows are idle
 
 
 def _may_be_easy(problem: Problem) -> bool:
@@ -132,7 +135,7 @@ class _Ascent:
         self.kink, self.lower, self.upper = (
             np.array(part, dtype=np.float64, order="C") for part in (terms.kink, terms.lower, terms.upper)
         )
-        self.softness = float(terms.softness)
+        self.softness, self.entropy = float(terms.softness), float(terms.entropy)
         self.dual = _split(start.theta, problem.a, self.lower, self.upper)
         inverse = np.where(self.free, 0.0, 1.0 / np.where(self.free, 1.0, self.ridge))
         mean_square = float(problem.column_squares @ inverse)
@@ -173,7 +176,7 @@ class _Ascent:
             self.compact = False
             self._store()
             self._refresh()
-        terms = (self.kink, self.lower, self.upper, self.softness)
+        terms = (self.kink, self.lower, self.upper, self.softness, self.entropy)
         row = (self.problem.a.copy(), self.square, self.offset)
         watch = (self.active, self.window, self.random)
         most = int(min(SWEEPS * self.problem.n, max(self.most - self.visits, 1)))
@@ -190,8 +193,9 @@ class _Ascent:
 
     def bound(self) -> float:
         """The dual objective, where there are no free columns."""
-        terms = (self.kink + 0.5 * self.softness * self.dual) * self.dual
-        return -float(self.problem.a @ terms.sum(axis=1)) - 0.5 * float(self.w @ self.w)
+        problem = self.problem
+        conjugate = problem.loss.conjugate(problem.y, self.dual.sum(axis=1))
+        return -float(problem.a @ conjugate) - 0.5 * float(self.w @ self.w)
 
     def measure(self, iterate: Iterate) -> float:
         """What a gap is relative to."""

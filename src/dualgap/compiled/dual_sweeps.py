@@ -202,8 +202,8 @@ def ascend(
     `terms` is (kink, lower, upper, softness, entropy), entropies being 0 or 1; `row` is (weight, square norm,
     offset of the prediction); `watch` is (active rows, window of slopes, state of the random numbers). Keeps
     w = −Σ weight_i Σ_k dual_ik line_i. Ends when the rows' parts of the duality gap sum to stop[0], each
-    taken when the row is visited, or after stop[1] visits; returns the sum, the number of active rows left, which
-    are put first, and that of visits.
+    taken when the row is visited, or after stop[1] visits; returns the sum, the number of active rows left,
+    which are put first, and that of visits.
     """
     dense, starts, indices, values = rows
     index, window, random = watch

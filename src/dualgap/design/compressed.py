@@ -42,9 +42,11 @@ class Compressed:
         return np.asarray(self._given.data)
 
     def matvec(self, w: Vector) -> Vector:
-        support = np.flatnonzero(w)
-        if self._given.format == "csc" and FEW * len(support) <= len(w):
-            return np.asarray(self._given[:, support] @ w[support])
+        columns = self._given if self._given.format == "csc" else self.__dict__.get("by_columns")
+        if columns is not None:
+            support = np.flatnonzero(w != 0.0)
+            if FEW * len(support) <= len(w):
+                return np.asarray(columns[:, support] @ w[support])
         return np.asarray(self._given @ w)
 
     @cached_property

@@ -34,6 +34,11 @@ class Separable:
     def free(self) -> Mask:
         return np.asarray((self.l1 == 0) & (self.l2 == 0))
 
+    @cached_property
+    def _sharp(self) -> Mask:
+        """Where the conjugate is infinite beyond the price."""
+        return np.asarray((self.l2 == 0) & (self.l1 > 0))
+
     def value(self, w: Vector) -> float:
         return float(self.l1 @ np.abs(w) + self.l2 @ (w * w))
 
@@ -104,17 +109,16 @@ class Separable:
         return mu
 
     def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        if not self.l2.any():
+            return 0.0
         curved = self.l2 > 0
         excess = np.maximum(np.abs(v[curved]) - strength * self.l1[curved], 0.0)
         return float((excess * excess / (4.0 * strength * self.l2[curved])).sum())
 
     def penalised_scale(self, v: Vector, strength: float) -> float:
-        sharp = (self.l2 == 0) & (self.l1 > 0)
-        size = np.abs(v[sharp])
-        limit = strength * self.l1[sharp]
-        if not np.any(size > limit):
-            return 1.0
-        return float(np.min(limit[size > limit] / size[size > limit]))
+        size, limit = np.abs(v), strength * self.l1
+        beyond = np.flatnonzero((size > limit) & self._sharp)
+        return float(np.min(limit[beyond] / size[beyond], initial=1.0))
 
     def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
         stiff = sigma + 2.0 * strength * self.l2

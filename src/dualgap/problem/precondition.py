@@ -14,6 +14,7 @@ import numpy as np
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.forms import unregularised
+from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -176,9 +177,9 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
 
 
 def _harmless(asked: Problem, keep: Mask) -> bool:
-    """Are the other columns, which are empty, few, and is each of them kept at zero by a square?"""
+    """Are the other columns, which are empty, few, and is each of them kept at zero by a price of its own?"""
     empty = np.flatnonzero(~keep)
-    if len(empty) > FEW_EMPTY * len(keep) or Trait.QUADRATIC not in asked.regulariser.traits:
+    if len(empty) > FEW_EMPTY * len(keep) or not isinstance(asked.regulariser.gauge, Separable):
         return False
     return not bool(asked.free[empty].any())
 

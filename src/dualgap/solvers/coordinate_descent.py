@@ -23,7 +23,7 @@ from dualgap.traits import Trait
 PATIENCE = 12  # rounds at the full prices without progress before giving up
 LIMIT = 1000
 # of the prices from round to round; sparse columns, and those of the pool, are cheap to take in
-FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.1, 0.15
+FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.05, 0.15
 
 NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
 
@@ -98,7 +98,7 @@ class _Engines:
         dense = WorkingGram.keeps_dense(point.problem.design)
         self.fall = POOL_FALL if self.pool.ready else FALL if dense else SPARSE_FALL
         quadratic = point.problem.loss_has(Trait.QUADRATIC)
-        self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (300, 2.0)
+        self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (1000, 2.0)
 
     def improve(self, residual: Vector, spent: int) -> Vector | None:
         """One round; a dual point beside the slopes, if there is one."""
@@ -152,7 +152,7 @@ def _working_set(point: PricedPoint, residual: Vector, edge: float, room: tuple[
     Of these at most room[0] and room[1] for each column of the support.
     """
     worth = _worth(point, residual)
-    support = np.flatnonzero(point.w)
+    support = np.flatnonzero(point.w != 0.0)
     support = support[point.price[support] > 0.0]
     worth[support] = 0.0
     new = np.flatnonzero(worth >= edge)

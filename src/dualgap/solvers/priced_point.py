@@ -38,7 +38,7 @@ class PricedPoint:
         """How far the point is from optimal at the full prices, relative to them."""
         off = np.abs(residual)
         off -= self.price
-        support = np.flatnonzero(self.w)
+        support = np.flatnonzero(self.w != 0.0)
         off[support] = np.abs(residual[support] - self.price[support] * np.sign(self.w[support]))
         off /= self.unit
         return float(np.max(off, initial=0.0))

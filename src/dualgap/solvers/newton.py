@@ -14,7 +14,7 @@ from dualgap.problem.problem import SMALL, Problem
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step
-from dualgap.solvers.normal_equations import Factored, Point, direct, fitted, system, work
+from dualgap.solvers.normal_equations import Factored, Point, Primal, direct, fitted, system, work
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled
@@ -31,7 +31,7 @@ SLOW = 0.1  # a step that promises more than this share of the one before
 PATIENCE = 5  # slow steps far from the optimum, where that need not be rounding
 SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and without
 SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
-SAMPLE_PROMISE, SAMPLE_STEPS = 0.1, 8  # how well a sample is solved, beside what its answer is off by
+SAMPLE_PROMISE, SAMPLE_STEPS = 0.3, 8  # how well a sample is solved, beside what its answer is off by
 CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
@@ -63,10 +63,11 @@ class Newton:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]
         aim = _Aim(start.wanted)
-        here = _from_a_sample(problem, ridge, start)
+        here, lent = _from_a_sample(problem, ridge, start)
         for factor in _continuation(problem, ridge):
             goal = replace(aim, rough=ROUGH if factor > 1.0 else 0.0)
-            for iterate in _descend(problem, factor * ridge, here, goal):
+            model = _Model(problem, factor * ridge, goal.wanted, lent)
+            for iterate in _descend(model, here, goal):
                 here = iterate
                 yield iterate
 
@@ -84,21 +85,24 @@ class _Aim:
         return not self.rough and (left <= LEFT * self.wanted or (promise <= NEAR and not self.wanted))
 
 
-def _from_a_sample(problem: Problem, ridge: Vector, start: Iterate) -> Iterate:
-    """The minimiser on some of the rows, if there are many for each column and it is a better start."""
+def _from_a_sample(problem: Problem, ridge: Vector, start: Iterate) -> tuple[Iterate, Factored | None]:
+    """The minimiser on some of the rows, if there are many for each column and it is a better start.
+
+    With it the factor of the last step there, which is nearly that of all rows.
+    """
     design = problem.design
     if has_flat_pieces(problem) or not direct(design, ridge) or work(design, ridge) < SAMPLE_WORK:
-        return start
+        return start, None
     few = sampled(problem, SAMPLE_ROWS if ridge.any() else LOOSE_ROWS)
     if few is None:
-        return start
+        return start, None
     enough = _Aim(0.0, rough=SAMPLE_PROMISE * problem.p / few.n)
-    near = start.w
-    for iterate in islice(_descend(few, ridge, Iterate(near), enough), SAMPLE_STEPS):
+    model, near = _Model(few, ridge, 0.0), start.w
+    for iterate in islice(_descend(model, Iterate(near), enough), SAMPLE_STEPS):
         near = iterate.w
     prediction = problem.predict(near)
     better = problem.primal(near, prediction) < problem.primal(start.w)
-    return Iterate(near, prediction=prediction) if better else start
+    return (Iterate(near, prediction=prediction), model.weights_factor) if better else (start, None)
 
 
 def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
@@ -114,11 +118,10 @@ def _continuation(problem: Problem, ridge: Vector) -> Iterator[float]:
     yield 1.0
 
 
-def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iterator[Iterate]:
+def _descend(model: _Model, start: Iterate, aim: _Aim) -> Iterator[Iterate]:
     """Newton until a step promises nothing, or, if that is all that is asked, little."""
+    problem, ridge, w = model.problem, model.ridge, start.w
     design = problem.design
-    model = _Model(problem, ridge, aim.wanted)
-    w = start.w
     z = problem.predict(w) if start.prediction is None else start.prediction
     theta = problem.slope(z)
     correlation = start.correlated(problem, theta)
@@ -140,7 +143,7 @@ def _descend(problem: Problem, ridge: Vector, start: Iterate, aim: _Aim) -> Iter
         slow = slow + 1 if promise > SLOW * before else 0
         if slow > (0 if promise <= NEAR * scale else PATIENCE):
             model.equations.refine()
-        before = promise
+        before = promise if model.settled else np.inf
         ahead = theta - model.curvature * along if near and step == 1.0 else None
         exact = model.equations.products is design
         found = fitted(problem, Iterate(w, ahead, z, certify=near, outright=near and not problem.free.any()))
@@ -159,8 +162,8 @@ class _Model:
     There Xᵀθ = Λ(w + d) holds exactly, so that a slight ridge does not magnify what is left of the gradient.
     """
 
-    def __init__(self, problem: Problem, ridge: Vector, wanted: float) -> None:
-        self.problem, self.ridge, self.wanted = problem, ridge, wanted
+    def __init__(self, problem: Problem, ridge: Vector, wanted: float, lent: Factored | None = None) -> None:
+        self.problem, self.ridge, self.wanted, self._lent = problem, ridge, wanted, lent
         self.equations = system(problem.design, ridge, lambda: problem.column_squares)
         self.floor = CurvatureFloor(problem)
         self.curvature = np.zeros(problem.n)
@@ -168,21 +171,36 @@ class _Model:
         self._promise = np.inf
 
     def step(self, point: Point, z: Vector, accuracy: float, scale: float) -> tuple[Vector, Vector, float]:
-        """The step, X times it, and what it promises; with the last factor, where that will do."""
+        """The step, X times it, and what it promises; with the last factor, where that will do.
+
+        The first one with the factor lent, if there is one.
+        """
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            return self._solve(lent, point, accuracy)
         ahead = self.floor.curvature(z)
         if self._factored is not None and self.equations.costly:
             changed = float(np.abs(ahead - self.curvature).sum()) / float(ahead.sum())
             enough = self.wanted * scale / (CHORD_SAFETY * max(changed * changed, 1e-300))
             if changed < CHORD and self._promise**2 / scale <= enough:  # what to expect of a full step
-                found = self._solve(point, accuracy)
+                found = self._solve(self._factored, point, accuracy)
                 if found[2] <= enough:
                     return found
         self.curvature, self._factored = ahead, self.equations.factored(ahead)
-        return self._solve(point, accuracy)
+        return self._solve(self._factored, point, accuracy)
 
-    def _solve(self, point: Point, accuracy: float) -> tuple[Vector, Vector, float]:
-        assert self._factored is not None
-        direction = self._factored.step(point, accuracy)
+    @property
+    def settled(self) -> bool:
+        """Was the last step taken with a factor of this model?"""
+        return self._factored is not None
+
+    @property
+    def weights_factor(self) -> Factored | None:
+        """The last factor, if it is one over the weights, which other rows may borrow."""
+        return self._factored if isinstance(self.equations, Primal) else None
+
+    def _solve(self, factored: Factored, point: Point, accuracy: float) -> tuple[Vector, Vector, float]:
+        direction = factored.step(point, accuracy)
         along = self.equations.products.matvec(direction)
         self._promise = -float(point.slope @ along + (self.ridge * point.w) @ direction)
         return direction, along, self._promise

@@ -22,7 +22,7 @@ from dualgap.traits import Trait
 COPIES = 4.2  # of the dense system at once
 STEPS = 40  # of Newton in one round, before it is held back
 SHARE = 8  # an iterate is shown at least every so many steps
-SMALL = 500_000  # numbers stored: below, a sample spares nothing
+SMALL = 200_000  # numbers stored: below, a sample spares nothing
 NEARER = 20.0  # stiffness at a start from a sample
 SAMPLE_GAP, LONGEST = 0.03, 30  # how well a sample is solved, and how many iterates that may take
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof

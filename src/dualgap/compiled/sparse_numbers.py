@@ -72,3 +72,22 @@ def line_marks(starts: NDArray[Any], indices: NDArray[Any], values: Vector) -> V
             marks[k] += 0.5498339 * values[middle] + 0.1727354 * indices[middle]
             marks[k] += 0.8807970 * values[last] + 0.2767107 * indices[last]
     return marks
+
+
+@compiled
+def without_zeros(array: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
+    """(starts, indices, values) of a C-contiguous array: what is not zero, row by row."""
+    lines, length = array.shape
+    starts = np.zeros(lines + 1, dtype=np.int32)
+    for k in range(lines):
+        count = 0
+        for m in range(length):
+            count += array[k, m] != 0.0
+        starts[k + 1] = starts[k] + count
+    indices, values = np.empty(starts[lines] + 1, dtype=np.int32), np.empty(starts[lines] + 1)
+    place = 0
+    for k in range(lines):
+        for m in range(length):
+            indices[place], values[place] = m, array[k, m]
+            place += array[k, m] != 0.0  # no branch: what is zero is written over
+    return starts, indices[:place], values[:place]

@@ -8,7 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.design.dense import BLOCK, Dense
 
+FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
+LEAST = 100_000  # numbers: fewer are not worth a second look
+SEEN = 64  # rows or columns that show how many zeros there are
 FEW = 8  # where one weight in so many is not zero, read those columns alone
 
 
@@ -17,6 +21,25 @@ class Compressed:
 
     def __init__(self, matrix: sp.csr_array | sp.csc_array) -> None:
         self._given = matrix
+
+    @staticmethod
+    def of(dense: Dense) -> Compressed | None:
+        """The same numbers without the zeros, None where these are not most of them."""
+        array = dense.array
+        n, p = array.shape
+        by_rows = array.flags.c_contiguous
+        if not (array.flags.forc and LEAST < array.size < 1 << 31):
+            return None
+        lines = array if by_rows else array.T
+        some = lines[:: max(1, len(lines) // SEEN)]
+        if np.count_nonzero(some) > FILLED * some.size:
+            return None
+        from dualgap.compiled.layout import locked
+        from dualgap.compiled.sparse_numbers import without_zeros
+
+        starts, indices, values = without_zeros(locked(lines))
+        kind = sp.csr_array if by_rows else sp.csc_array
+        return Compressed(kind((values, indices, starts), shape=(n, p)))
 
     @cached_property
     def by_rows(self) -> sp.csr_array:
@@ -69,9 +92,16 @@ class Compressed:
         live = np.flatnonzero(h)
         if len(live) < 0.7 * len(h):
             rows, h = rows[live], h[live]
+        n, p = rows.shape
+        gram = np.zeros((p, p))
+        if rows.nnz > (FILLED / 2 if single else FILLED) * n * p:
+            step = max(p, BLOCK // max(p, 1))
+            for i in range(0, n, step):
+                part = Dense(rows[i : i + step].toarray())
+                gram += part.weighted_gram(h[i : i + step], single=single)
+            return gram
         from dualgap.compiled.sparse_gram import add_outer_products
 
-        gram = np.zeros((rows.shape[1], rows.shape[1]))
         add_outer_products(rows.indptr, rows.indices, rows.data, h, gram)
         return gram
 

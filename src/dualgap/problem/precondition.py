@@ -81,6 +81,8 @@ class Working:
 def precondition(asked: Problem) -> Working:
     """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
     inner = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
+    if isinstance(inner, Dense):
+        inner = Compressed.of(inner) or inner
     unit, offset, y, loss = _targets(asked)
     # without a penalty `_orthonormal` fills the zeros anyway, and centred columns give the shortest weights
     if isinstance(inner, Compressed) and not asked.free.all():

@@ -19,10 +19,11 @@ from dualgap.traits import Trait
 MOST_FREE = 4
 ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on blocks
 SWEEPS = 200  # between two iterates, at most, or as many visits to fewer rows
+OVERTIME = 8.0  # times the sweeps expected, before another solver has its turn
 ATTEMPT = 40.0  # passes that show whether a problem is easy
 PROMISING = 300.0  # sweeps expected that need no attempt first
 EASY = 6.0  # columns for each of them that make an attempt cheap
-DENSE = 2.5  # as ROW_BY_ROW, of long dense rows
+DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with so many numbers
 BALANCING = 70.0  # sweeps' worth of free columns beside an entropy, whose sweeps are few
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
@@ -59,15 +60,16 @@ class DualCoordinateAscent:
         return lacking
 
     def attempt(self, problem: Problem) -> DualCoordinateAscent:
-        """As "auto" runs it: for a few passes only, where these cost little beside what the others take."""
-        hopeful = _sweeps(problem) <= PROMISING or not _may_be_easy(problem)
-        return self if hopeful else replace(self, passes=ATTEMPT)
+        """As "auto" runs it: for some times the sweeps expected, or few where more are not worth it."""
+        sweeps = _sweeps(problem)
+        easy = sweeps > PROMISING and _may_be_easy(problem)
+        return replace(self, passes=ATTEMPT if easy else OVERTIME * sweeps)
 
     def cost(self, problem: Problem) -> float:
-        stored, sweeps = problem.design.stored, _sweeps(problem)
+        sweeps = _sweeps(problem)
         if sweeps > PROMISING and _may_be_easy(problem):
-            return DENSE * 4.0 * stored * ATTEMPT
-        return ROW_BY_ROW * 4.0 * stored * sweeps
+            sweeps = ATTEMPT
+        return (DENSE if _long(problem) else ROW_BY_ROW) * 4.0 * problem.design.stored * sweeps
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start, self.passes * problem.n)
@@ -102,7 +104,7 @@ def _sweeps(problem: Problem) -> float:
     stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
     coupled = float(20.0 * stiff * (problem.n / problem.p) ** 0.4)  # rows that share columns undo each other
     if problem.loss_has(Trait.ENTROPIC):
-        return 5.0 + min(0.15 * coupled, 100.0) + BALANCING * bool(problem.free.any())
+        return 5.0 + min(0.15 * coupled, 90.0) + BALANCING * bool(problem.free.any())
     if problem.n <= problem.p:
         coupled = min(coupled, 100.0)
     bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
@@ -110,15 +112,21 @@ def _sweeps(problem: Problem) -> float:
 
 
 def _may_be_easy(problem: Problem) -> bool:
-    """Kinks with a flat side over many dense columns: if few rows matter in the end, some passes do it all.
+    """Losses with a flat side over many columns: if few rows matter in the end, some passes do it all.
 
     How few is not known before, but the passes cost little beside a single matrix XᵀX.
     """
     n, p = problem.design.shape
-    if problem.loss_has(Trait.SMOOTH) or min(n, p) < EASY * ATTEMPT or problem.design.stored < 0.5 * n * p:
+    if min(n, p) < EASY * ATTEMPT:
         return False
     terms = problem.loss.terms(problem.y)
-    return bool(np.all(terms.lower * terms.upper == 0.0))
+    return terms.entropy == 0.0 and bool(np.all((terms.lower == 0.0) | (terms.upper == 0.0)))
+
+
+def _long(problem: Problem) -> bool:
+    """Are the rows dense and long?"""
+    n, p = problem.design.shape
+    return bool(problem.design.stored > 0.5 * n * p and p > LONG)
 
 
 class _Ascent:

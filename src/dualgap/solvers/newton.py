@@ -20,7 +20,7 @@ from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
-STEPS_GUESS = 5.0
+STEPS_GUESS, HARD_GUESS = 5.0, 20.0  # the latter of inexact steps among flat pieces
 LIMIT = 500
 QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
@@ -58,7 +58,9 @@ class Newton:
         return lacking
 
     def cost(self, problem: Problem) -> float:
-        return STEPS_GUESS * work(problem.design, prices(problem)[1])
+        ridge = prices(problem)[1]
+        hard = has_flat_pieces(problem) and not direct(problem.design, ridge)
+        return (HARD_GUESS if hard else STEPS_GUESS) * work(problem.design, ridge)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]

@@ -9,7 +9,7 @@ from dualgap.design import Design
 from dualgap.solvers.normal_equations import cholesky
 from dualgap.solvers.support_factor import SupportFactor
 
-DENSE = 0.1  # from this share of stored numbers on, working columns are kept as one dense array
+DENSE = 0.25  # from this share of stored numbers on, working columns are kept as one dense array
 
 
 class WorkingGram:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import dualgap as dg
 from cases import DESIGNS, vectors
 from dualgap.arrays import Matrix
-from dualgap.design import Design
+from dualgap.design import Compressed, Dense, Design
 
 every_design = pytest.mark.parametrize("kind", DESIGNS)
 
@@ -146,3 +147,44 @@ def test_gram_of_many_rows_goes_by_blocks(kind: str) -> None:
     np.testing.assert_allclose(design.absolute_transpose_matvec(h)[0] > 0, True)
     if kind != "standardised":
         np.testing.assert_allclose(design.absolute_transpose_matvec(h), np.abs(full).T @ h, rtol=1e-9)
+
+
+def _mostly_zero(rng: np.random.Generator, share: float) -> Matrix:
+    array: Matrix = rng.normal(size=(700, 200)) * (rng.random((700, 200)) < share)
+    array[:, 7] = 0.0
+    return array
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_data_without_their_zeros(order: str) -> None:
+    rng = np.random.default_rng(1)
+    array = np.asarray(_mostly_zero(rng, 0.1), order=order)  # type: ignore[call-overload]
+    found = Compressed.of(Dense(array))
+    assert found is not None
+    assert found.stored == np.count_nonzero(array)
+    np.testing.assert_array_equal(found.toarray(), array)
+    assert Compressed.of(Dense(_mostly_zero(rng, 0.5))) is None
+    assert Compressed.of(Dense(array[:50])) is None  # few numbers
+    assert Compressed.of(Dense(array[:, ::2])) is None  # not in one piece
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_gram_of_a_filled_matrix_goes_by_dense_blocks(single: bool) -> None:
+    rng = np.random.default_rng(2)
+    array, h = _mostly_zero(rng, 0.3), rng.random(700)
+    gram = DESIGNS["csr"](array).weighted_gram(h, single=single)
+    np.testing.assert_allclose(gram, array.T @ (h[:, None] * array), atol=1e-3 if single else 1e-11)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared", "absolute"])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_fit_without_the_zeros_is_the_same(loss: str, penalty: str) -> None:
+    rng = np.random.default_rng(3)
+    array = _mostly_zero(rng, 0.1)
+    score = array @ rng.normal(size=200) + rng.normal(size=700)
+    y = score if loss in ("squared", "absolute") else np.where(score > 0, 1.0, -1.0)
+    lean = dg.fit(array, y, loss=loss, penalty=penalty, lam=1e-2)
+    strided = dg.fit(np.repeat(array, 2, axis=1)[:, ::2], y, loss=loss, penalty=penalty, lam=1e-2)
+    assert lean.converged
+    assert abs(lean.objective - strided.objective) <= 1e-6 * lean.objective
+    assert lean.coef[7] == 0.0

@@ -251,6 +251,20 @@ def test_terms_reproduce_the_loss(loss: Loss, data: st.DataObject) -> None:
     np.testing.assert_array_equal(terms.upper.sum(axis=1), upper)
 
 
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if Trait.ENTROPIC in loss.traits], ids=str)
+@given(data=st.data())
+def test_terms_with_an_entropy_reproduce_the_loss(loss: Loss, data: st.DataObject) -> None:
+    """sup over s of (lower + s)·x − s log s − (1 − s) log(1 − s) is lower·x + log(1 + eˣ)."""
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
+    terms = loss.terms(y)
+    assert terms.entropy == 1.0
+    np.testing.assert_array_equal(terms.upper - terms.lower, 1.0)
+    x = z[:, None] - terms.kink
+    value = (terms.lower * x + np.logaddexp(0.0, x)).sum(axis=1)
+    np.testing.assert_allclose(value, loss.value(y, z), rtol=1e-12, atol=1e-12)
+
+
 @quadratic_pieces
 @given(data=st.data())
 def test_terms_reproduce_the_conjugate(loss: Loss, data: st.DataObject) -> None:

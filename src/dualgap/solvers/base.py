@@ -11,6 +11,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 
+STEP = 4e6  # operations that take as long as a step of any method on the smallest problem
+
 
 @dataclass(frozen=True, eq=False)
 class Iterate:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
+from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.gram_engine import GramEngine
 from dualgap.solvers.pool_engine import EDGE, PoolEngine
 from dualgap.solvers.priced_point import PricedPoint
@@ -26,8 +26,7 @@ LIMIT = 1000
 FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.05, 0.15
 
 NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
-
-LOADING = 2e6  # what it takes to load compiled loops: small problems are done sooner without them
+STEPS = 8.0  # of other methods, that take as long as few rounds do, whatever the size
 
 
 @solver("coordinate_descent")
@@ -61,7 +60,12 @@ class CoordinateDescent:
         if not problem.loss_has(Trait.BOUNDED_CURVATURE):
             rounds = 100.0  # the model of an exponential is good in a small neighbourhood only
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
-        return LOADING + passes + rounds * support**2 * problem.design.stored / p + 5.0 * support**3
+        return (
+            STEPS * (1.0 + 0.25 * rounds) * STEP
+            + passes
+            + rounds * support**2 * problem.design.stored / p
+            + 5.0 * support**3
+        )
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)

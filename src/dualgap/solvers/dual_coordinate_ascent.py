@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.problem.problem import SMALL, Problem
-from dualgap.solvers.base import Iterate
+from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.curvature_floor import cut_off
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
@@ -25,6 +25,7 @@ PROMISING = 300.0  # sweeps expected that need no attempt first
 EASY = 6.0  # columns for each of them that make an attempt cheap
 DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with so many numbers
 BALANCING = 70.0  # sweeps' worth of free columns beside an entropy, whose sweeps are few
+STEPS = 4.0  # of other methods, that take as long as a start and an end
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
@@ -69,7 +70,8 @@ class DualCoordinateAscent:
         sweeps = _sweeps(problem)
         if sweeps > PROMISING and _may_be_easy(problem):
             sweeps = ATTEMPT
-        return (DENSE if _long(problem) else ROW_BY_ROW) * 4.0 * problem.design.stored * sweeps
+        work = (DENSE if _long(problem) else ROW_BY_ROW) * 4.0 * problem.design.stored * sweeps
+        return STEPS * STEP + work
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start, self.passes * problem.n)
@@ -114,10 +116,10 @@ def _sweeps(problem: Problem) -> float:
 def _may_be_easy(problem: Problem) -> bool:
     """Losses with a flat side over many columns: if few rows matter in the end, some passes do it all.
 
-    How few is not known before, but the passes cost little beside a single matrix XᵀX.
+    How few is not known before, but the passes cost little beside a single matrix XᵀX, or cost nothing.
     """
-    n, p = problem.design.shape
-    if min(n, p) < EASY * ATTEMPT:
+    little = 4.0 * ROW_BY_ROW * problem.design.stored * ATTEMPT < 2.0 * STEPS * STEP
+    if min(problem.design.shape) < EASY * ATTEMPT and not little:
         return False
     terms = problem.loss.terms(problem.y)
     return terms.entropy == 0.0 and bool(np.all((terms.lower == 0.0) | (terms.upper == 0.0)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import SMALL, Problem
-from dualgap.solvers.base import Iterate
+from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step
 from dualgap.solvers.normal_equations import Factored, Point, Primal, direct, fitted, system, work
@@ -60,7 +60,7 @@ class Newton:
     def cost(self, problem: Problem) -> float:
         ridge = prices(problem)[1]
         hard = has_flat_pieces(problem) and not direct(problem.design, ridge)
-        return (HARD_GUESS if hard else STEPS_GUESS) * work(problem.design, ridge)
+        return (HARD_GUESS if hard else STEPS_GUESS) * (STEP + work(problem.design, ridge))
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]

@@ -12,7 +12,7 @@ import numpy as np
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
-from dualgap.solvers.base import Iterate
+from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.flattened import flattened
 from dualgap.solvers.memory import too_large
 from dualgap.solvers.registry import solver
@@ -60,7 +60,7 @@ class AugmentedLagrangian:
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)
         steps, curved = self._steps(problem)
-        return steps * (curved * stored * small + small**3 / 3.0 + 12.0 * stored)
+        return steps * (STEP + curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
     def _steps(self, problem: Problem) -> tuple[float, float]:
         """How many Newton steps, and the share of rows that are curved in them; measured."""

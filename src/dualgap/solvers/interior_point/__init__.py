@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dualgap.penalties.forms import Constrained
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
+from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.flattened import flattened
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.weights import weights
@@ -47,7 +47,7 @@ class InteriorPoint:
         """
         small, stored = min(problem.n, problem.p), float(problem.design.stored)
         steps, touched = (20.0, 400.0) if problem.loss_has(Trait.PIECEWISE_QUADRATIC) else (12.0, 100.0)
-        return steps * (stored * (small + 12.0) + small**3 / 3.0 + touched * problem.n)
+        return steps * (STEP + stored * (small + 12.0) + small**3 / 3.0 + touched * problem.n)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation; near the end also its exact finish."""

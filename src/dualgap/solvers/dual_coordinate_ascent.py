@@ -21,6 +21,7 @@ ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on block
 SWEEPS = 200  # between two iterates, at most, or as many visits to fewer rows
 OVERTIME = 8.0  # times the sweeps expected, before another solver has its turn
 ATTEMPT = 40.0  # passes that show whether a problem is easy
+NOTHING = 12.0  # steps of other methods that an attempt may take in any case
 PROMISING = 300.0  # sweeps expected that need no attempt first
 EASY = 6.0  # columns for each of them that make an attempt cheap
 DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with so many numbers
@@ -64,12 +65,12 @@ class DualCoordinateAscent:
         """As "auto" runs it: for some times the sweeps expected, or few where more are not worth it."""
         sweeps = _sweeps(problem)
         easy = sweeps > PROMISING and _may_be_easy(problem)
-        return replace(self, passes=ATTEMPT if easy else OVERTIME * sweeps)
+        return replace(self, passes=_passes(problem) if easy else OVERTIME * sweeps)
 
     def cost(self, problem: Problem) -> float:
         sweeps = _sweeps(problem)
         if sweeps > PROMISING and _may_be_easy(problem):
-            sweeps = ATTEMPT
+            sweeps = ATTEMPT  # or more, where they cost nothing
         work = (DENSE if _long(problem) else ROW_BY_ROW) * 4.0 * problem.design.stored * sweeps
         return STEPS * STEP + work
 
@@ -118,11 +119,16 @@ def _may_be_easy(problem: Problem) -> bool:
 
     How few is not known before, but the passes cost little beside a single matrix XᵀX, or cost nothing.
     """
-    little = 4.0 * ROW_BY_ROW * problem.design.stored * ATTEMPT < 2.0 * STEPS * STEP
-    if min(problem.design.shape) < EASY * ATTEMPT and not little:
+    tiny = _passes(problem) > ATTEMPT and not problem.loss_has(Trait.SMOOTH)  # which Newton does at once
+    if min(problem.design.shape) < EASY * ATTEMPT and not tiny:
         return False
     terms = problem.loss.terms(problem.y)
     return terms.entropy == 0.0 and bool(np.all((terms.lower == 0.0) | (terms.upper == 0.0)))
+
+
+def _passes(problem: Problem) -> float:
+    """For an attempt: few, or as many as take no longer than a few steps of other methods."""
+    return max(ATTEMPT, NOTHING * STEP / (4.0 * ROW_BY_ROW * problem.design.stored))
 
 
 def _long(problem: Problem) -> bool:

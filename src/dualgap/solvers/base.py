@@ -73,10 +73,10 @@ class Solver(Protocol):
 
 @runtime_checkable
 class Attempting(Protocol):
-    """A solver that "auto" gives a short run, where a long one is not promised."""
+    """A solver that "auto" runs for a limited time, and perhaps twice: an attempt first, then in its turn."""
 
-    def attempt(self, problem: Problem) -> Solver:
-        """The solver as "auto" runs it."""
+    def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
+        """The solver as "auto" runs it, each time with a guess of the work."""
 
 
 @runtime_checkable

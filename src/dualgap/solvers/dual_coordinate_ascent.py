@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.problem.problem import SMALL, Problem
-from dualgap.solvers.base import STEP, Iterate
+from dualgap.solvers.base import STEP, Iterate, Solver
 from dualgap.solvers.curvature_floor import cut_off
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.registry import solver
@@ -61,18 +61,18 @@ class DualCoordinateAscent:
             lacking = ("the loss is neither piecewise quadratic nor logistic", *lacking)
         return lacking
 
-    def attempt(self, problem: Problem) -> DualCoordinateAscent:
-        """As "auto" runs it: for some times the sweeps expected, or few where more are not worth it."""
+    def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
+        """For some times the sweeps expected; before that for few, where these may do."""
         sweeps = _sweeps(problem)
-        easy = sweeps > PROMISING and _may_be_easy(problem)
-        return replace(self, passes=_passes(problem) if easy else OVERTIME * sweeps)
+        turns: list[tuple[float, Solver]] = [
+            (_work(problem, sweeps), replace(self, passes=OVERTIME * sweeps))
+        ]
+        if sweeps > PROMISING and _may_be_easy(problem):
+            turns.append((_work(problem, ATTEMPT), replace(self, passes=_passes(problem))))
+        return turns
 
     def cost(self, problem: Problem) -> float:
-        sweeps = _sweeps(problem)
-        if sweeps > PROMISING and _may_be_easy(problem):
-            sweeps = ATTEMPT  # or more, where they cost nothing
-        work = (DENSE if _long(problem) else ROW_BY_ROW) * 4.0 * problem.design.stored * sweeps
-        return STEPS * STEP + work
+        return min(work for work, _ in self.attempts(problem))
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         run = _Ascent(problem, start, self.passes * problem.n)
@@ -100,6 +100,12 @@ class DualCoordinateAscent:
                 return
 
 
+def _work(problem: Problem, sweeps: float) -> float:
+    """Operations, the start and the end among them."""
+    each = 4.0 * problem.design.stored * (DENSE if _long(problem) else ROW_BY_ROW)
+    return STEPS * STEP + sweeps * each
+
+
 def _sweeps(problem: Problem) -> float:
     """How many to expect, where nothing is known of how few rows matter in the end."""
     ridge = prices(problem)[1]
@@ -107,7 +113,8 @@ def _sweeps(problem: Problem) -> float:
     stiff = float(problem.a @ problem.a) * float(problem.column_squares @ inverse)  # per row, or nearly
     coupled = float(20.0 * stiff * (problem.n / problem.p) ** 0.4)  # rows that share columns undo each other
     if problem.loss_has(Trait.ENTROPIC):
-        return 5.0 + min(0.15 * coupled, 90.0) + BALANCING * bool(problem.free.any())
+        few = min(0.15 * coupled, 90.0) if problem.n <= problem.p else 0.15 * coupled
+        return 5.0 + few + BALANCING * bool(problem.free.any())
     if problem.n <= problem.p:
         coupled = min(coupled, 100.0)
     bounded = problem.loss_has(Trait.SMOOTH) and cut_off(problem)
@@ -119,8 +126,12 @@ def _may_be_easy(problem: Problem) -> bool:
 
     How few is not known before, but the passes cost little beside a single matrix XᵀX, or cost nothing.
     """
-    tiny = _passes(problem) > ATTEMPT and not problem.loss_has(Trait.SMOOTH)  # which Newton does at once
-    if min(problem.design.shape) < EASY * ATTEMPT and not tiny:
+    n, p = problem.design.shape
+    if problem.loss_has(Trait.SMOOTH):  # Newton does small and dense problems in a few steps
+        worth = problem.design.stored < 0.5 * n * p and min(n, p) > EASY * ATTEMPT
+    else:
+        worth = min(n, p) > EASY * ATTEMPT or _passes(problem) > ATTEMPT
+    if not worth:
         return False
     terms = problem.loss.terms(problem.y)
     return terms.entropy == 0.0 and bool(np.all((terms.lower == 0.0) | (terms.upper == 0.0)))
@@ -132,9 +143,9 @@ def _passes(problem: Problem) -> float:
 
 
 def _long(problem: Problem) -> bool:
-    """Are the rows dense and long?"""
+    """Are the rows dense, long and few?"""
     n, p = problem.design.shape
-    return bool(problem.design.stored > 0.5 * n * p and p > LONG)
+    return bool(problem.design.stored > 0.5 * n * p and p > max(n, LONG))
 
 
 class _Ascent:

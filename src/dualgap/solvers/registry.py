@@ -71,10 +71,16 @@ def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
         chosen = named(asked)
         _insist(chosen, problem)
         return [chosen]
-    usable = [SOLVERS[v.name]() for v in verdicts(problem, manual=False) if not v.missing]
+    usable = [v for v in verdicts(problem, manual=False) if not v.missing]
     if not usable:
         raise NoSolverError(refusal(problem))
-    return [c.attempt(problem) if isinstance(c, Attempting) else c for c in usable]
+    turns = [turn for v in usable for turn in _turns(v, problem)]
+    return [turn for _, turn in sorted(turns, key=lambda turn: turn[0])]
+
+
+def _turns(verdict: Verdict, problem: Problem) -> list[tuple[float, Solver]]:
+    chosen = SOLVERS[verdict.name]()
+    return chosen.attempts(problem) if isinstance(chosen, Attempting) else [(verdict.cost, chosen)]
 
 
 def named(name: str) -> Solver:

@@ -21,12 +21,11 @@ ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on block
 SWEEPS = 200  # between two iterates, at most, or as many visits to fewer rows
 OVERTIME = 8.0  # times the sweeps expected, before another solver has its turn
 ATTEMPT = 40.0  # passes that show whether a problem is easy
-NOTHING = 12.0  # steps of other methods that an attempt may take in any case
 PROMISING = 300.0  # sweeps expected that need no attempt first
 EASY = 6.0  # columns for each of them that make an attempt cheap
 DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with so many numbers
 BALANCING = 70.0  # sweeps' worth of free columns beside an entropy, whose sweeps are few
-STEPS = 4.0  # of other methods, that take as long as a start and an end
+STEPS = 25.0  # of other methods: where these take no longer, they end nearer to the optimum
 LIMIT = 500
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
@@ -68,7 +67,7 @@ class DualCoordinateAscent:
             (_work(problem, sweeps), replace(self, passes=OVERTIME * sweeps))
         ]
         if sweeps > PROMISING and _may_be_easy(problem):
-            turns.append((_work(problem, ATTEMPT), replace(self, passes=_passes(problem))))
+            turns.append((_work(problem, ATTEMPT), replace(self, passes=ATTEMPT)))
         return turns
 
     def cost(self, problem: Problem) -> float:
@@ -124,22 +123,15 @@ def _sweeps(problem: Problem) -> float:
 def _may_be_easy(problem: Problem) -> bool:
     """Losses with a flat side over many columns: if few rows matter in the end, some passes do it all.
 
-    How few is not known before, but the passes cost little beside a single matrix XᵀX, or cost nothing.
+    How few is not known before, but the passes cost little beside a single matrix XᵀX.
     """
     n, p = problem.design.shape
-    if problem.loss_has(Trait.SMOOTH):  # Newton does small and dense problems in a few steps
-        worth = problem.design.stored < 0.5 * n * p and min(n, p) > EASY * ATTEMPT
-    else:
-        worth = min(n, p) > EASY * ATTEMPT or _passes(problem) > ATTEMPT
-    if not worth:
+    if min(n, p) < EASY * ATTEMPT:
+        return False
+    if problem.loss_has(Trait.SMOOTH) and problem.design.stored > 0.5 * n * p:  # a few steps of Newton
         return False
     terms = problem.loss.terms(problem.y)
     return terms.entropy == 0.0 and bool(np.all((terms.lower == 0.0) | (terms.upper == 0.0)))
-
-
-def _passes(problem: Problem) -> float:
-    """For an attempt: few, or as many as take no longer than a few steps of other methods."""
-    return max(ATTEMPT, NOTHING * STEP / (4.0 * ROW_BY_ROW * problem.design.stored))
 
 
 def _long(problem: Problem) -> bool:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test browser lint bench docs clean
+.PHONY: demo test browser lint bench attack mutants docs clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,14 @@ lint: .venv/installed-test .venv/installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+
+# The kernel against exact arithmetic: 100,000 honest fits, forged points and forged files; `ATTACK="--seed 7"`.
+attack: .venv/installed-test
+	$(BIN)/python tests/exact/attack.py --cases 100000 --workers $(WORKERS) $(ATTACK)
+
+# Every change of a line of the kernel must be noticed by a test, or is listed with the reason why it cannot be.
+mutants: .venv/installed-test
+	$(BIN)/python tools/mutants.py -n $(WORKERS) $(MUTANTS)
 
 # The rivals come in an environment of their own: some of them hold NumPy back.
 bench: .venv-bench/installed

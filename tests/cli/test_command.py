@@ -121,6 +121,50 @@ def test_verify_catches_what_was_changed(houses: Path, capsys: pytest.CaptureFix
     assert code == console.NOT_PROVEN and "NO: the objective is" in out
 
 
+def test_verify_says_which_rows_count_and_what_is_proven(
+    houses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv(houses)
+    frame["poids"] = np.arange(120) % 4
+    frame.to_csv(houses, index=False)
+    model = fitted(houses, capsys, "--weights", "poids")
+    code, out, _ = run(capsys, "verify", model, houses)
+    assert code == console.OK and "90 of 120 rows count (weight > 0), with weights from 1 to 3" in out
+    assert "columns with a weight, proven within" in out
+    found = json.loads(run(capsys, "verify", model, houses, "--json")[1])
+    assert (found["rows"], found["rows_that_count"]) == (120, 90) and found["relative_gap"] <= 1e-6
+    document = json.loads(model.read_text())
+    document["answer"]["relative_gap"] = 0.0
+    document["checksum"] = store.checksum(document)
+    model.write_text(json.dumps(document))
+    code, out, _ = run(capsys, "verify", model, houses)
+    assert code == console.NOT_PROVEN and "objective and bound of the model are a relative" in out
+
+
+@pytest.mark.parametrize("edit", ["fill", "target", "levels", "reference", "missing"])
+def test_an_edited_recipe_makes_other_columns(
+    edit: str, houses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = fitted(houses, capsys)
+    document = json.loads(model.read_text())
+    recipe = document["recipe"]
+    numbers, words = (next(r for r in recipe["rules"] if key in r) for key in ("fill", "levels"))
+    if edit == "fill":
+        numbers["fill"] += 1.0
+    elif edit == "target":
+        recipe["target"] = "ascenseur"
+    elif edit == "missing":
+        recipe["missing"] = "drop"
+    elif edit == "levels":
+        words["levels"] = words["levels"][::-1]
+    else:
+        words["reference"] = "Ouest"
+    document["checksum"] = store.checksum(document)
+    model.write_text(json.dumps(document))
+    code, out, err = run(capsys, "verify", model, houses)
+    assert code != console.OK and "verified:" not in out and "Traceback" not in err
+
+
 def test_json_is_one_object(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "fit", houses, "--target", "prix", "--lam", 0.1, "--json")
     found = json.loads(out)

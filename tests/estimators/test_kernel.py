@@ -35,7 +35,8 @@ def _estimators() -> Iterator[Any]:
         yield dg.KernelClassifier(loss)
     for loss in NUMBERS:
         yield dg.KernelRegressor(loss)
-    yield dg.KernelClassifier("hinge", "poly")
+    # tables that lie 100 from zero: at the usual gamma entries of 1e12 would round away what is asked for
+    yield dg.KernelClassifier("hinge", "poly", gamma=1e-4)
     yield dg.KernelRegressor("huber", "laplacian", C=10.0)
     yield dg.KernelClassifier(kernel="precomputed")
     yield dg.KernelRegressor("huber", "precomputed")
@@ -156,7 +157,8 @@ def test_every_certificate_can_be_rechecked() -> None:
     assert again.objective == pytest.approx(model.solution_.objective, rel=1e-10)
     assert again.bound == pytest.approx(model.solution_.bound, rel=1e-10)
     false = model.solution_.certificate.recheck(rbf_kernel(X, gamma=0.7), 1.0 - 2.0 * y)
-    assert false.bound == -np.inf
+    assert false.bound <= model.solution_.bound  # the same problem mirrored has the same optimum
+    assert false.gap > 0.5 * false.objective
 
 
 def test_two_rows_far_out_return_at_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import dualgap as dg
 from dualgap.errors import ModelFileError
 from dualgap.files import store
+from dualgap.files.verification import examine
 from saved_models import FITS, X, solved
 
 ODD: list[Any] = [None, True, False, 0, -1, 1, 2**31, 2**70, 1e308, -0.5, "", "inf", "nan", "x" * 50, [], {}]
@@ -38,8 +40,8 @@ def places(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-def load_or_refuse(content: bytes) -> None:
-    """Nothing but a ModelFileError may come out, and what loads must predict."""
+def load_or_refuse(content: bytes, y: Any = None) -> None:
+    """Nothing but a ModelFileError may come out, and what loads must predict, and be judged on its rows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         path.write_bytes(content)
@@ -52,9 +54,12 @@ def load_or_refuse(content: bytes) -> None:
         with np.errstate(all="ignore"):
             assert len(solution.predict(X)) == len(X)
             solution.summary()
+        if y is not None:
+            objections, _ = examine(solution, X, y)
+            assert all(len(said) < 1000 for said in objections)
 
 
-@settings(max_examples=250)
+@settings(max_examples=4000)
 @given(st.sampled_from(sorted(FITS)), st.data())
 def test_changed_values_behind_a_right_checksum(name: str, data: st.DataObject) -> None:
     found = json.loads(document(name))
@@ -65,7 +70,7 @@ def test_changed_values_behind_a_right_checksum(name: str, data: st.DataObject) 
             inner = inner[key]
         kind = data.draw(st.sampled_from(["replace", "remove", "double"]))
         if kind == "replace":
-            inner[way[-1]] = data.draw(st.sampled_from(ODD))
+            inner[way[-1]] = copy.deepcopy(data.draw(st.sampled_from(ODD)))
         elif kind == "remove":
             del inner[way[-1]]
         elif isinstance(inner, list):
@@ -74,7 +79,7 @@ def test_changed_values_behind_a_right_checksum(name: str, data: st.DataObject) 
             inner[f"{way[-1]}_"] = inner[way[-1]]
     if isinstance(found, dict):
         found["checksum"] = store.checksum(found)
-    load_or_refuse(json.dumps(found).encode())
+    load_or_refuse(json.dumps(found).encode(), FITS[name][0])
 
 
 @settings(max_examples=60)

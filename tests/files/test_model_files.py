@@ -123,7 +123,7 @@ def changed(path: Path, change: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("version",), 2, "version 2"),
+        (("version",), 3, "version 3"),
         (("rows",), 41, "rows should be the length of θ"),
         (("columns",), 10**12, "columns should be"),
         (("rows",), 2**31, "rows should be the length of θ"),

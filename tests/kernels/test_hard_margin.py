@@ -27,11 +27,14 @@ def test_the_surface_of_largest_margin(n: int, noise: float, gamma: float, inter
     assert margins.min() == pytest.approx(1.0, abs=1e-6)
     np.testing.assert_allclose(margins[model.support_], 1.0, atol=1e-5)
     assert np.all(model.dual_coef_[0] * sign[model.support_] > 0.0)
-    again = model.solution_.certificate.recheck(rbf_kernel(X, gamma=gamma), sign)
-    assert again.objective - again.bound <= 1e-6 * again.objective
-    assert again.objective == pytest.approx(model.solution_.objective, rel=1e-6)
-    other = model.solution_.certificate.recheck(rbf_kernel(X, gamma=gamma), -sign)
-    assert other.objective == np.inf and other.bound == -np.inf
+    K = model.kernel_(X, X)
+    np.testing.assert_allclose(K, rbf_kernel(X, gamma=gamma), rtol=1e-12)
+    for labels in (sign, y):
+        again = model.solution_.certificate.recheck(K, labels)
+        assert again.objective - again.bound <= 1e-6 * again.objective
+        assert again.objective == pytest.approx(model.solution_.objective, rel=1e-6)
+    other = model.solution_.certificate.recheck(K, -sign)
+    assert other.objective == np.inf and other.bound == 0.0
 
 
 def test_the_limit_of_large_C() -> None:

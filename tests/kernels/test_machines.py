@@ -48,8 +48,10 @@ def test_every_loss_with_every_kernel_is_certified(loss: Loss, kernel: Kernel, i
     for C in (0.01, 10.0):
         problem = machine(loss, kernel, 0, C=C, intercept=intercept)
         best = solved(problem).bounds
-        again = problem.bounds(best.w[:-1], b=float(best.w[-1]))
-        assert again.primal == pytest.approx(best.primal, rel=1e-7, abs=1e-12)
+        K = problem.stated.products.times
+        f = K(best.w[:-1]).value + best.w[-1]
+        value = problem.risk(f) + problem.lam * float(best.w[:-1] @ K(best.w[:-1]).value)
+        assert value == pytest.approx(best.primal, rel=1e-7, abs=1e-12)
 
 
 @given(st.integers(0, 10_000), st.floats(-2, 3), st.sampled_from(KERNELS))
@@ -58,7 +60,7 @@ def test_conditions_of_the_support_vector_machine(seed: int, exponent: float, ke
     problem = machine(losses.Hinge(), kernel, seed, C=10.0**exponent)
     best = solved(problem, 1e-9).bounds
     alpha = best.theta * problem.y / problem.a
-    margin = problem.y * (problem.gram.product(best.w[:-1]) + best.w[-1])
+    margin = problem.y * (problem.precise(best.w[:-1]) + best.w[-1])
     assert np.all((alpha >= 0.0) & (alpha <= 1.0 + 1e-12))
     assert abs(best.theta.sum()) <= 1e-12
     # complementarity is the gap, row by row: each term of it is non-negative

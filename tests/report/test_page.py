@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from dualgap import losses, penalties
 from dualgap.report import formulas, write
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.rows import roc
-from saved_models import FITS, X, solved
+from saved_models import FITS, NUMBERS, X, solved
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -235,3 +236,20 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
 def test_logarithmic_ticks() -> None:
     assert [words for _, words in Axis(1e-7, 1.0, log=True).ticks()] == ["1e−6", "1e−4", "0.01", "1"]
     assert [words for _, words in Axis(0.1, 2.0, log=True).ticks()] == ["0.1", "0.2", "0.5", "1", "2"]
+
+
+def test_a_forged_model_is_not_called_proven(tmp_path: Path) -> None:
+    solution, y = solved("factors and scales")
+    honest = write(solution, tmp_path / "page.html", data=(X, y)).read_text("utf-8")
+    assert "all of it again from the rows" in honest and "Not proven on the rows given" not in honest
+    forged = dataclasses.replace(solution, coef_error=1e-300, proven_zero=np.ones(4, dtype=bool))
+    text = write(forged, tmp_path / "page.html", data=(X, y)).read_text("utf-8")
+    assert "Not proven on the rows given" in text and "not proven to be zero in every optimal answer" in text
+    assert '<span class="badge bad">not proven</span>' in text
+
+
+def test_columns_that_only_rounding_tells_apart_are_named(tmp_path: Path) -> None:
+    rows = np.c_[X, X[:, 0] + 2.0**-50 * X[:, 1]]
+    solution = dg.fit(rows, NUMBERS, loss="squared", penalty="none")
+    text = write(solution, tmp_path / "page.html", data=(rows, NUMBERS)).read_text("utf-8")
+    assert "No weights of the sizes below" in text and "in column x4" in text and "drop it" in text

@@ -1,4 +1,4 @@
-"""Does this model still deserve its gap on this file? Both values are computed again from the rows and θ."""
+"""Does this model still deserve its gap on this file? All that it claims is computed again from the rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from dualgap.cli.console import NOT_PROVEN, OK, Console
 if TYPE_CHECKING:
     from dualgap.fitting.solution import Solution
     from dualgap.tables.prepare import Prepared
-
-ROUNDING = 1e-11  # relative, by which a sum over the rows may differ on another machine
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +26,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns as in the fit, recompute, compare."""
     import dualgap as dg
     from dualgap.cli.model import recipe_for
+    from dualgap.files.verification import examine, rows_in_use
     from dualgap.tables.prepare import default_target, repeat
     from dualgap.tables.read import read_rows
 
@@ -36,61 +35,42 @@ def run(args: argparse.Namespace, console: Console) -> int:
     raw = read_rows(args.rows, absent=absent, form=args.format)
     target = args.target or (solution.recipe.target if solution.recipe is not None else default_target(raw))
     rows = repeat(raw, recipe_for(solution, raw, target))
-    objections, values = examine(solution, rows)
+    objections, values = examine(solution, rows.X, rows.y)
+    verified = not objections
     console.say(solution.terms.words())
+    console.say(f"  rows              {rows_in_use(solution.terms)}")
     console.say(f"  in the model      objective {solution.objective:.12g}, bound {solution.bound:.12g}")
-    if "objective" in values:
+    if values:
         console.say(f"  on these rows     objective {values['objective']:.12g}, bound {values['bound']:.12g}")
+        _also(solution, values, console)
     for objection in objections:
         console.say(f"  NO: {objection}")
-    verified = not objections
     if verified:
-        console.say(f"verified: no weights beat these by a relative {solution.relative_gap:.1e}")
+        among = "" if values["box"] is None else "within that size, "
+        console.say(f"verified: {among}no weights beat these by a relative {values['relative_gap']:.1e}")
     else:
         _elsewhere(solution, rows, console, values)
     console.result({"verified": verified, "objections": objections, **values})
     return OK if verified else NOT_PROVEN
 
 
-def examine(solution: Solution, rows: Prepared) -> tuple[list[str], dict[str, Any]]:
-    """What speaks against the model on these rows, and both values there."""
-    from dualgap.errors import DataError
-    from dualgap.files.fingerprint import fingerprint
+def _also(solution: Solution, values: dict[str, Any], console: Console) -> None:
+    """What else is proven on these rows, and what would help where it is not."""
+    from dualgap.fitting.summary import rounded
 
-    objections = []
-    claimed = solution.facts.get("fingerprint")
-    if claimed is not None and claimed != fingerprint(rows.X, rows.y):
-        objections.append("the rows are not those of the fit: their fingerprint differs")
-    try:
-        again = _recheck(solution, rows)
-    except DataError as error:
-        return [*objections, str(error)], {}
-    objective, bound = again
-    scale = max(abs(solution.objective), abs(solution.facts["null"]) * 1e-4, 1e-300)
-    if not abs(objective - solution.objective) <= ROUNDING * scale:
-        objections.append(f"the objective is {objective:.12g}, the model says {solution.objective:.12g}")
-    if not bound >= solution.bound - ROUNDING * scale:
-        objections.append(f"θ proves the bound {bound:.12g}, the model says {solution.bound:.12g}")
-    if not solution.converged:
-        objections.append(f"the fit itself was not proven to its tolerance: {solution.status}")
-    return objections, {"objective": objective, "bound": bound}
-
-
-def _recheck(solution: Solution, rows: Prepared) -> tuple[float, float]:
-    """Both values; where each class has a proof of its own, the sums, that class being the second label."""
-    import numpy as np
-
-    proofs = solution.certificate
-    if not isinstance(proofs, tuple):
-        again = proofs.recheck(rows.X, rows.y)
-        return again.objective, again.bound
-    assert solution.classes is not None
-    labels = solution.classes
-    found = [
-        proof.recheck(rows.X, np.where(rows.y == label, labels[1], labels[0]))
-        for proof, label in zip(proofs, labels, strict=True)
-    ]
-    return sum(one.objective for one in found), sum(one.bound for one in found)
+    weights = f"{values['n_nonzero']} of {values['columns']} columns with a weight"
+    if values["coef_error"] is not None:
+        weights += f", proven within {values['coef_error']:.2g} of the optimal ones"
+    if values["proven_zero"]:
+        weights += f", {values['proven_zero']} proven zero"
+    console.say(f"  weights           {weights}")
+    if values["box"] is not None:
+        sizes = ", ".join(f"{name} up to {size:.2g}" for name, size in values["box"].items())
+        console.say(
+            f"  the bound holds for weights of {sizes}: only rounding tells these columns from others"
+        )
+    if rounded(solution):
+        console.say(f"  advice            {rounded(solution)}")
 
 
 def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dict[str, Any]) -> None:
@@ -98,11 +78,10 @@ def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dic
     import scipy.sparse as sp
 
     import dualgap as dg
-    from dualgap.fitting.class_certificate import ClassCertificate
-    from dualgap.fitting.proof import Certificate
+    from dualgap.fitting.hard_margin import HardMargin
 
     terms = solution.terms
-    if not isinstance(solution.certificate, Certificate | ClassCertificate):
+    if solution.certificate.search is not None or isinstance(terms, HardMargin):
         return
     X = sp.csc_array(rows.X / terms.scale) if sp.issparse(rows.X) else rows.X / terms.scale
     objective: dict[str, Any] = dict(

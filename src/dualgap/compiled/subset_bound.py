@@ -6,6 +6,9 @@ v = c − Rw₀ and t_j = v_j²/D_j,
     constant − w₀ᵀRw₀ − the sum of the `room` largest (t_j − price)₊
 
 is below every value of it: wᵀRw ≥ 2w₀ᵀRw − w₀ᵀRw₀, and what is left falls apart into columns.
+
+Rounding is paid for. v is known to within some η (see `Drift`), so that t_j is at most (|v_j| + η)²/D_j and
+w₀ᵀRw₀ = w₀·(c − v) at most η‖w₀‖₁ more than computed; sums of m terms are off by (m + few) U of their sizes.
 """
 
 from __future__ import annotations
@@ -20,10 +23,14 @@ from dualgap.compiled.mechanism import compiled
 SWEEPS = 3  # of coordinate descent between two bounds
 CLOSE = 0.02  # a bound this near to the relaxation's own value, as a share of what is missing, is good enough
 TINY = 1e-14
+U = 2.0**-53
 
 
 class Node(NamedTuple):
-    """Arrays hold at least `size` live entries; targets are scaled to yᵀAy = 1, columns to about 1."""
+    """Arrays hold at least `size` live entries; targets are scaled to yᵀAy = 1, columns to about 1.
+
+    No entry of `gram` is above `top` in size.
+    """
 
     gram: Matrix
     linear: Vector
@@ -33,6 +40,18 @@ class Node(NamedTuple):
     price: float
     size: int
     room: int
+    top: float
+
+
+class Drift(NamedTuple):
+    """What the rounding of c − Gw can have come to: |c| at most, ‖w‖₁ at the start, the length of all steps
+    since, and how often an entry was rounded.
+    """
+
+    pull: float
+    start: float
+    moved: float
+    roundings: float
 
 
 class Scratch(NamedTuple):
@@ -127,9 +146,10 @@ def _relaxed(node: Node, scratch: Scratch) -> tuple[float, float]:
 
 
 @compiled(inner=True)
-def _descend(node: Node, residual: Vector, multiplier: float) -> None:
+def _descend(node: Node, residual: Vector, multiplier: float, drift: Drift) -> Drift:
     """Coordinate descent on the relaxation at a fixed multiplier (the reverse Huber penalty), in place."""
     root = np.sqrt(multiplier)
+    moved, roundings = drift.moved, drift.roundings
     for _ in range(SWEEPS):
         change = 0.0
         for j in range(node.size):
@@ -151,43 +171,67 @@ def _descend(node: Node, residual: Vector, multiplier: float) -> None:
                 for k in range(node.size):
                     residual[k] -= step * row[k]
                 change = max(change, abs(step) * np.sqrt(g))
+                moved += abs(step)
+                roundings += 1.0
         if change < 1e-7:
-            return
+            break
+    return Drift(drift.pull, drift.start, moved, roundings)
 
 
 @compiled(inner=True)
-def _evaluate(node: Node, scratch: Scratch) -> tuple[float, float, float]:
-    """The bound at w₀ = w with t left in scratch.trial; and cᵀw, wᵀRw."""
-    linear = quadratic = 0.0
+def _error(node: Node, drift: Drift) -> float:
+    """η: how far c − Rw can be off, entry by entry.
+
+    A step by s rounds an entry of the residual, which is at most |c| + top ‖w‖₁ in size, and the product with
+    s, and s itself; the diagonal of D adds two roundings more.
+    """
+    reach = drift.pull + node.top * (drift.start + drift.moved)
+    return 1.1 * U * ((drift.roundings + 6.0) * reach + 3.0 * node.top * drift.moved)
+
+
+@compiled(inner=True)
+def _evaluate(node: Node, scratch: Scratch, error: float) -> tuple[float, float, float]:
+    """The bound at w₀ = w with t, from above, left in scratch.trial; and cᵀw, wᵀRw."""
+    linear = quadratic = length = sizes = 0.0
     for j in range(node.size):
         w, d = node.w[j], node.split[j]
         v = scratch.residual[j] + d * w
-        scratch.trial[j] = v * v / d
+        most = abs(v) + error
+        scratch.trial[j] = most * most / d
         linear += node.linear[j] * w
-        quadratic += w * (node.linear[j] - v)
+        part = w * (node.linear[j] - v)
+        quadratic += part
+        length += abs(w)
+        sizes += abs(part)
     total, _, _ = leaders(scratch.trial, node.size, node.room, node.price, scratch.ordered)
-    return node.constant - quadratic - total, linear, quadratic
+    rounding = error * length + (node.size + 16.0) * U * (sizes + total + abs(node.constant))
+    return node.constant - quadratic - total - 1.1 * rounding, linear, quadratic
 
 
 @compiled(inner=True)
-def _residual(node: Node, residual: Vector) -> None:
+def _residual(node: Node, residual: Vector) -> Drift:
     """c − Gw."""
+    pull = length = roundings = 0.0
     for j in range(node.size):
         residual[j] = node.linear[j]
+        pull = max(pull, abs(node.linear[j]))
     for j in range(node.size):
         if node.w[j] != 0.0:
+            length += abs(node.w[j])
+            roundings += 2.0
             for k in range(node.size):
                 residual[k] -= node.w[j] * node.gram[j, k]
+    return Drift(pull, length, 0.0, roundings)
 
 
 @compiled
 def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
     """Raise the bound over w₀, warm from node.w, until it meets `goal` or has no more to give."""
-    _residual(node, scratch.residual)
+    drift = _residual(node, scratch.residual)
     best, above = -np.inf, np.inf
     for turn in range(rounds):
-        _descend(node, scratch.residual, multiplier)
-        bound, linear, quadratic = _evaluate(node, scratch)
+        drift = _descend(node, scratch.residual, multiplier, drift)
+        bound, linear, quadratic = _evaluate(node, scratch, _error(node, drift))
         if bound > best:
             best = bound
             for j in range(node.size):

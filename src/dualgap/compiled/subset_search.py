@@ -4,6 +4,12 @@ A level of the tree is a problem of the same form as the root: including a colum
 excluding it deletes a row and a column, and both keep R = G − diag(D) positive semidefinite with the same D.
 So a path of the tree is all that is stored. Where a split is to be found or improved the search stops and
 says so: that is work for LAPACK.
+
+Rounding. An error made in a Schur complement is the same error made in the root, so that a node's numbers are
+exactly those of a matrix near the root's: the l-th column included moves an entry by (l + 6) U √(g_ii g_jj) at
+most, since what it takes off is not above √(g_ii g_jj) while something is left of both columns. The root is
+lowered by as much, see `gram_search`, so that no node is above the truth. Columns of which so little is left
+that this would hide them are not looked at here: they are handed back as doubts.
 """
 
 from __future__ import annotations
@@ -19,16 +25,21 @@ from dualgap.compiled.plain import NONE
 from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
 
 Whole = NDArray[np.int64]
-DEPENDENT = 1e-11  # a column with less than this share of its square left is a combination of those included
+CLEAR = 0.05  # determinant, beside the product of the squares, above which a pair is solved by Cramer's rule
+OUT, LIVE, INSIDE = 0, 1, 2  # what a column is to a doubt
 ROUNDS = 12
+ROUNDED = 1e-13  # the same, where nothing may be missed but what is rounded
 DEEP = 5  # a new level with room for fewer columns is too small to improve its split at once (measured)
-UPPER, FLOOR, MARGIN = 0, 1, 2  # entries of Tree.number
-LEVEL, NODES, FOUND, EVERY = 0, 1, 2, 3  # entries of Tree.tally
-RUNNING, EXHAUSTED, OUTGROWN, SPLIT, BETTER_SPLIT = 0, 1, 2, 3, 4  # what `search` ends with
+UPPER, FLOOR, RATE, LEAST, PAID, HIDDEN, TOP = 0, 1, 2, 3, 4, 5, 6  # entries of Tree.number
+LEVEL, NODES, FOUND, EVERY, DOUBTS = 0, 1, 2, 3, 4  # entries of Tree.tally
+RUNNING, EXHAUSTED, OUTGROWN, SPLIT, BETTER_SPLIT, DOUBTFUL = 0, 1, 2, 3, 4, 5  # what `search` ends with
 
 
 class Tree(NamedTuple):
-    """One row per level. `number`: best value, least pruned bound, margin. `tally`: level, nodes, found."""
+    """One row per level. `number`: best value, least pruned bound; what may be missed, as a share of the best
+    value, which counts as so much at least and has so much added before; what is hidden of a column, and the
+    largest entry of the root. `tally`: level, nodes, found, nodes between two splits, doubts.
+    """
 
     gram: NDArray[np.float64]  # levels × columns × columns
     linear: Matrix
@@ -45,9 +56,12 @@ class Tree(NamedTuple):
     chosen: Whole
     support: Whole  # the incumbent
     keep: Mask
+    line: Vector
     price: float
     number: Vector
     tally: Whole
+    doubt: NDArray[np.int8]  # a row for each: what the columns are to it
+    doubted: Vector  # what its sets cost at least
 
 
 @compiled
@@ -62,7 +76,15 @@ def node_at(tree: Tree, level: int) -> Node:
         tree.price,
         tree.size[level],
         tree.room[level],
+        tree.number[TOP],
     )
+
+
+@compiled(inner=True)
+def _goal(tree: Tree) -> float:
+    """What a bound must meet for its sets to be left alone."""
+    upper = tree.number[UPPER]
+    return upper - max(tree.number[RATE] * max(upper + tree.number[PAID], tree.number[LEAST]), ROUNDED)
 
 
 @compiled(inner=True)
@@ -83,9 +105,42 @@ def _offer(tree: Tree, value: float, first: int, second: int) -> None:
 
 
 @compiled(inner=True)
-def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
+def _doubt(tree: Tree, level: int, first: int, second: int) -> int:
+    """Note the sets with what is chosen and these columns of the level, no others so far; −1 if they cost too
+    much anyway, else the row.
+    """
+    at, count = tree.tally[DOUBTS], level + 1 + (second >= 0)
+    least = max(tree.bound[level], tree.price * count)
+    if least >= _goal(tree):
+        tree.number[FLOOR] = min(tree.number[FLOOR], least)
+        return NONE
+    row = tree.doubt[at]
+    row.fill(OUT)
+    for above in range(level):
+        row[tree.chosen[above]] = INSIDE
+    row[tree.column[level, first]] = INSIDE
+    if second >= 0:
+        row[tree.column[level, second]] = INSIDE
+    tree.doubted[at] = least
+    tree.tally[DOUBTS] += 1
+    return at
+
+
+@compiled(inner=True)
+def _pair_gain(node: Node, i: int, j: int, hidden: float) -> float:
+    """What two columns take off, none paid for, where nearly all of one is in the other; < 0 if too nearly."""
+    share = node.gram[i, j] / node.gram[i, i]
+    left, pulled = node.gram[j, j] - share * node.gram[i, j], node.linear[j] - share * node.linear[i]
+    if left <= hidden:
+        return -1.0
+    return node.linear[i] * node.linear[i] / node.gram[i, i] + pulled * pulled / left
+
+
+@compiled(inner=True)
+def _best_pair(tree: Tree, level: int, node: Node, column: Whole) -> None:
     """All singles and pairs of a node with room for no more."""
     best, one, two = 0.0, -1, -1
+    hidden = tree.number[HIDDEN]
     for i in range(node.size):
         g, c = node.gram[i, i], node.linear[i]
         gain = c * c / g - node.price
@@ -93,15 +148,24 @@ def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
             best, one, two = gain, i, -1
         if node.room < 2:
             continue
-        row = node.gram[i]
+        row, doubted, noted = node.gram[i], -1, False
         for j in range(i):
             other, cross = node.gram[j, j], row[j]
             determinant = g * other - cross * cross
-            if determinant > DEPENDENT * g * other:
+            if determinant > CLEAR * g * other:
                 d = node.linear[j]
-                gain = (c * c * other - 2.0 * c * d * cross + d * d * g) / determinant - 2.0 * node.price
-                if gain > best:
-                    best, one, two = gain, i, j
+                gain = (c * c * other - 2.0 * c * d * cross + d * d * g) / determinant
+            else:
+                gain = _pair_gain(node, i, j, hidden)
+                if gain < 0.0:
+                    if not noted:
+                        doubted, noted = _doubt(tree, level, i, -1), True
+                    if doubted >= 0:
+                        tree.doubt[doubted, column[j]] = LIVE
+                    continue
+            gain -= 2.0 * node.price
+            if gain > best:
+                best, one, two = gain, i, j
     first = column[one] if one >= 0 else -1
     second = column[two] if two >= 0 else -1
     _offer(tree, node.constant - best, first, second)
@@ -110,7 +174,7 @@ def _best_pair(tree: Tree, node: Node, column: Whole) -> None:
 @compiled(inner=True)
 def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     """Bound the level: what is to be done with it, and the bound that scratch.gain belongs to."""
-    goal = tree.number[UPPER] - tree.number[MARGIN]
+    goal = _goal(tree)
     if tree.lacking[level] < 0:
         return SPLIT, 0.0
     bound = tree.price * level  # no loss is below zero
@@ -132,7 +196,7 @@ def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
 def _screen(tree: Tree, scratch: Scratch, level: int, bound: float) -> int:
     """Mark what is proven out; the number of a column that is proven in, or −1."""
     node = node_at(tree, level)
-    goal = tree.number[UPPER] - tree.number[MARGIN]
+    goal = _goal(tree)
     _, last, first = leaders(scratch.gain, node.size, node.room, node.price, scratch.ordered)
     forced = -1
     for j in range(node.size):
@@ -183,35 +247,51 @@ def _squeeze(tree: Tree, level: int) -> None:
 
 @compiled(inner=True)
 def _include(tree: Tree, level: int, pick: int) -> None:
-    """The level below: `pick` is in, and solved for; columns that depend on those included are dropped."""
+    """The level below: `pick` is in, and solved for; what it hides of other columns is left in doubt."""
     below = level + 1
     gram, target = tree.gram[level], tree.gram[below]
-    pivot, pulled = gram[pick, pick], tree.linear[level, pick]
+    root = np.sqrt(gram[pick, pick])
+    along, line = tree.linear[level, pick] / root, tree.line
     size, a = tree.size[level], 0
     for i in range(size):
-        share = gram[i, pick] / pivot
-        tree.keep[i] = i != pick and gram[i, i] - share * gram[i, pick] > DEPENDENT
+        line[i] = gram[pick, i] / root  # once for both of a pair, so that what is left is symmetric
+        tree.keep[i] = i != pick and gram[i, i] - line[i] * line[i] > tree.number[HIDDEN]
+    if tree.room[level] > 1:
+        _note_hidden(tree, level, pick)
     for i in range(size):
         if not tree.keep[i]:
             continue
-        share, b = gram[i, pick] / pivot, 0
+        share, b = line[i], 0
         for j in range(size):
             if tree.keep[j]:
-                target[a, b] = gram[i, j] - share * gram[pick, j]
+                target[a, b] = gram[i, j] - share * line[j]
                 b += 1
-        tree.linear[below, a] = tree.linear[level, i] - share * pulled
+        tree.linear[below, a] = tree.linear[level, i] - share * along
         tree.split[below, a] = tree.split[level, i]
         tree.w[below, a] = tree.w[level, i]
         tree.column[below, a] = tree.column[level, i]
         a += 1
     tree.size[below] = a
     tree.room[below] = tree.room[level] - 1
-    tree.constant[below] = tree.constant[level] - pulled * pulled / pivot + tree.price
+    tree.constant[below] = tree.constant[level] - along * along + tree.price
     tree.multiplier[below] = tree.multiplier[level]
     tree.bound[below] = tree.bound[level]
     tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - a)
     tree.fresh[below] = tree.tally[EVERY] - 1 if tree.room[below] >= DEEP else 0
     tree.chosen[level] = tree.column[level, pick]
+
+
+@compiled(inner=True)
+def _note_hidden(tree: Tree, level: int, pick: int) -> None:
+    """Doubts: `pick` is in, and a column that is not kept; those before it that are not kept are out."""
+    for i in range(tree.size[level]):
+        if tree.keep[i] or i == pick:
+            continue
+        at = _doubt(tree, level, pick, i)
+        if at >= 0:
+            for j in range(tree.size[level]):
+                if tree.keep[j] or (j > i and j != pick):
+                    tree.doubt[at, tree.column[level, j]] = LIVE
 
 
 @compiled(inner=True)
@@ -248,7 +328,7 @@ def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     if node.room > 1:
         state, bound = _bound(tree, scratch, level)
     if state != EXHAUSTED and node.room <= 2:
-        _best_pair(tree, node, tree.column[level])
+        _best_pair(tree, level, node, tree.column[level])
         state = EXHAUSTED
     return state, bound
 
@@ -280,6 +360,8 @@ def search(tree: Tree, scratch: Scratch, nodes: int) -> int:
         level = tree.tally[LEVEL]
         if level < 0:
             return EXHAUSTED
+        if tree.tally[DOUBTS] + tree.size[level] > tree.doubted.shape[0]:
+            return DOUBTFUL
         state, bound = _close(tree, scratch, level)
         if state in (SPLIT, BETTER_SPLIT):
             return state

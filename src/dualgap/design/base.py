@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
@@ -13,6 +13,10 @@ class Design(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(n, p)."""
+
+    @property
+    def matrix(self) -> Any:
+        """The numbers as NumPy or SciPy hold them, without a column of ones: what proofs are made of."""
 
     @property
     def stored(self) -> int:

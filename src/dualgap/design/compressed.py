@@ -56,6 +56,10 @@ class Compressed:
         return self._given.shape[0], self._given.shape[1]
 
     @property
+    def matrix(self) -> sp.csr_array | sp.csc_array:
+        return self._given
+
+    @property
     def stored(self) -> int:
         return int(self._given.nnz)
 

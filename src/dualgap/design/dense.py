@@ -25,6 +25,10 @@ class Dense:
         return self.array.shape[0], self.array.shape[1]
 
     @property
+    def matrix(self) -> Matrix:
+        return self.array
+
+    @property
     def stored(self) -> int:
         return self.array.size
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,10 @@ class WithOnes:
     def shape(self) -> tuple[int, int]:
         n, p = self.inner.shape
         return n, p + 1
+
+    @property
+    def matrix(self) -> Any:
+        return self.inner.matrix
 
     @property
     def stored(self) -> int:

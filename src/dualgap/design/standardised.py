@@ -29,6 +29,10 @@ class Standardised:
         return self.inner.shape
 
     @property
+    def matrix(self) -> Matrix:
+        return self.toarray()
+
+    @property
     def stored(self) -> int:
         return self.inner.stored
 

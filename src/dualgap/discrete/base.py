@@ -18,6 +18,8 @@ from dualgap.solvers.trace import Trace
 class Finding:
     """Weights, a proven bound, or both; `nodes` counts all the work so far.
 
+    The bound is true as a real number: whoever finds it has paid for its rounding.
+
     `theta` is the dual point that proves the bound, where one does. `ending` is the sentence that tells
     how the search ended, should this be its last finding and prove nothing; `remark` is said in any case.
     """
@@ -57,6 +59,7 @@ class Search(Protocol):
 class Answer:
     """The best weights found with the best bound proven, and how the run went.
 
+    `primal` is not below their objective, no weights do better than `bound`, which is never above `primal`.
     `stopped`: somebody asked it to end, by Ctrl-C or a callback.
     """
 
@@ -76,4 +79,4 @@ class Answer:
     @property
     def gap(self) -> float:
         """How far the objective can be above the optimum."""
-        return max(self.primal - self.bound, 0.0)
+        return self.primal - self.bound

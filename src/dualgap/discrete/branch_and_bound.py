@@ -10,13 +10,15 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.gram import gram_problem, is_quadratic
+from dualgap.discrete.gram import exactly, gram_problem, is_quadratic
+from dualgap.discrete.reached import reached
 from dualgap.discrete.registry import search
-from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.selection import lacks_selection, selection
+from dualgap.discrete.squares import Squares, affordable, below
 from dualgap.discrete.statement import all_in, nothing_to_choose
-from dualgap.discrete.thin import ENUMERABLE, THIN, enumerated, is_thin, sets
 from dualgap.discrete.wide import is_too_wide
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import FEW
 from dualgap.solvers.drive import Limits
 
 TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
@@ -44,7 +46,9 @@ class BranchAndBound:
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if nothing_to_choose(problem):
             yield all_in(problem, limits)  # and on, if that left a gap
-        if is_quadratic(problem) and is_too_wide(problem):
+        if not selection(problem).counted.any():
+            yield from _all_free(problem)
+        elif is_quadratic(problem) and is_too_wide(problem):
             from dualgap.discrete.heuristics import HardThresholding
 
             for finding in HardThresholding().findings(problem, start, limits):
@@ -57,24 +61,39 @@ class BranchAndBound:
             yield from DualSearch(problem, start, limits).findings()
 
 
+def _all_free(problem: Problem) -> Iterator[Finding]:
+    """No column is counted: the squared loss in integers; of the others all was said."""
+    if is_quadratic(problem) and affordable(problem):
+        squares, none = Squares(problem), np.zeros(0, np.intp)
+        rest = squares.left((), none)
+        assert rest is not None
+        yield Finding(squares.weights(none), below(rest.unit) * (1.0 - 2.0 * FEW), 1)
+
+
 def _on_gram(problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
-    """By the Gram matrix, unless that hides what the data say."""
+    """By the Gram matrix; by that of integers, if rounding costs too much of the bound."""
     from dualgap.discrete.gram_search import GramSearch
 
-    stated = gram_problem(problem)
-    search = None
-    if stated.size:
-        origin = None if start is None else stated.support(start)
-        search = GramSearch(stated, origin, limits.tolerance)
-    doubtful = (stated.dropped and stated.unit > 0.0) or (search is not None and search.lacking > 0)
-    if doubtful and not (search is not None and search.hopeless) and is_thin(stated):
-        if sets(stated) <= ENUMERABLE:
-            yield from enumerated(stated)
+    stated, last = gram_problem(problem), None
+    while True:
+        if not stated.size or stated.unit == 0.0:  # no column takes anything off what the free ones leave
+            yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
             return
-        floor = stated.objective(stated.full_model())
-        for finding in search.findings(limits.iterations) if search else ():
-            yield replace(finding, bound=min(finding.bound, floor), ending=THIN)
-    elif search is None:  # no column takes anything off what the free ones leave
-        yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
-    else:
-        yield from search.findings(limits.iterations)
+        search = GramSearch(stated, None if start is None else stated.support(start), limits.tolerance)
+        better = stated.part is not None and affordable(stated.working.asked)
+        if not (search.costly and better):
+            for last in search.findings(limits.iterations):
+                yield last
+            if last is not None:  # nobody stopped: it is not proven
+                last = replace(last, w=search.careful())
+                yield last
+        if not better or (last is not None and (search.hopeless or _enough(problem, last, limits.tolerance))):
+            return
+        stated, start = exactly(stated.working.asked, stated.working), start if last is None else last.w
+
+
+def _enough(problem: Problem, last: Finding, tolerance: float) -> bool:
+    """Is it proven?"""
+    assert last.w is not None
+    value = reached(problem, last.w, tolerance)
+    return problem.relative(value - last.bound, value) <= tolerance

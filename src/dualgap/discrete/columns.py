@@ -12,12 +12,15 @@ from dualgap.discrete.gram import reduced
 from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows
 from dualgap.discrete.selection import selection
+from dualgap.discrete.span import given, rounded
 from dualgap.discrete.statement import told_apart
 from dualgap.discrete.vertices import Vertex
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import Working, precondition
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import FEW
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
@@ -36,7 +39,7 @@ class Columns:
         self.chosen = selection(self.problem)
         self.counted: Index = np.flatnonzero(self.chosen.counted & (self._spread() > 0.0))
         self.always: Index = np.flatnonzero(~self.chosen.counted)
-        self.relaxation = Relaxation(self.problem, self.chosen)
+        self.relaxation = Relaxation(self.problem, self.chosen, self.working)
         self.fits = 0
 
     def _spread(self) -> Vector:
@@ -57,13 +60,22 @@ class Columns:
         """The fit on these columns and those that are always in; value and bound include their price."""
         self.fits += 1
         origin = self.problem.null_weights if start is None else start
-        branch = Branch(np.concatenate([self.always, columns]), columns[:0], 0)
+        branch = self._branch(columns)
         found = self.relaxation.solve(branch, origin, goal, vertex)
         if not (np.isfinite(found.value) and np.isfinite(found.bound)):
             found = self.relaxation.solve(branch, self.problem.null_weights, goal)
-        if found.bound < goal and not self._tight(found):
+        if found.prediction is None and found.bound < goal and not self._tight(found):
             found = self._careful(branch, found)
         return found
+
+    def weights(self, fitted: Relaxed) -> Vector:
+        """The weights of a fit as asked; where they are so large that rounding shows, with more care."""
+        if fitted.prediction is not None and not self.chosen.ridge.any():
+            used = np.append(self.always, self.counted[fitted.w[self.counted] != 0.0])
+            found = rounded(self.working, given(self.working, used), fitted.prediction)
+            if found is not None:
+                return found
+        return self.working.weights(fitted.w)
 
     def _tight(self, found: Relaxed) -> bool:
         """Is the gap closed? A value that is not finite has no gap."""
@@ -74,7 +86,7 @@ class Columns:
         """The same by the convex solvers, where Newton's method has not closed the gap."""
         asked, working = self.working.asked, self.working
         live = np.zeros(asked.p, dtype=bool)
-        live[self._asked(branch.inside)] = True
+        live[given(self.working, branch.inside)] = True
         design = asked.design.columns(live)
         gauge = selection(asked).convex().gauge.restricted(live)
         restricted = Problem(design, asked.y, asked.a, asked.loss, Penalised(gauge, 1.0), asked.intercept)
@@ -92,16 +104,9 @@ class Columns:
         w[live] = best.w
         paid = self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside]))
         value, bound = best.primal / working.objective_unit + paid, best.dual / working.objective_unit + paid
-        if self.relaxation.thin:
-            bound = self.relaxation.proven(branch, working.working_theta(best.theta))
         kept = working.coordinates(w) if value <= found.value else found.w
         theta = working.working_theta(best.theta) if bound >= found.bound else found.theta
         return Relaxed(kept, theta, max(bound, found.bound), min(value, found.value), found.gains)
-
-    def _asked(self, columns: Index) -> Index:
-        """Columns of the working design as columns of the asked one."""
-        kept = np.flatnonzero(self.working.keep)
-        return np.append(kept, self.working.asked.p - 1)[columns] if self.problem.intercept else kept[columns]
 
     def model(self, fitted: Relaxed) -> tuple[NDArray[np.float64], Vector, Index, float]:
         """The second-order model at a fit, on the columns to choose from: G, c, columns and their unit."""
@@ -194,9 +199,16 @@ class Columns:
         least = int(np.argmin([f.value for f in fits]))
         return trials[least], fits[least]
 
+    def proved(self, columns: Index, fitted: Relaxed) -> Relaxed:
+        """A fit on these columns and those that are always in with a bound that is true as a real number."""
+        return self.relaxation.proved(self._branch(columns), fitted)
+
+    def _branch(self, columns: Index) -> Branch:
+        return Branch(np.concatenate([self.always, columns]), columns[:0], 0)
+
     def objective(self, value: float) -> float:
-        """A value of the working problem in the units of the asked one."""
-        return value * self.working.objective_unit
+        """A bound of the working problem in the units of the asked one, the weights' rounding paid for."""
+        return max(value, 0.0) * self.working.objective_unit * (1.0 - 2.0 * FEW)
 
     def support(self, w: Vector) -> Index:
         """The columns that some asked weights use, the largest, as many as may be."""

@@ -15,7 +15,9 @@ from dualgap.discrete.columns import Columns
 from dualgap.discrete.relaxation import Branch, Relaxed, proven_out
 from dualgap.discrete.selection import NO_BOUND
 from dualgap.discrete.vertices import Vertex
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import U
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 
 PAUSE = 0.02  # seconds between two findings
@@ -41,7 +43,7 @@ class DualSearch:
         self.columns = Columns(problem)
         self.limits = limits
         self.start = start
-        self.upper, self.w = np.inf, problem.null_weights
+        self.upper, self.w, self.asked = np.inf, problem.null_weights, problem.null_weights
         self.floor, self.nodes = np.inf, 0
         self.open: list[Open] = []
         inner = self.columns.problem
@@ -56,7 +58,7 @@ class DualSearch:
     @property
     def bound(self) -> float:
         """Below every value of the problem."""
-        return min(self.upper, self.floor, min((o.bound for o in self.open), default=np.inf))
+        return min(self.floor, min((o.bound for o in self.open), default=np.inf))
 
     @property
     def hopeless(self) -> bool:
@@ -106,7 +108,7 @@ class DualSearch:
                 yield
 
     def _finding(self) -> Finding:
-        return Finding(self.columns.working.weights(self.w), self.columns.objective(self.bound), self.nodes)
+        return Finding(self.asked, self.columns.objective(self.bound), self.nodes)
 
     def _begin(self) -> None:
         """A good set by exchanges, and the root."""
@@ -124,7 +126,7 @@ class DualSearch:
 
     def _offer(self, fitted: Relaxed) -> None:
         if fitted.value < self.upper:
-            self.upper, self.w = fitted.value, fitted.w
+            self.upper, self.w, self.asked = fitted.value, fitted.w, self.columns.weights(fitted)
 
     def _close(self, bound: float) -> None:
         self.floor = min(self.floor, bound)
@@ -140,7 +142,9 @@ class DualSearch:
             return self._leaf(at, free)
         relaxed = at.relaxed
         if relaxed is None:
-            relaxed = columns.relaxation.solve(Branch(at.inside, free, room), at.w, self.goal, at.vertex)
+            branch = Branch(at.inside, free, room)
+            relaxed = columns.relaxation.solve(branch, at.w, self.goal, at.vertex)
+            relaxed = columns.relaxation.proved(branch, relaxed)
         bound = max(at.bound, relaxed.bound)
         if bound >= self.goal:
             return self._close(bound)
@@ -159,7 +163,7 @@ class DualSearch:
         inside = np.concatenate([at.inside[len(self.columns.always) :], free])
         fitted = self.columns.fit(inside, at.w, self.goal, at.vertex)
         self._offer(fitted)
-        self._close(max(fitted.bound, at.bound))
+        self._close(max(self.columns.proved(inside, fitted).bound, at.bound))
 
     def _split(self, inside: Index, free: Index, bound: float, relaxed: Relaxed) -> None:
         weight = np.abs(relaxed.w[free]) * self.columns.relaxation.norms[free]
@@ -172,8 +176,8 @@ class DualSearch:
         # without a ridge being in or being free is the same to the relaxation, but for the price
         same = None
         if not self.shared:
-            gains = relaxed.gains[: len(rest)]
-            same = replace(relaxed, bound=relaxed.bound + price, value=np.inf, gains=gains)
-            bound = bound + price
+            gains, more = relaxed.gains[: len(rest)], price * (1.0 - 4.0 * U)
+            same = replace(relaxed, bound=relaxed.bound + more, value=np.inf, gains=gains)
+            bound = bound + more
         inside = np.append(inside, free[pick])
         self.open.append(Open(inside, rest, bound, relaxed.w, same, relaxed.vertex))

@@ -1,26 +1,40 @@
-"""Best subset with a squared loss on the Gram matrix; free columns solved for, all columns of size one."""
+"""Best subset with a squared loss on the Gram matrix; free columns solved for, all columns of size one.
+
+The matrix is computed, so that it is not that of the data: an entry is off by at most ε √(h_ii h_jj), ε about
+n U. For weights with at most s entries that are not zero, the targets' −1 among them, the error of zᵀHz is at
+most ε (Σ|z_i|√h_ii)² ≤ s ε Σ h_ii z_i². So the diagonal is lowered by a share s ε of itself before anything is
+solved for, and from there on every exact statement about the matrix holds for the data, as a bound from below.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Standardised, WithOnes
 from dualgap.discrete.selection import Selection, selection
-from dualgap.discrete.statement import told_apart
+from dualgap.discrete.squares import ROUNDED, Squares, affordable, below
+from dualgap.discrete.statement import told_apart, well_centred
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
+from dualgap.proof.check import check
+from dualgap.proof.rounding import FEW, U, gamma, two_product
 from dualgap.traits import Trait
 
-DEPENDENT = 1e-11  # a column with less of its square left beside the free ones adds nothing to them
+DEPENDENT = 1e-11  # a column with less of its square left beside the free ones is no use to a heuristic
 CHEAP = 20_000_000  # products of a matrix that is made before it is known to be of use
-CLEAR = 1e-4  # the least pivot of unit columns at which the matrix tells of them what the data do
-FIRM, OWN = 0.01, 1e-3  # that pivot, and that share of a column's square, at which its weights are as good
-ALIKE = 1e-12  # columns with a squared correlation this near to one are the same
+CLEAR = 1e-4  # the least value, beside that of no columns, at which the matrix tells the weights
+FIRM, OWN = 0.01, 1e-3  # pivot of unit columns, and share of a column's square, at which its weights are as good
+ALIKE = 1e-12  # columns with a squared correlation this near to one are the same to a heuristic
+LEFT = 1e-4  # share of a square beside the free columns below which integers are to say what is left
+NEARLY = 1.0 - 1e-9  # correlation from which two columns are looked at: is one a multiple of the other?
+FAINT = 1e-70  # numbers whose ratios and products are far from underflow are above it
+FULL = 25  # columns up to which the value of all of them is soon known in integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +56,11 @@ class UnitColumns:
         return len(self.columns)
 
     def objective(self, value: float) -> float:
-        """A value of the scaled problem in the units of the asked one."""
-        return value * self.unit * self.working.objective_unit
+        """A value of the scaled problem in the units of the asked one, from below: no loss is below zero.
+
+        Three roundings, and those of the rows' weights: shares of their sum, rounded.
+        """
+        return max(value, 0.0) * self.unit * self.working.objective_unit * (1.0 - 2.0 * FEW)
 
     def scaled(self, objective: float) -> float:
         """The inverse of `objective`."""
@@ -84,19 +101,35 @@ class UnitColumns:
 
 @dataclass(frozen=True, eq=False)
 class GramProblem(UnitColumns):
-    """With the whole of G at hand, the ridge in its diagonal."""
+    """With the whole of G at hand, the ridge in its diagonal. Entries are known to ROUNDED."""
 
     gram: Matrix
-    dropped: bool  # was a column taken for a combination of others?
-    part: Reduced
+    part: Reduced | None  # None: from integers
     seen: bool  # is it that of the columns as they are given?
+    sure: bool  # does what the matrix says hold for the data?
+
+    @cached_property
+    def squares(self) -> Squares | None:
+        """In integers; None where that takes too long."""
+        asked = self.working.asked
+        return Squares(asked) if affordable(asked) else None
+
+    @property
+    def rough(self) -> float:
+        """The share by which the diagonal was lowered, beside what is left of the columns."""
+        return 0.0 if self.part is None else 2.0 * self.part.lowered / float(self.part.left.min(initial=1.0))
+
+    @cached_property
+    def given(self) -> Index:
+        """The columns of the asked problem that those of the matrix are."""
+        return np.flatnonzero(self.working.keep)[self.columns]
 
     def weights(self, chosen: NDArray[np.int64]) -> Vector:
         """From the Gram matrix where it tells of these columns what the data do, and something is left."""
         from dualgap.compiled.subset_exchange import solve
 
         part, u = self.part, np.empty(len(chosen))
-        if self.unit == 0.0 or len(part.free) > 1 or part.left[chosen].min(initial=1.0) < OWN:
+        if part is None or self.unit == 0.0 or len(part.free) > 1 or part.left[chosen].min(initial=1.0) < OWN:
             return super().weights(chosen)
         firm = solve(self.gram, self.linear, chosen, u) > FIRM
         if not firm or 1.0 - float(self.linear[chosen] @ u) < CLEAR:
@@ -118,17 +151,38 @@ class GramProblem(UnitColumns):
         return w
 
     def full_model(self) -> float:
-        """The scaled value with every column in and none paid for: no set does better."""
-        if self.unit == 0.0:
-            return 1.0
-        if self.size >= self.working.problem.n and not self.ridge.any():
+        """The scaled value with every column in and none paid for, from below: no set does better.
+
+        For any w it is the value there less rᵀG⁻¹r ≤ ‖r‖²/λ, r = c − Gw, λ below the least eigenvalue.
+        """
+        if self.unit == 0.0 or (self.size >= self.working.problem.n and not self.ridge.any()):
             return 0.0
-        if self.size and not self.dropped:
-            factor, w, failed = lapack.dposv(self.gram.T, self.linear)  # as LAPACK has it: no copy
-            if not failed and float(np.diag(factor).min()) > CLEAR:
-                return max(1.0 - float(self.linear @ w), 0.0)
-        everything = np.flatnonzero(self.selection.counted)
-        return self.scaled(self.value_on(everything) * self.working.objective_unit)
+        if not self.size:
+            return 1.0 - ROUNDED
+        m, top = self.size, float(self.gram.diagonal().max())
+        lowered = self.gram - np.diag((m + 1) * ROUNDED * self.gram.diagonal())
+        least = 1e-6 * top
+        failed = lapack.dpotrf(lowered - (least + m * (m + 4) * U * top) * np.eye(m))[1]
+        if not failed and self.sure:
+            w = lapack.dposv(lowered, self.linear)[1]
+            length, r = float(np.abs(w).sum()), self.linear - lowered @ w
+            blur = gamma(m + 3) * (1.0 + top * length)
+            far = float(np.linalg.norm(r)) + blur * np.sqrt(m)
+            value = 1.0 - float(self.linear @ w) - float(r @ w) - (m + 1) * ROUNDED
+            found = value - far * far / least - 4.0 * blur * (1.0 + length) * 1.1
+            if found > 0.0:
+                return found
+        if m <= FULL and self.squares is not None:
+            return below(self.squares.full()) / (self.unit * self.working.objective_unit) * (1.0 - FEW)
+        return self._checked()
+
+    def _checked(self) -> float:
+        """The same by the kernel, from the weights of all columns."""
+        asked = self.working.asked
+        convex = asked.with_regulariser(selection(asked).convex())
+        w = super().weights(np.arange(self.size))
+        found = check(convex, w, convex.slope(convex.predict(w)), 1e-6, asked.null)
+        return 0.0 if found.box is not None else self.scaled(found.dual) * (1.0 - FEW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +202,26 @@ class Reduced:
     free: Index  # those that are always in; their weights with nothing chosen, and what a column takes off
     origin: Vector
     cross: Matrix
+    largest: float  # correlation
+    lowered: float  # share of the diagonal
+    sure: bool  # is enough left of everything?
+
+    def of(self, which: Mask) -> Reduced:
+        """On some of the columns."""
+        return replace(
+            self,
+            columns=self.columns[which],
+            gram=np.ascontiguousarray(self.gram[np.ix_(which, which)]),
+            linear=self.linear[which],
+            ridge=self.ridge[which],
+            length=self.length[which],
+            left=self.left[which],
+            cross=self.cross[which],
+        )
 
 
-def gram_problem(problem: Problem) -> GramProblem:
-    """State the problem on its Gram matrix.
+def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
+    """State the problem on its Gram matrix; `whole`: for sets of all columns, and not of those allowed alone.
 
     Where the columns are not copied it is theirs as they are given: the elimination centres and scales them.
     """
@@ -165,7 +235,12 @@ def gram_problem(problem: Problem) -> GramProblem:
     full = given if seen and given is not None else stated.design.weighted_gram(inner.a)
     pulled = stated.design.transpose_matvec(inner.a * inner.y)
     own = selection(stated)  # of which only the squares differ
-    part = reduced(full, pulled, own, float(inner.a @ (inner.y * inner.y)))
+    total = float(inner.a @ (inner.y * inner.y))
+    most = _most(chosen, total, whole=whole)
+    part = _without_multiples(reduced(full, pulled, own, total, most, asked.n), working)
+    sure = part.sure and (seen or well_centred(working))
+    if not sure and affordable(asked):
+        return exactly(asked, working)
     return GramProblem(
         working,
         chosen,
@@ -173,13 +248,73 @@ def gram_problem(problem: Problem) -> GramProblem:
         part.linear,
         part.ridge,
         part.unit,
-        chosen.price / part.unit if part.unit > 0.0 else 0.0,
+        chosen.price / part.unit * (1.0 - 4.0 * U) if part.unit > 0.0 else 0.0,
         min(chosen.limit, len(part.columns)),
         part.gram,
-        len(part.columns) < int(np.count_nonzero(chosen.counted)),
         part,
         seen,
+        sure,
     )
+
+
+def exactly(asked: Problem, working: Working | None = None) -> GramProblem:
+    """State the problem on its Gram matrix in integers, each entry rounded at the end."""
+    working = precondition(asked) if working is None else working
+    chosen, squares = selection(working.problem), Squares(asked)
+    counted = np.flatnonzero(selection(asked).counted)
+    rest = squares.left((), counted)
+    assert rest is not None
+    unit = below(rest.unit) / working.objective_unit
+    place = np.cumsum(working.keep) - 1
+    found = GramProblem(
+        working,
+        chosen,
+        place[rest.columns],
+        rest.linear,
+        rest.ridge,
+        unit,
+        chosen.price / unit * (1.0 - 4.0 * U) if unit > 0.0 else 0.0,
+        min(chosen.limit, len(rest.columns)),
+        rest.gram,
+        None,
+        False,
+        True,
+    )
+    found.__dict__["squares"] = squares
+    return found
+
+
+def _without_multiples(part: Reduced, working: Working) -> Reduced:
+    """Without columns that are, to the last digit, multiples of earlier ones: a set gains nothing by both.
+
+    Those that are multiples and cannot be seen to be so easily are left in, and cost time alone.
+    """
+    if part.largest < NEARLY or part.ridge.any():
+        return part
+    alive, given = np.ones(len(part.columns), dtype=bool), np.flatnonzero(working.keep)[part.columns]
+    for i, j in np.argwhere(np.triu(np.abs(part.gram) >= NEARLY, 1)).tolist():
+        if alive[i] and alive[j]:
+            alive[j] = not _is_multiple(*working.asked.design.columns(given[[i, j]]).toarray().T)
+    return part if alive.all() else part.of(alive)
+
+
+def _is_multiple(one: Vector, other: Vector) -> bool:
+    """As floats whose products none is rounded, none of them so small that its error could be lost."""
+    size = np.abs(np.append(one[one != 0.0], other[other != 0.0]))
+    at = int(np.argmax(np.abs(one)))
+    if not len(size) or size.min() < FAINT or size.max() > 1.0 / FAINT or one[at] == 0.0:
+        return False
+    value, error = two_product(one, np.full(len(one), other[at] / one[at]))
+    return bool(np.all(value == other) and not error.any())
+
+
+def _most(chosen: Selection, total: float, *, whole: bool) -> int:
+    """How many columns a set can have that is better than none."""
+    count = int(np.count_nonzero(chosen.counted))
+    if whole:
+        return count
+    most = min(chosen.limit, count)
+    return min(most, int(min(total / chosen.price, count)) + 1) if chosen.price > 0.0 else most
 
 
 def _given(asked: Problem) -> Matrix:
@@ -197,42 +332,69 @@ def _seen_through(working: Working) -> bool:
     return isinstance(inner, Standardised) and bool(working.keep.all())
 
 
-def reduced(full: Matrix, pulled: Vector, chosen: Selection, total: float | None = None) -> Reduced:
-    """Solve for the columns that are always in; drop those that are then nothing, or the same as another.
+def reduced(
+    full: Matrix, pulled: Vector, chosen: Selection, total: float | None = None, most: int = 0, rows: int = 0
+) -> Reduced:
+    """Solve for the columns that are always in, and give the others unit length.
 
-    `total` is the value at w = 0, which makes `unit` the value with nothing chosen; without it the unit is 1.
+    `total` is the value at w = 0, which makes `unit` the value with nothing chosen; the diagonal is lowered for
+    sums over so many `rows` and sets of `most` columns, and only columns that say exactly what others do are
+    left out. Without it the unit is 1, and columns are left out if they are nearly nothing, or nearly the same.
     """
     from dualgap.compiled.subset_columns import folded
 
     columns, free = np.flatnonzero(chosen.counted), np.flatnonzero(~chosen.counted)
-    unit = total or 0.0
+    full = np.ascontiguousarray(full)
+    unit, sure, square, share = total or 0.0, True, full.diagonal(), 0.0
+    if total is not None:
+        share = (most + len(free) + 1) * gamma(rows + 24 + 6 * len(free)) * 1.001 + 4.0 * U
+        full = full.copy()
+        full[np.diag_indices(len(full))] *= 1.0 - share
+        unit *= 1.0 - share
     cross, origin = np.zeros((len(columns), 0)), np.zeros(0)
-    if len(free):
+    if len(free) == 1 or (len(free) and total is None):
         inverse = _inverse(full[free[:, None], free])
         cross, origin = full[columns[:, None], free] @ inverse, inverse @ pulled[free]
         unit = unit - float(pulled[free] @ origin)
-    full = np.ascontiguousarray(full)
-    gram, linear, length, left, largest = folded(full, pulled, columns, free, cross)
-    alive = left > DEPENDENT
-    if total is None:
-        unit = 1.0
-    elif unit <= 1e-26 * total:
-        unit, alive[:] = 0.0, False  # the columns that are always in fit the targets already
+    elif len(free):
+        square = full.diagonal().copy()
+        full, pulled, unit, sure = _solved(full, pulled, unit, free)
+    gram, linear, length, left, largest = folded(full, pulled, columns, free[: cross.shape[1]], cross)
+    if total is not None and len(free) > 1:
+        left = full.diagonal()[columns] / np.where(square[columns] > 0.0, square[columns], 1.0)
+    alive = left > (DEPENDENT if total is None else 0.0)
     ridge = chosen.ridge[columns]
     if ridge.any():
-        ridge = ridge / (length * length)
-    elif largest >= np.sqrt(1.0 - ALIKE):
-        alike = (np.abs(gram) >= np.sqrt(1.0 - ALIKE)) & alive[:, None]
-        alive &= ~np.any(np.triu(alike, 1), axis=0)
-    if not alive.all():
-        columns, gram = columns[alive], np.ascontiguousarray(gram[np.ix_(alive, alive)])
-        linear, ridge, cross = linear[alive], ridge[alive], cross[alive]
-        length, left = length[alive], left[alive]
+        ridge = ridge / (length * length) * (1.0 - 4.0 * U)
+    if total is None:
+        unit = 1.0
+        if not ridge.any() and largest >= np.sqrt(1.0 - ALIKE):
+            alike = (np.abs(gram) >= np.sqrt(1.0 - ALIKE)) & alive[:, None]
+            alive &= ~np.any(np.triu(alike, 1), axis=0)
+    else:
+        sure = sure and unit > LEFT * total and bool(np.all(left > LEFT))
+        unit = max(unit, 0.0)
     if unit > 0.0:
         linear /= np.sqrt(unit)
     if ridge.any():
         np.fill_diagonal(gram, 1.0 + ridge)
-    return Reduced(columns, gram, linear, ridge, unit, length, left, free, origin, cross)
+    found = Reduced(columns, gram, linear, ridge, unit, length, left, free, origin, cross, float(largest), share, sure)
+    return found if alive.all() else found.of(alive)
+
+
+def _solved(
+    full: Matrix, pulled: Vector, unit: float, free: Index
+) -> tuple[Matrix, Vector, float, bool]:
+    """What several columns that are always in leave, one after the other; False if little is left of one."""
+    square, firm = full.diagonal().copy(), True
+    for j in free:
+        pivot = float(full[j, j])
+        if not pivot > LEFT * square[j]:
+            firm = False
+            continue
+        line, along = full[j] / np.sqrt(pivot), float(pulled[j]) / np.sqrt(pivot)
+        full, pulled, unit = full - np.outer(line, line), pulled - along * line, unit - along * along
+    return full, pulled, unit, firm
 
 
 def _least_squares(table: Matrix, target: Vector) -> Vector:

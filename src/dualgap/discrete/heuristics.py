@@ -15,7 +15,7 @@ from dualgap.discrete.columns import TRIES, Columns
 from dualgap.discrete.gram import GramProblem, gram_problem, is_quadratic
 from dualgap.discrete.registry import search
 from dualgap.discrete.relaxation import Branch, Relaxed
-from dualgap.discrete.selection import lacks_selection
+from dualgap.discrete.selection import lacks_selection, selection
 from dualgap.discrete.statement import all_in, nothing_to_choose
 from dualgap.discrete.wide import is_wide, wide_problem
 from dualgap.problem.problem import Problem
@@ -40,19 +40,21 @@ class Heuristic:
     def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
         if nothing_to_choose(problem):
             yield all_in(problem, limits)  # and on, if that left a gap
+        if not selection(problem).counted.any():
+            return
         if is_quadratic(problem):
             wide = is_wide(problem) and self.without_gram(problem, start)
             yield from wide or self._with_gram(problem, start)
             return
         columns = Columns(problem)
         for fitted in self.on_columns(columns, start):
-            yield Finding(columns.working.weights(fitted.w), nodes=columns.fits)
+            yield Finding(columns.weights(fitted), nodes=columns.fits)
         bound = _all_columns(columns)
         theta = columns.working.theta(bound.theta)
         yield Finding(None, columns.objective(bound.bound), columns.fits, theta, NOT_PROVEN)
 
     def _with_gram(self, problem: Problem, start: Vector | None) -> Iterator[Finding]:
-        stated = gram_problem(problem)
+        stated = gram_problem(problem, whole=True)
         bound = stated.objective(stated.full_model())
         yield Finding(stated.weights(self.on_gram(stated, start)), bound, 1, ending=NOT_PROVEN)
 
@@ -71,7 +73,8 @@ class Heuristic:
 
 def _all_columns(columns: Columns) -> Relaxed:
     branch = Branch(columns.always, columns.counted, columns.limit)
-    return columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
+    found = columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
+    return columns.relaxation.proved(branch, found)
 
 
 @search("greedy_forward", manual=True)

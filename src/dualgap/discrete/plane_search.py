@@ -14,7 +14,8 @@ from dualgap.discrete.selection import chooses_columns
 from dualgap.discrete.signs import Signs, statements
 from dualgap.penalties import Constrained, Penalised
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
 

@@ -1,4 +1,8 @@
-"""The loop around a search: the objective is computed here, the clock read, and the end decided."""
+"""The loop around a search: the objective is computed here, the clock read, and the end decided.
+
+Objectives are from above and bounds from below, each as a real number. A bound above an objective can then only
+be a wrong one: it is not cut down to what would pass, it counts for nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Answer, Finding, Search
 from dualgap.discrete.progress import Progress
+from dualgap.discrete.reached import reached
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.stopping import Moment
 from dualgap.solvers.trace import Record, Trace
 
+ROUNDED = 1e-12  # of the objective without columns, more than rounding takes: the kernel's is not needed for it
 PROVEN = "Proven: no weights do better, up to the tolerance."
 
 
@@ -26,7 +32,8 @@ class _Run:
         self.seconds = solver.seconds if limits.seconds is None else limits.seconds
         self.began = time.perf_counter()
         self.w = problem.null_weights
-        self.primal = problem.null
+        self.primal = problem.null * (1.0 + ROUNDED)
+        self.offered: Vector | None = None
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
         self.ending, self.remark = Status.STALLED.value, ""
@@ -40,14 +47,15 @@ class _Run:
 
     @property
     def proven(self) -> bool:
-        gap = max(self.primal - self.bound, 0.0)
-        return self.problem.relative(gap, self.primal) <= self.limits.tolerance
+        if self.bound == -np.inf:
+            return False
+        return self.problem.relative(self.primal - self.reported, self.primal) <= self.limits.tolerance
 
     def see(self, finding: Finding) -> str | None:
         """Take a finding in; the sentence that ends the run, if it does."""
         self.nodes = max(self.nodes, finding.nodes)
         self.ending, self.remark = finding.ending or self.ending, finding.remark or self.remark
-        if finding.w is not None:
+        if finding.w is not None and finding.w is not self.offered:
             self._offer(finding.w)
         if finding.bound > self.bound:
             self.bound, self.theta = finding.bound, finding.theta
@@ -58,15 +66,13 @@ class _Run:
 
     @property
     def reported(self) -> float:
-        """The bound, not above the objective: what is above is rounding."""
-        bound = self.bound
-        if bound == -np.inf:  # but no loss is below its minimum
-            bound = self.problem.dual(np.zeros(self.problem.n), np.zeros(self.problem.p))
-        return min(bound, self.primal)
+        """The bound; no loss is below zero, and a bound above the objective is none."""
+        return self.bound if 0.0 <= self.bound <= self.primal else 0.0
 
     def _offer(self, w: Vector) -> None:
+        self.offered = w
         inside = self.problem.regulariser.feasible(w)
-        primal = self.problem.primal(inside)
+        primal = reached(self.problem, inside, self.limits.tolerance)
         if primal < self.primal:
             self.w, self.primal = inside, primal
 

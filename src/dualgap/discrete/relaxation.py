@@ -5,29 +5,37 @@
 with z_j = 1 for columns that are in. Any θ in the loss's domain with x_j·θ = 0 for every column in play that
 has no ridge bounds it: with t_j = (x_j·θ)²/(4 ridge_j), by −Σ a L*(y, −θ/a) − Σ t over the columns that are
 in − the `room` largest (t − price)₊ of the others. Without a ridge t is zero and z plays no part.
+
+While it is looked for x_j·θ = 0 is a matter of rounding. What is found is then proven, see `discrete/node_bound`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.discrete.as_is import as_is
+from dualgap.discrete.node_bound import below, top_sum
 from dualgap.discrete.rows import Rows, rows_of
-from dualgap.discrete.selection import Selection
+from dualgap.discrete.selection import Selection, selection
+from dualgap.discrete.span import LARGEST, Span, given
+from dualgap.discrete.statement import well_centred
 from dualgap.discrete.vertices import Vertex, Vertices
+from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import U
 from dualgap.solvers.line_search import convex_step
 from dualgap.traits import Trait
 
 LIMIT = 100
 LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
-BALANCE = 1e-10  # rounding allowed in x_j·θ = 0, relative to ‖x_j‖·‖θ‖
-ROUNDED = 1e-14  # the same where columns nearly depend on one another
+BALANCE = 1e-10  # of ‖x_j‖·‖θ‖: x_j·θ = 0 as far as a point worth proving goes
+BEYOND = 1e-10  # of the objective: what a bound is raised above the goal, since proving takes a little off it
 THIN = 1e-9  # least eigenvalue, columns of length one, at which they do
-NOTHING = 1e-13  # singular values below this share of the largest are rounding
+KEPT = 100  # spans that are kept in mind
 TIGHT = 1e-11  # a gap this small beside the objective is zero
 LONGEST = 64.0  # Newton steps in one: a flat piece of the loss has no end
 CHEAP = 3  # columns without a ridge that a dual point is balanced against at every step
@@ -51,7 +59,10 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """The point reached: weights on all columns, dual point, bound, value, and t of the free columns."""
+    """The point reached: weights on all columns, dual point, bound, value, and t of the free columns.
+
+    Bound and t are those of floating-point arithmetic unless they come from `Relaxation.proved`.
+    """
 
     w: Vector
     theta: Vector
@@ -59,13 +70,17 @@ class Relaxed:
     value: float
     gains: Vector
     vertex: Vertex | None = None  # where the loss is piecewise linear: for a branch with fewer columns
+    prediction: Vector | None = None  # where the weights are too large to tell it
 
 
 class Relaxation:
     """Newton's method on the relaxation of a branch."""
 
-    def __init__(self, problem: Problem, chosen: Selection) -> None:
+    def __init__(self, problem: Problem, chosen: Selection, working: Working | None = None) -> None:
         self.problem, self.chosen = problem, chosen
+        self.working = as_is(problem) if working is None else working
+        self.centred = well_centred(self.working)
+        self.asked_ridge = selection(self.working.asked).ridge
         self.X: Matrix = np.asfortranarray(problem.design.toarray())
         self.norms = np.sqrt(problem.design.weighted_square_norms(problem.a))
         self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
@@ -73,26 +88,47 @@ class Relaxation:
         flat = Trait.PIECEWISE_QUADRATIC in problem.loss.traits and not problem.loss_has(Trait.QUADRATIC)
         self.floor = 1e-3 if flat else 0.0
         self.scale = max(abs(problem.null), 1e-300)
-        self.thin = self._is_thin()
+        self.thin, self.spans = self._is_thin(), dict[bytes, Span]()
         self.vertices = Vertices(problem) if problem.loss_has(Trait.PIECEWISE_LINEAR) else None
 
     def _is_thin(self) -> bool:
-        """Can weights of columns without a ridge be so large that a rounded x_j·θ = 0 says nothing?"""
-        bare = self.X[:, (self.chosen.ridge == 0.0) & (self.lengths > 0.0)]
-        unit = bare / np.sqrt((bare * bare).sum(axis=0))
-        if not unit.size or np.linalg.eigvalsh(unit.T @ unit)[0] > THIN:
+        """Are there columns without a ridge whose weights may be so large that a rounded x_j·θ = 0 says nothing?"""
+        bare = (self.chosen.ridge == 0.0) & (self.lengths > 0.0)
+        self.unit = self.X / np.where(self.lengths > 0.0, self.lengths, 1.0)
+        part = self.unit[:, bare]
+        return bool(part.size and np.linalg.eigvalsh(part.T @ part)[0] <= THIN)
+
+    def hides(self, bare: Index) -> bool:
+        """Is it so for these?"""
+        if not self.thin or len(bare) < 2:
             return False
-        sizes = np.linalg.svd(unit, compute_uv=False)
-        return bool(np.any((sizes > NOTHING * max(unit.shape)) & (sizes < np.sqrt(THIN))))
+        part = self.unit[:, bare]
+        return bool(lapack.dpotrf(part.T @ part - THIN * np.eye(len(bare)))[1])
+
+    def centred_beside(self, columns: Index) -> bool:
+        """Are these columns what they should be but for a few roundings, if there are any?"""
+        return self.centred or not len(columns)
+
+    def span(self, bare: Index) -> Span | None:
+        """What these columns span in coordinates that hide nothing; None where that takes too long."""
+        if self.X.shape[0] * len(bare) > LARGEST:
+            return None
+        key = bare.tobytes()
+        if key not in self.spans:
+            if len(self.spans) > KEPT:
+                self.spans.clear()
+            self.spans[key] = Span(self.working, given(self.working, np.sort(bare)))
+        return self.spans[key]
 
     def solve(self, branch: Branch, start: Vector, goal: float, vertex: Vertex | None = None) -> Relaxed:
         """Until the bound meets the goal, or the value shows that it will not."""
+        goal = goal + BEYOND * self.scale
         return self._by_vertices(branch, goal, vertex) or _Descent(self, branch, start).run(goal)
 
     def _by_vertices(self, branch: Branch, goal: float, vertex: Vertex | None) -> Relaxed | None:
         """Where the loss is piecewise linear and nothing is curved."""
         live = branch.live
-        if self.vertices is None or self.thin or self.chosen.ridge[live].any():
+        if self.vertices is None or self.chosen.ridge[live].any() or self.hides(live):
             return None
         found = self.vertices.ascended(live, vertex, goal - self.paid(branch), NEAR)
         if found is None:
@@ -109,12 +145,13 @@ class Relaxation:
         return Relaxed(w, found.theta, bound, value, np.zeros(len(branch.free)), found.vertex)
 
     def paid(self, branch: Branch) -> float:
-        """The price of what is in."""
-        return self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside]))
+        """The price of what is in, from below."""
+        return self.chosen.price * int(np.count_nonzero(self.chosen.counted[branch.inside])) * (1.0 - 4.0 * U)
 
-    def proven(self, branch: Branch, theta: Vector) -> float:
-        """The bound of a dual point."""
-        return _Descent(self, branch, np.zeros(self.problem.p)).proven(theta)
+    def proved(self, branch: Branch, found: Relaxed) -> Relaxed:
+        """The same with a bound, and with t, that are true as real numbers."""
+        bound, gains = below(self, branch, found.theta)
+        return replace(found, bound=bound, gains=gains)
 
 
 class _Descent:
@@ -122,20 +159,35 @@ class _Descent:
 
     def __init__(self, relaxation: Relaxation, branch: Branch, start: Vector) -> None:
         self.whole, self.branch = relaxation, branch
-        live = branch.live
-        self.live, self.count = live, len(branch.inside)
-        self.X = relaxation.X[:, live]
-        self.ridge = relaxation.chosen.ridge[live]
-        self.w = start[live]
+        self.live, self.count = branch.live, len(branch.inside)
+        self.X, self.ridge = relaxation.X[:, self.live], relaxation.chosen.ridge[self.live]
+        self.w = start[self.live]
+        self.span: Span | None = None
+        bare = self.ridge == 0.0
+        if relaxation.hides(self.live[bare]):
+            self._go_over(bare)
         self.z = self.X @ self.w
-        self.shares = np.ones(len(live))
+        self.shares = np.ones(len(self.w))
         self.bare = np.flatnonzero(self.ridge == 0.0)
+        self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
         self.floor = relaxation.floor
         self.best = -np.inf
         self.theta = np.zeros(relaxation.problem.n)
-        self.gains = np.zeros(len(branch.free))
+        self.gains = np.zeros(len(self.w) - self.count)
         self.paid = relaxation.paid(branch)
         self._bound(self.theta, mend=False)  # no loss is below its minimum
+
+    def _go_over(self, bare: Mask) -> None:
+        """Columns without a ridge give way to what they span: they are all there are, or those always in."""
+        self.span = self.whole.span(self.live[bare])
+        if self.span is None:
+            return
+        others, size = ~bare, self.span.array.shape[1]
+        fitted = np.linalg.lstsq(self.span.array, self.X[:, bare] @ self.w[bare], rcond=None)[0]
+        self.X = np.column_stack([self.span.array, self.X[:, others]])
+        self.w = np.concatenate([fitted, self.w[others]])
+        self.ridge = np.concatenate([np.zeros(size), self.ridge[others]])
+        self.count = size if not others.any() else self.count - int(np.count_nonzero(bare)) + size
 
     def run(self, goal: float) -> Relaxed:
         rows: Rows | None = self.whole.rows
@@ -157,17 +209,22 @@ class _Descent:
                 rows = rows.sharper()
                 if rows is None:
                     break
-        w = np.zeros(self.whole.problem.p)
-        w[self.live] = self.w
-        if self.whole.thin:  # weights so large that what was added up step by step is not Xw
-            self.z = self.X @ self.w
-            value = min(np.inf, self._value())  # NaN is no value
-        return Relaxed(w, self.theta, self.best, value, self.gains)
+        return self._relaxed(value)
 
-    def proven(self, theta: Vector) -> float:
-        """The bound of a dual point, mended where it has to be."""
-        self._bound(theta, mend=True)
-        return self.best
+    def _relaxed(self, value: float) -> Relaxed:
+        """The end of the run, in the coordinates of the working problem."""
+        w = np.zeros(self.whole.problem.p)
+        if self.span is None:
+            w[self.live] = self.w
+            return Relaxed(w, self.theta, self.best, value, self.gains)
+        size, working = self.span.array.shape[1], self.whole.working
+        others = self.whole.chosen.ridge[self.live] > 0.0
+        w[self.live[others]] = self.w[size:]
+        asked = working.weights(w) + self.span.weights(self.w[:size])
+        gains = self.gains if others.any() else np.zeros(len(self.branch.free))
+        self.z = self.X @ self.w  # not what was added up step by step
+        value = min(np.inf, self._value())  # NaN is no value
+        return Relaxed(working.coordinates(asked), self.theta, self.best, value, gains, None, self.z)
 
     def _share(self) -> None:
         """The best z for these weights, where there is a ridge to share."""
@@ -213,9 +270,9 @@ class _Descent:
     def _settle(self, rows: Rows) -> float:
         """Put the point exactly on the kinks it is near, with the slopes there that balance; the value."""
         corner = rows.corner(self.z)
-        if corner is None or len(corner.rows) > len(self.live) + SPARE:
+        if corner is None or len(corner.rows) > len(self.w) + SPARE:
             return np.inf
-        on, m = self.X[corner.rows], len(self.live)
+        on, m = self.X[corner.rows], len(self.w)
         ridge = 2.0 * self.ridge / self.shares
         system = np.block([[np.diag(ridge), on.T], [on, np.zeros((len(on), len(on)))]])
         right = np.concatenate([-self.X.T @ corner.slope, corner.kinks])
@@ -237,17 +294,12 @@ class _Descent:
         problem = self.whole.problem
         lower, upper = problem.dual_bounds
         inside = np.clip(theta, lower, upper)
-        if self.bare.size and self.whole.thin:
-            if not mend:
-                return
-            inside = _projected(inside, lower, upper, self.X[:, self.bare])
-        elif self.bare.size and not np.array_equal(inside, theta):
+        if self.bare.size and not np.array_equal(inside, theta):
             if not mend and self.bare.size > CHEAP:
                 return
             inside = _balanced(inside, lower, upper, self.X[:, self.bare])
         v = self.X.T @ inside
-        share = ROUNDED if self.whole.thin else BALANCE
-        size = share * float(np.linalg.norm(inside)) * self.whole.lengths[self.live]
+        size = BALANCE * float(np.linalg.norm(inside)) * self.lengths
         if not np.all(np.abs(v[self.bare]) <= size[self.bare]):
             return
         gains = np.zeros(len(v))
@@ -258,13 +310,6 @@ class _Descent:
         bound = self.paid - conjugate - float(gains[: self.count].sum()) - taken
         if bound > self.best:
             self.best, self.theta, self.gains = bound, inside, gains[self.count :]
-
-
-def top_sum(values: Vector, room: int) -> float:
-    """The sum of the `room` largest positive values."""
-    if room < len(values):
-        values = np.partition(values, len(values) - room)[len(values) - room :] if room else values[:0]
-    return float(values[values > 0.0].sum())
 
 
 def _shares(u: Vector, price: float, room: int) -> Vector:
@@ -315,21 +360,6 @@ def _balanced(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
             theta = theta - room * (F @ _solved((F * room[:, None]).T @ F, np.zeros(F.shape[1]), F.T @ theta))
         clipped = np.clip(theta, lower, upper)
         if np.array_equal(clipped, theta):
-            break
-        theta = clipped
-    return theta
-
-
-def _projected(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
-    """Move the entries of θ that are inside their bounds until Fᵀθ = 0 to the last digit, if they can be."""
-    unit = F / np.maximum(np.sqrt((F * F).sum(axis=0)), 1e-300)
-    for _ in range(8):
-        moving = (theta > lower) & (theta < upper)
-        step = np.linalg.lstsq(unit[moving].T, -(unit.T @ theta), rcond=NOTHING)[0]
-        theta = theta.copy()
-        theta[moving] += step
-        clipped = np.clip(theta, lower, upper)
-        if np.array_equal(clipped, theta) and float(np.abs(step).max(initial=0.0)) <= 1e-15:
             break
         theta = clipped
     return theta

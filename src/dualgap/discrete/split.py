@@ -1,4 +1,8 @@
-"""The diagonal D of the split G = R + diag(D), R positive semidefinite: a first one, and better ones."""
+"""The diagonal D of the split G = R + diag(D), R positive semidefinite: a first one, and better ones.
+
+That R is positive semidefinite is shown by a Cholesky factor of R less a little: what is computed is the factor
+of a matrix that differs from it by less than γ_{m+1} √(r_ii r_jj) (Demmel 1989; Rump 2006).
+"""
 
 from __future__ import annotations
 
@@ -17,33 +21,63 @@ SINGULAR = 1e-9  # smallest eigenvalue, columns of size one, below which no spli
 RAISE = 0.25  # share of the way to singularity that one column's D may go
 CLEAR = 0.7  # inactive columns keep t below this share of the multiplier
 LARGE = 400  # columns beyond which the square alone is taken, where it is there and rows are fewer
+U = 2.0**-53
 
 
-def first_split(gram: Matrix, ridge: Vector, rows: int) -> tuple[int, Vector]:
+def lowered(room: int) -> float:
+    """Share of the diagonal by which sets of so many columns are below what a node of theirs can be off by.
+
+    The l-th column included moves an entry by (l + 6) U, the root's are known to 8 U; for s entries that are
+    not zero, the targets' among them, that is s times as much beside the diagonal.
+    """
+    return 1.01 * (room + 1) * (moved(room) + 8.0 * U)
+
+
+def moved(room: int) -> float:
+    """What including so many columns can move an entry by."""
+    return 0.5 * (room + 2) * (room + 12) * U
+
+
+def definite(gram: Matrix, split: Vector, room: int) -> bool:
+    """Is G − diag(D) positive semidefinite beyond doubt, for every matrix that a node below may stand for?"""
+    size = len(gram)
+    doubt = 1.1 * size * (moved(room) + (size + 4) * U)
+    rest = gram.copy()
+    rest[np.diag_indices(size)] -= split + doubt * gram.diagonal()
+    return bool(lapack.dpotrf(rest, lower=1, clean=0, overwrite_a=1)[1] == 0)
+
+
+def first_split(gram: Matrix, ridge: Vector, rows: int, room: int) -> tuple[int, Vector]:
     """(0, D) for the root, or (nullity, ranks) if columns are dependent. `ridge` is part of the diagonal."""
     size = len(gram)
     plain = ridge * (1.0 - 1e-6)
-    if size == 0 or (ridge.min() > 1e-6 and (size > LARGE or rows <= size)):
+    if size == 0:
+        return 0, plain
+    squared = ridge.min() > 1e-6 and (size > LARGE or rows <= size)
+    if squared and definite(gram, plain, room):
         return 0, plain
     if size > LARGE and rows <= size:
         return size - rows + 1, np.ones(size)
-    lacking, split = spectral_split(gram)
-    if ridge.min() > 1e-6 and (lacking or plain.sum() > split.sum()):
+    lacking, split = spectral_split(gram, room)
+    if ridge.min() > 1e-6 and (lacking or plain.sum() > split.sum()) and definite(gram, plain, room):
         return 0, plain
     return lacking, split
 
 
-def spectral_split(gram: Matrix) -> tuple[int, Vector]:
+def spectral_split(gram: Matrix, room: int) -> tuple[int, Vector]:
     """D ∝ 1/(G⁻¹)_jj; where G is singular, its nullity and the columns' shares in the null space."""
     unit = 1.0 / np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram * unit[:, None] * unit)
     lacking = int(np.count_nonzero(values < SINGULAR))
-    if lacking:
-        return lacking, np.asarray((vectors[:, :lacking] ** 2).sum(axis=1))
-    split = np.diag(gram) / ((vectors * vectors) @ (1.0 / values))
-    unit = 1.0 / np.sqrt(split)
-    least = np.linalg.eigvalsh(gram * unit[:, None] * unit)[0]
-    return 0, np.asarray(INSIDE * max(least, 0.0) * split)
+    if not lacking:
+        split = np.diag(gram) / ((vectors * vectors) @ (1.0 / values))
+        unit = 1.0 / np.sqrt(split)
+        least = np.linalg.eigvalsh(gram * unit[:, None] * unit)[0]
+        split = INSIDE * max(least, 0.0) * split
+        if split.min() > 0.0 and definite(gram, split, room):
+            return 0, np.asarray(split)
+        lacking = 1
+    return lacking, np.asarray((vectors[:, :lacking] ** 2).sum(axis=1))
 
 
 def improve_split(node: Node, scratch: Scratch, multiplier: float) -> bool:
@@ -64,7 +98,7 @@ def improve_split(node: Node, scratch: Scratch, multiplier: float) -> bool:
         return False
     _raise(better, gain, inverse)
     for _ in range(30):
-        if lapack.dpotrf(gram - np.diag(better))[1] == 0:
+        if definite(gram, better, node.room):
             split[:] = better
             return True
         better *= 0.95

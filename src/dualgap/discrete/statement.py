@@ -11,8 +11,9 @@ from dualgap.design import Dense, WithOnes
 from dualgap.discrete.base import Finding
 from dualgap.discrete.selection import selection
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.precondition import precondition
+from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import U
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
 
@@ -53,6 +54,8 @@ def all_in(problem: Problem, limits: Limits) -> Finding:
     working = precondition(problem.with_regulariser(regulariser))
     asked = Limits(min(FINE, limits.tolerance), 2000)
     found = drive(working, lambda: candidates(working.problem, "auto"), None, asked).bounds
+    if found.box is not None:  # columns that only rounding tells apart: the bound is not for all weights
+        return Finding(found.w, nodes=1)
     return Finding(found.w, found.dual, 1, found.theta)
 
 
@@ -66,3 +69,13 @@ def told_apart(problem: Problem) -> Problem:
     if not np.any(_flat(problem)[:-1] & (problem.column_squares[:-1] > 0.0)):
         return problem
     return replace(problem, design=WithOnes(Dense(problem.design.inner.toarray())))
+
+
+def well_centred(working: Working) -> bool:
+    """Is what centring rounds, in one pass or two, no more than a few roundings of what is left of a column?
+
+    The mean is off by (n + 2) roundings of itself at most. Entries of columns are rounded at their own size, and
+    in a second pass by as much of what the first one left of the mean.
+    """
+    far = np.abs(working.centre) * (4.0 * (working.asked.n + 4) * U)
+    return bool(np.all(far <= working.scale))

@@ -59,8 +59,7 @@ def _handed_down(problem: Problem, answers: list[Answer], tolerance: float) -> l
     """More columns never fit worse, so that the bound of a size holds for every smaller one."""
     for at in range(len(answers) - 2, -1, -1):
         mine, bound = answers[at], answers[at + 1].bound
-        if bound > mine.bound:
-            bound = min(bound, mine.primal)
+        if mine.bound < bound <= mine.primal:
             proven = problem.relative(mine.primal - bound, mine.primal) <= tolerance
             status = f"{PROVEN} {mine.remark}".strip() if proven and not mine.proven else mine.status
             answers[at] = replace(mine, bound=bound, theta=None, proven=proven, status=status)

@@ -18,7 +18,8 @@ from dualgap.discrete.registry import search
 from dualgap.discrete.selection import Selection, chooses_columns, selection
 from dualgap.discrete.signs import Signs, packing, statements
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 
 

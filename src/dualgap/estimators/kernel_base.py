@@ -20,7 +20,7 @@ from dualgap.estimators.base import DEFAULT_C, shaped
 from dualgap.fitting.inputs import read_strength, read_table
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.options import is_infinite, read_flag, read_limits
-from dualgap.kernel_machines.answer import KernelSolution, Statement
+from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, Statement
 from dualgap.kernel_machines.approximate import METHODS, solve_approximately
 from dualgap.kernel_machines.hard_margin import hard_margin
 from dualgap.kernel_machines.solve import solve
@@ -110,7 +110,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
         return lam
 
-    def _statement(self, X: Any, weights: Vector, loss: Loss) -> Statement:
+    def _statement(
+        self, X: Any, weights: Vector, loss: Loss, classes: NDArray[Any] | None = None
+    ) -> Statement:
         """The problem but for its targets."""
         lam = self._strength(weights)
         tied = read_flag("fit_intercept", self.fit_intercept)
@@ -128,7 +130,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         )
         if self.kernel_ is not None and not self.kernel_.definite:
             refuse_indefinite(gram.raw(), self.kernel_.name, tied=tied)
-        return Statement(gram, loss, lam, weights, tied)
+        labels = None if classes is None else tuple(classes.tolist())
+        return Statement(gram, KernelTerms(loss, lam, weights, tied), labels)
 
     def _kernel(self, rows: Any, weights: Vector) -> Kernel | None:
         kernel = self.kernel
@@ -170,18 +173,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return read_limits(self.tol, self.max_iter, self.max_time, None)
 
     def _solved(self, statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
-        if statement.lam == 0.0:
+        if statement.terms.lam == 0.0:
             return hard_margin(statement, y, limits)
         problem = statement.problem(y)
         if self.approximation is None:
-            return statement.solution(problem, solve(problem, limits))
+            return statement.solution(solve(problem, limits), problem.null, limits.tolerance)
         if self.approximation not in METHODS:
             raise DataError(
                 f"approximation must be None or one of {', '.join(METHODS)}, not {self.approximation!r}."
             )
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         outcome = solve_approximately(problem, limits, self.approximation, int(self.n_components), rng)
-        return statement.solution(problem, outcome, outcome.remark)
+        return statement.solution(outcome, problem.null, limits.tolerance)
 
     def _keep(self, solution: KernelSolution, X: Any) -> None:
         """What a prediction needs: the support vectors and their coefficients."""
@@ -190,12 +193,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self.support_vectors_ = X[self.support_] if self.kernel_ is not None else np.empty((0, 0))
         self.dual_coef_ = np.atleast_2d(solution.beta)[:, self.support_]
         self.n_iter_ = max(solution.n_iter, 1)
-        if not solution.converged and self.approximation is None:
+        if not solution.converged:
+            self._warn_above(self.tol)
+
+    def _warn_above(self, tolerance: float) -> None:
+        """Say so where the gap is above what was asked for; an approximation is what it is."""
+        solution = self.solution_
+        if not solution.relative_gap <= tolerance and self.approximation is None:
             warnings.warn(
-                f"The relative duality gap is {solution.relative_gap:.2e}, above tol={self.tol:g}. "
+                f"The relative duality gap is {solution.relative_gap:.2e}, above tol={tolerance:g}. "
                 f"{solution.status}",
                 NotCertifiedWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
-from dualgap.fitting.class_certificate import ClassCertificate
+from dualgap.design import Design
 from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_labels, read_numbers, read_table
+from dualgap.fitting.multiclass import joined
 from dualgap.fitting.solution import Solution
 from dualgap.kernel_machines.polish import polished
 from dualgap.losses import EpsilonInsensitive, Hinge, Loss
 from dualgap.penalties import L2
-from dualgap.problem.problem import SMALL
+from dualgap.proof.claims import distance
+from dualgap.proof.statement import SMALL
 
 ON_IT = 1e-7  # how near to the margin (or the edge of the tube) a row must be to lie on it
 LARGEST = 2e8  # numbers in X beyond which nothing is told of rows
@@ -40,78 +42,82 @@ def tells(loss: Loss) -> bool:
 
 def rows_of(solution: Solution, X: Any, y: Any) -> tuple[Solution, tuple[Rows, ...]]:
     """The solution with an exact dual point where one is found, and its rows, per class beyond two."""
-    array = read_table(X).design.toarray()
+    design = read_table(X).design
+    n = design.shape[0]
     if solution.classes is None:
-        one, rows = _one(solution, array, read_numbers(y, len(array)))
+        one, rows = _one(solution, design, read_numbers(y, n))
         return one, (rows,)
-    _, which = read_labels(y, len(array))
+    _, which = read_labels(y, n)
     if not solution.parts:
-        one, rows = _one(solution, array, np.where(which == 1, 1.0, -1.0))
+        one, rows = _one(solution, design, np.where(which == 1, 1.0, -1.0))
         return one, (rows,)
-    told = [_one(part, array, np.where(which == k, 1.0, -1.0)) for k, part in enumerate(solution.parts)]
+    told = [_one(part, design, np.where(which == k, 1.0, -1.0)) for k, part in enumerate(solution.parts)]
     return _together(solution, tuple(part for part, _ in told)), tuple(rows for _, rows in told)
 
 
 def _together(solution: Solution, parts: tuple[Solution, ...]) -> Solution:
     """The whole of one class against the rest, from its parts."""
-    objective, bound = sum(part.objective for part in parts), sum(part.bound for part in parts)
-    scale = max(abs(objective), SMALL * abs(solution.facts["null"]))
-    new: dict[str, Any] = {
-        "coef": np.array([part.coef for part in parts]),
-        "intercept": np.array([part.intercept for part in parts]),
-        "objective": objective,
-        "bound": bound,
-    }
-    certificate = solution.certificate
-    if isinstance(certificate, ClassCertificate):
-        theta = np.column_stack([part.certificate.theta for part in parts])
-        certificate = replace(certificate, theta=theta, **new)
-    relative = max(objective - bound, 0.0) / scale if objective > bound else 0.0
-    return replace(solution, parts=parts, certificate=certificate, relative_gap=relative, **new)
+    certificate = joined([part.certificate for part in parts], solution.certificate.tolerance)
+    scale = max(certificate.objective, SMALL * abs(solution.facts["null"]))
+    return replace(
+        solution,
+        parts=parts,
+        certificate=certificate,
+        coef=certificate.coef,
+        intercept=certificate.intercept,
+        objective=certificate.objective,
+        bound=certificate.bound,
+        relative_gap=certificate.gap / scale if certificate.gap else 0.0,
+    )
 
 
-def _one(solution: Solution, X: NDArray[np.float64], y: Vector) -> tuple[Solution, Rows]:
-    solution = _exact(solution, X, y)
-    prediction = X @ solution.coef + solution.intercept
+def _one(solution: Solution, design: Design, y: Vector) -> tuple[Solution, Rows]:
+    solution = _exact(solution, design, y)
+    prediction = design.matvec(solution.coef) + solution.intercept
     norm = float(np.linalg.norm(solution.coef))
     return solution, Rows(y, prediction, _alpha(solution, y), norm)
 
 
-def _exact(solution: Solution, X: NDArray[np.float64], y: Vector) -> Solution:
+def _exact(solution: Solution, design: Design, y: Vector) -> Solution:
     """The solution polished, if that proves at least as much."""
     terms = solution.terms
     plain = isinstance(terms.penalty, L2) and bool(terms.lam) and not isinstance(terms, HardMargin)
     factors = terms.scale * np.sqrt(terms.factors)
     if not plain or not solution.converged or np.any(factors == 0):
         return solution
-    used, s = terms.used, terms.sample_weight
-    z = X @ solution.coef + solution.intercept
+    used, s, tied = terms.used, terms.sample_weight, terms.fit_intercept
+    z = design.matvec(solution.coef) + solution.intercept
     assert terms.lam is not None
     found = polished(
-        X[used] / factors,
+        design.toarray()[used] / factors,
         y[used],
         s[used] / s.sum(),
         terms.loss,
         terms.lam,
         z[used],
-        intercept=terms.fit_intercept,
+        intercept=tied,
     )
-    if found is None or found[0].gap > max(solution.gap, 1e-12 * abs(solution.objective)):
+    if found is None:
         return solution
-    bounds, w = found
+    coef = found[1] / factors
+    w = np.append(coef, found[0].w[-1]) if tied else coef
+    problem, tolerance = terms.problem(design, y), solution.certificate.tolerance
+    proven = problem.judged(w, found[0].theta, tolerance)
+    if proven.gap > max(solution.gap, 1e-12 * abs(solution.objective)):
+        return solution
     theta = np.zeros(len(y))
-    theta[used] = bounds.theta
-    new: dict[str, Any] = {"coef": w / factors, "intercept": float(bounds.w[-1]), "objective": bounds.primal}
-    certificate = replace(solution.certificate, theta=theta, bound=bounds.dual, **new)
-    scale = max(abs(bounds.primal), SMALL * abs(solution.facts["null"]))
-    relative = bounds.gap / scale if bounds.gap > 0 else 0.0
-    error = None if solution.coef_error is None else float(np.sqrt(bounds.gap / terms.lam)) / factors.min()
+    theta[used] = proven.theta
+    new: dict[str, Any] = {
+        "coef": coef,
+        "intercept": float(found[0].w[-1]) if tied else 0.0,
+        "objective": proven.primal,
+        "bound": proven.dual,
+    }
     return replace(
         solution,
-        certificate=certificate,
-        bound=bounds.dual,
-        relative_gap=relative,
-        coef_error=error,
+        certificate=replace(solution.certificate, theta=theta, box=proven.box, **new),
+        relative_gap=problem.relative(proven.gap, proven.primal),
+        coef_error=distance(problem, proven),
         **new,
     )
 

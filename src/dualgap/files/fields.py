@@ -68,10 +68,10 @@ class Fields:
             raise self.refuse(name, f"a whole number from {low}")
         return value
 
-    def number(self, name: str, *, finite: bool = True, low: float = -np.inf) -> float:
-        """A number, at least `low`."""
+    def number(self, name: str, *, finite: bool = True, low: float = -np.inf, nan: bool = False) -> float:
+        """A number, at least `low`; NaN is none unless it may be."""
         value = _number(self.values.get(name))
-        good = value is not None and (np.isfinite(value) if finite else True) and not value < low
+        good = value is not None and (np.isfinite(value) or not finite) and (nan or value >= low)
         if value is None or not good:
             bound = f" of at least {low:g}" if np.isfinite(low) else ""
             raise self.refuse(name, f"a {'finite ' if finite else ''}number{bound}")

@@ -15,16 +15,17 @@ from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
 from dualgap.files.store import Beside, read_document
-from dualgap.fitting.class_certificate import ClassCertificate
-from dualgap.fitting.hard_margin import HardMargin, HardMarginCertificate
+from dualgap.fitting.hard_margin import HardMargin
+from dualgap.fitting.multiclass import joined
 from dualgap.fitting.objective import Objective
-from dualgap.fitting.proof import Certificate
-from dualgap.fitting.searched import SearchCertificate, SearchCertificates
+from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.solution import Solution
+from dualgap.proof.certificate import Certificate
 from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
-VERSIONS = (1,)
+VERSIONS = (1, 2)
+USUAL = 1e-6  # tolerance of a fit, which version 1 does not tell
 LABEL = re.compile(r"[<|>][iufb][1248]|[<>]U[1-9]\d{0,4}|object")
 MOST_SEARCHED = 1 << 24  # rows of a search, whose file need not hold anything as long
 
@@ -60,6 +61,7 @@ class Reader:
 
     def __init__(self, top: Fields) -> None:
         self.top = top
+        self.version = top.whole("version", 1)
         self.n, self.p = top.whole("rows", 1), top.whole("columns", 1)
         self.spread = top.array("spread", (self.p,))
         self._refuse_hollow()
@@ -78,7 +80,8 @@ class Reader:
         parts = answer.parts("parts") if answer.has("parts") else [answer]
         for part in parts:
             proof = part.part("certificate")
-            backed = proof.length("theta") == self.n if proof.has("theta") else self.n <= MOST_SEARCHED
+            searched = proof.values.get("kind") == "search"
+            backed = self.n <= MOST_SEARCHED if searched else proof.length("theta") == self.n
             if not backed:
                 raise self.top.refuse("rows", "the length of θ")
 
@@ -87,10 +90,17 @@ class Reader:
         top = self.top
         many = self.classes is not None and len(self.classes) > 2
         multiclass = top.one_of("multiclass", ("one_vs_rest", "multinomial")) if many else None
+        if not many and top.has("multiclass"):
+            raise top.refuse("multiclass", "null, for there are no more than two classes")
+        if multiclass == "multinomial" and not isinstance(self.terms.loss, losses.Logistic):
+            raise top.refuse("multiclass", f"one_vs_rest, as the {self.terms.loss} loss needs")
         answer = top.part("answer")
         apart = multiclass == "one_vs_rest"
         found = self._together(answer) if apart else self._answer(answer, joint=many)
         found = dataclasses.replace(found, multiclass=multiclass)
+        words = top.part("objective")
+        if words.has("words"):
+            found.facts["words"] = words.text("words")
         if top.has("fingerprint"):
             found.facts["fingerprint"] = top.text("fingerprint")
         if top.has("recipe"):
@@ -119,6 +129,8 @@ class Reader:
             self._weights(part, "scale", self.p),
         )
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values)
+        if isinstance(terms, HardMargin) and not _has_margin(terms):
+            raise part.refuse("hard_margin", "false: it is that of a loss with a margin, l2 and lam 1")
         if not np.all(terms.scale > 0):
             raise part.refuse("scale", "positive numbers")
         _ = terms.regulariser  # refuses factors that the penalty cannot take
@@ -138,77 +150,89 @@ class Reader:
         fields = part.parts("parts")
         if len(fields) != len(self.classes):
             raise part.refuse("parts", f"one for each of {len(self.classes)} classes")
-        parts = tuple(self._answer(one, joint=False) for one in fields)
-        coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
-        proofs = [p.certificate for p in parts]
-        if len({type(proof) for proof in proofs}) > 1:
+        parts = tuple(self._answer(one, joint=False, positive=k) for k, one in enumerate(fields))
+        if len({proof.search is None for proof in (p.certificate for p in parts)}) > 1:
             raise part.refuse("parts", "proofs of one kind")
-        values = {name: part.number(name, finite=False) for name in ("objective", "bound")}
-        certificate: Any = tuple(proofs)
-        if isinstance(proofs[0], SearchCertificate):
-            certificate = SearchCertificates(tuple(proofs))
-        elif isinstance(proofs[0], Certificate):
-            theta = np.column_stack([proof.theta for proof in proofs])
-            certificate = ClassCertificate(
-                theta,
-                coef,
-                intercept,
-                values["objective"],
-                values["bound"],
-                self.terms,
-                self.labels,
-                "one_vs_rest",
-            )
+        certificate = dataclasses.replace(
+            joined([p.certificate for p in parts], self._tolerance(part, whole=True)),
+            objective=part.number("objective", finite=False),
+            bound=part.number("bound", finite=False),
+        )
         zero = np.array([p.proven_zero for p in parts])
-        return self._solution(part, (coef, intercept), certificate, zero, parts)
+        return self._solution(part, (certificate.coef, certificate.intercept), certificate, zero, parts)
 
-    def _answer(self, part: Fields, *, joint: bool) -> Solution:
+    def _answer(self, part: Fields, *, joint: bool, positive: int = 1) -> Solution:
         if joint:
             assert self.classes is not None
             shape: tuple[int, ...] = (len(self.classes), self.p)
             intercept: Any = part.array("intercept", shape[:1])
         else:
             shape, intercept = (self.p,), part.number("intercept")
+        if not self.terms.fit_intercept and np.any(intercept):
+            raise part.refuse("intercept", "0, for the problem has none")
         coef = part.array("coef", shape)
-        certificate = self._certificate(part, (coef, intercept), joint=joint)
+        certificate = self._certificate(part, (coef, intercept), joint=joint, positive=positive)
         return self._solution(
             part, (coef, intercept), certificate, part.array("proven_zero", shape, kind="|b1")
         )
 
-    def _certificate(self, part: Fields, weights: tuple[Any, Any], *, joint: bool) -> Any:
+    def _certificate(
+        self, part: Fields, weights: tuple[Any, Any], *, joint: bool, positive: int
+    ) -> Certificate:
         proof = part.part("certificate")
         kind = proof.one_of("kind", ("classes",) if joint else ("dual", "hard_margin", "search"))
-        objective, bound = part.number("objective", finite=False), part.number("bound", finite=False)
-        if kind == "search":
-            return self._search(proof, weights, (objective, bound))
         if (kind == "hard_margin") != isinstance(self.terms, HardMargin):
             raise proof.refuse("kind", "hard_margin for a hard margin, and for nothing else")
-        if joint:
-            assert self.labels is not None
-            theta = proof.array("theta", (self.n, len(self.labels)))
-            return ClassCertificate(theta, *weights, objective, bound, self.terms, self.labels, "multinomial")
-        made = HardMarginCertificate if kind == "hard_margin" else Certificate
-        theta = proof.array("theta", (self.n,))
-        return made(theta, *weights, objective, bound, self.terms, self.labels)
-
-    def _search(
-        self, proof: Fields, weights: tuple[Any, Any], values: tuple[float, float]
-    ) -> SearchCertificate:
-        theta = proof.array("theta", (self.n,)) if proof.has("theta") else None
-        positive = proof.whole("positive")
-        if self.labels is not None and positive >= len(self.labels):
-            raise proof.refuse("positive", "the number of a class")
-        return SearchCertificate(
+        convex = Trait.CONVEX in self.terms.loss.traits & self.terms.regulariser.traits
+        if (kind == "search") == convex:
+            raise proof.refuse("kind", "search where the problem is not convex, and nowhere else")
+        theta = None
+        if kind != "search":
+            theta = proof.array("theta", (self.n, len(self.labels or ())) if joint else (self.n,))
+        return Certificate(
             theta,
             *weights,
-            *values,
+            part.number("objective", finite=False),
+            part.number("bound", finite=False),
             self.terms,
             self.labels,
-            positive,
-            _search_named(proof.part("solver")),
-            proof.whole("nodes"),
-            proof.number("tolerance", low=0.0),
+            "multinomial" if joint else "single",
+            self._box(proof) if proof.has("box") and self.version > 1 else None,
+            self._tolerance(part),
+            self._search(proof, positive) if kind == "search" else None,
         )
+
+    def _tolerance(self, part: Fields, *, whole: bool = False) -> float:
+        """The relative gap that was asked for; version 1 says it of searches alone."""
+        if self.version > 1:
+            return part.number("tolerance", low=0.0)
+        proof = Fields({}, part.file) if whole else part.part("certificate")
+        if proof.has("tolerance"):
+            return proof.number("tolerance", low=0.0)
+        claimed = part.number("relative_gap", finite=False)
+        return max(USUAL, claimed) if part.flag("converged") and np.isfinite(claimed) else USUAL
+
+    def _box(self, proof: Fields) -> NDArray[np.float64]:
+        """Sizes of some weights, the others held by nothing."""
+        width = self.p + self.terms.fit_intercept
+        box = np.full(width, np.inf)
+        for k, pair in enumerate(proof.items("box")):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise proof.refuse("box", "pairs of the number of a column and a size")
+            place = f"{proof.place('box')}[{k}]"
+            one = Fields(dict(zip(("column", "size"), pair, strict=True)), proof.file, place)
+            column = one.whole("column")
+            if column >= width or np.isfinite(box[column]):
+                raise one.refuse("column", f"below {width}, and none twice")
+            box[column] = one.number("size", low=0.0)
+        if np.isinf(box).all():
+            raise proof.refuse("box", "null, or the size of some weight")
+        return box
+
+    def _search(self, proof: Fields, positive: int) -> SearchRun:
+        if proof.whole("positive") != positive:
+            raise proof.refuse("positive", f"{positive}, the number of the class that counts as +1")
+        return SearchRun(_search_named(proof.part("solver")), proof.whole("nodes"), positive)
 
     def _solution(
         self,
@@ -245,6 +269,14 @@ class Reader:
             facts=facts,
             parts=parts,
         )
+
+
+def _has_margin(terms: Objective) -> bool:
+    """Is the loss nothing beyond a margin of one, and the penalty that of the widest?"""
+    near, beyond = np.full(1, 0.5), np.array([1.0, 2.0])
+    vanishes = Trait.CLASSIFICATION in terms.loss.traits and not np.any(terms.loss.value(np.ones(2), beyond))
+    lost = np.any(terms.loss.value(np.ones(1), near))
+    return bool(vanishes and lost and isinstance(terms.penalty, penalties.L2) and terms.lam == 1.0)
 
 
 def _made(part: Fields, catalogue: dict[str, Any]) -> Any:
@@ -308,12 +340,12 @@ def _trace(part: Fields) -> Trace:
         trace.append(
             Record(
                 line.whole("iteration"),
-                line.number("seconds", finite=False),
-                line.number("objective", finite=False),
-                line.number("best", finite=False),
-                line.number("bound", finite=False),
+                line.number("seconds", finite=False, nan=True),
+                line.number("objective", finite=False, nan=True),
+                line.number("best", finite=False, nan=True),
+                line.number("bound", finite=False, nan=True),
                 line.text("solver"),
-                line.number("step", finite=False) if line.has("step") else None,
+                line.number("step", finite=False, nan=True) if line.has("step") else None,
                 line.whole("nonzero") if line.has("nonzero") else None,
             )
         )

@@ -1,4 +1,4 @@
-"""A Solution as a JSON document of version 1."""
+"""A Solution as a JSON document of version 2."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.maker import maker
 from dualgap.files.store import write_document
-from dualgap.fitting.class_certificate import ClassCertificate
-from dualgap.fitting.hard_margin import HardMargin, HardMarginCertificate
+from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.fitting.proof import Certificate
-from dualgap.fitting.searched import SearchCertificate
 from dualgap.fitting.solution import Solution
+from dualgap.proof.certificate import Certificate
 from dualgap.solvers.trace import Trace
 from dualgap.tables.recipe import Recipe
 
-VERSION = 1
+VERSION = 2
 PLAIN = 1000  # entries of an array that stand in the text as numbers; longer ones as base64
 LARGE = 1 << 20  # entries from which an array goes to a file of its own
 RECORDS = 200  # of the trace
@@ -37,12 +35,12 @@ def save(solution: Solution, path: str | Path, data: tuple[Any, Any] | None = No
     large: dict[str, NDArray[Any]] = {}
     document = Writer(large).document(solution)
     if data is not None:
-        document["fingerprint"] = fingerprint(_matrix(data[0]), data[1])
+        document["fingerprint"] = fingerprint(matrix_of(data[0]), data[1])
     write_document(target, document, large)
     return target
 
 
-def _matrix(X: Any) -> Any:
+def matrix_of(X: Any) -> Any:
     """X as a matrix; a frame through the door that fits use."""
     return read_table(X).design.toarray() if hasattr(X, "columns") else X
 
@@ -94,6 +92,7 @@ class Writer:
             "bound": _number(solution.bound),
             "relative_gap": _number(solution.relative_gap),
             "null": _number(solution.facts["null"]),
+            "tolerance": float(self._proof(solution).tolerance),
             "converged": bool(solution.converged),
             "status": solution.status,
             "solver": solution.solver,
@@ -112,27 +111,30 @@ class Writer:
             "coef": self.array(solution.coef),
             "intercept": self.array(intercept) if intercept.ndim else float(intercept),
             "proven_zero": self.array(solution.proven_zero),
-            "certificate": self.certificate(solution.certificate),
+            "certificate": self.certificate(self._proof(solution)),
         }
         return found
 
-    def certificate(self, certificate: Any) -> dict[str, Any]:
-        """The kind of proof, and its θ."""
-        if isinstance(certificate, SearchCertificate):
-            theta = None if certificate.theta is None else self.array(certificate.theta)
+    def _proof(self, solution: Solution) -> Certificate:
+        if not isinstance(solution.certificate, Certificate):
+            raise DataError(
+                "A model file holds a proof, and this model has none: fit it on rows that are kept."
+            )
+        return solution.certificate
+
+    def certificate(self, certificate: Certificate) -> dict[str, Any]:
+        """The kind of proof, and its θ; of a search what it takes to make it again."""
+        if certificate.search is not None:
+            run = certificate.search
             return {
                 "kind": "search",
-                "theta": theta,
-                "positive": int(certificate.positive),
-                "solver": _search(certificate.solver),
-                "nodes": int(certificate.nodes),
-                "tolerance": float(certificate.tolerance),
+                "positive": int(run.positive),
+                "solver": _search(run.solver),
+                "nodes": int(run.nodes),
             }
-        kinds = {Certificate: "dual", ClassCertificate: "classes", HardMarginCertificate: "hard_margin"}
-        kind = kinds.get(type(certificate))
-        if kind is None:
-            raise DataError(f"A model file has no place for a {type(certificate).__name__}.")
-        return {"kind": kind, "theta": self.array(certificate.theta)}
+        kind = "classes" if certificate.form == "multinomial" else "dual"
+        kind = "hard_margin" if isinstance(certificate.terms, HardMargin) else kind
+        return {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
 
     def array(self, values: Any) -> Any:
         """A list where it is short, base64 where it is not, the name of an array in the npz file beyond."""
@@ -154,6 +156,11 @@ def _number(value: float) -> float | str:
     """JSON has no infinity; words stand for what is not finite."""
     value = float(value)
     return value if np.isfinite(value) else str(value)
+
+
+def _box(box: Any) -> list[list[Any]] | None:
+    """The coordinates that are held, each with the size up to which it is."""
+    return None if box is None else [[int(j), float(box[j])] for j in np.flatnonzero(np.isfinite(box))]
 
 
 def _named(thing: Any) -> dict[str, Any]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from dualgap.fitting.class_certificate import ClassCertificate
-    from dualgap.fitting.proof import Certificate
-    from dualgap.fitting.searched import SearchCertificate, SearchCertificates
+from dualgap.proof.certificate import Certificate
 
 OPTIMAL = 1e-6  # relative gap below which weights are called optimal
 
@@ -29,7 +25,7 @@ class Assessment:
     best_known: float
     relative_gap: float
     coef_error: float | None
-    certificate: Certificate | ClassCertificate | SearchCertificate | SearchCertificates
+    certificate: Certificate
     words: str
     source: str
     shape: tuple[int, int]
@@ -38,8 +34,8 @@ class Assessment:
 
     @property
     def gap(self) -> float:
-        """objective − bound, at least 0."""
-        return max(self.objective - self.bound, 0.0)
+        """objective − bound."""
+        return self.objective - self.bound
 
     @property
     def excess(self) -> float:
@@ -51,7 +47,8 @@ class Assessment:
     @property
     def theta(self) -> NDArray[np.float64] | None:
         """The dual point that proves the bound; None where a search does."""
-        return self.certificate.theta
+        theta: NDArray[np.float64] | None = self.certificate.theta
+        return theta
 
     def __str__(self) -> str:
         rows = [

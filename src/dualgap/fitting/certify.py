@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +13,30 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
-from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
-from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.multinomial.fit import candidates as joint_candidates
 from dualgap.fitting.multinomial.fit import split
 from dualgap.fitting.multinomial.working import joint_problem, joint_working
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_limits, read_solver
-from dualgap.fitting.peers import Fitted, read_model
-from dualgap.fitting.proof import Certificate, coefficient_error
+from dualgap.fitting.peers import Fitted, read_model, transformed
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.penalties.l0 import Count
-from dualgap.problem.certificate import Bounds, bounds
+from dualgap.problem.certificate import proven
 from dualgap.problem.precondition import Working
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.check import Checked
+from dualgap.proof.claims import distance
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
-
-if TYPE_CHECKING:
-    from dualgap.fitting.searched import SearchCertificate
 
 NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
 
@@ -73,7 +73,17 @@ def certify(  # noqa: PLR0913
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
     if loss is None:
-        given = dict(lam=lam, C=C, budget=budget, penalty_factors=penalty_factors)
+        given = dict(
+            lam=lam,
+            C=C,
+            budget=budget,
+            penalty_factors=penalty_factors,
+            penalty=None if penalty == "l2" else penalty,
+            fit_intercept=None if fit_intercept else fit_intercept,
+            standardize=standardize or None,
+            multiclass=None if multiclass == "auto" else multiclass,
+            intercept=None if np.ndim(intercept) == 0 and intercept == 0.0 else intercept,
+        )
         task = _of_model(X, y, coef, sample_weight, given)
     else:
         reading = read(
@@ -108,8 +118,8 @@ class _Task:
     classes: tuple[Any, ...] | None
 
 
-def _weights(coef: Any, intercept: Any, reading: Reading) -> NDArray[np.float64]:
-    """Rows of coef with the intercept behind, checked against the data."""
+def _weights(coef: Any, intercept: Any, reading: Reading, problems: int | None = None) -> NDArray[np.float64]:
+    """Rows of coef with the intercept behind, checked against the data; a row per class, or per problem."""
     try:
         table = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         level = np.atleast_1d(np.asarray(intercept, dtype=np.float64)).ravel()
@@ -118,7 +128,7 @@ def _weights(coef: Any, intercept: Any, reading: Reading) -> NDArray[np.float64]
             f"coef must be numbers or a fitted model, not {type(coef).__name__}; "
             "numbers need loss= and a strength beside them."
         ) from None
-    rows = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
+    rows = len(reading.classes) if reading.many_classes and reading.classes is not None else problems or 1
     p = reading.table.design.shape[1]
     if table.shape == (p, 1) and rows == 1:
         table = table.T
@@ -140,29 +150,39 @@ def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, A
         raise DataError(
             f"Give loss= beside {stray[0]}=; or a fitted model alone, which says what it minimised."
         )
-    model = getattr(model, "solution_", model)
-    if isinstance(model, Solution):
-        return _of_solution(X, y, model)
     notes: tuple[str, ...] = ()
-    if hasattr(model, "named_steps"):
-        before = [type(step).__name__ for _, step in model.steps[:-1]]
-        if before:
-            X = model[:-1].transform(X)
-            notes = (f"on the columns as they leave {', '.join(before)}",)
+    while hasattr(model, "named_steps"):
+        if len(model.steps) > 1:
+            X, before = transformed(X, model)
+            notes += (f"on the columns as they leave {before}",)
         model = model.steps[-1][1]
-    return _of_fitted(X, y, read_model(model), sample_weight, notes)
+    model = getattr(model, "solution_", model)
+    if not isinstance(model, Solution):
+        return _of_fitted(X, y, read_model(model), sample_weight, notes)
+    if sample_weight is not None:
+        raise DataError("A Solution knows the weights of its rows; leave sample_weight out.")
+    return replace(_of_solution(X, y, model), notes=notes)
 
 
 def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
+    from dualgap.fitting.hard_margin import HardMargin
+
     terms, table = solution.terms, read_table(X)
     n = table.design.shape[0]
     if (n, table.design.shape[1]) != (len(terms.sample_weight), len(terms.scale)):
         raise DataError("This Solution is of other data: X has another shape than the X it was fitted on.")
+    if table.names is not None and solution.names is not None and table.names != solution.names:
+        raise DataError("X has other columns than the Solution, or in another order; give those of the fit.")
+    if isinstance(terms, HardMargin):
+        raise DataError("certify cannot judge a hard margin (C=inf); its certificate's recheck(X, y) can.")
     certificate = solution.certificate
     if solution.classes is None:
         reading = read(X, y, loss=terms.loss, penalty="none")
     else:
         reading = read(X, y, loss=terms.loss, penalty="none", sample_weight=terms.sample_weight)
+    known = None if solution.classes is None else tuple(solution.classes.tolist())
+    if reading.labels != known:
+        raise DataError(f"y has the classes {reading.labels}, the Solution {known}; give the y of the fit.")
     reading = replace(reading, terms=terms)
     weights = _weights(certificate.coef, certificate.intercept, reading)
     form = solution.multiclass or "one_vs_rest"
@@ -170,9 +190,11 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
 
 
 def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[str, ...]) -> _Task:
-    claim = fitted.claim
-    n = read_table(X).design.shape[0]
-    weights = read_weights(sample_weight, n) * _class_weights(fitted, y, n)
+    claim, columns = fitted.claim, read_table(X)
+    n = columns.design.shape[0]
+    fitted.check(n, columns.names)
+    weights = read_weights(sample_weight, n)
+    weights = weights * _class_weights(fitted, y, weights)
     penalty, lam = claim.objective(weights)
     keywords: dict[str, Any] = dict(
         loss=claim.loss, penalty=penalty, lam=lam, fit_intercept=fitted.fit_intercept, sample_weight=weights
@@ -182,13 +204,16 @@ def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[
         _, which = _check_classes(fitted, y, n)
         positive = range(len(fitted.classes)) if len(fitted.classes) > 2 else (1,)
         readings = tuple(read(X, np.where(which == k, 1.0, -1.0), **keywords) for k in positive)
-        table = np.column_stack([np.atleast_2d(fitted.coef), fitted.intercept])
+        table = _weights(fitted.coef, fitted.intercept, readings[0], len(readings))
         names = tuple(fitted.classes.tolist())
         return _Task(readings, table, "one_vs_rest", fitted.name, claim.notes + notes, names)
     if fitted.classes is not None:
         _check_classes(fitted, y, n)
     reading = read(X, y, **keywords)
     full = _weights(fitted.coef, fitted.intercept, reading)
+    if claim.noise is not None:
+        residual = reading.y - reading.table.design.matvec(full[0, :-1]) - full[0, -1]
+        notes = claim.scale_notes(residual, weights) + notes
     return _Task((reading,), full, claim.multiclass, fitted.name, claim.notes + notes, reading.labels)
 
 
@@ -197,25 +222,33 @@ def _check_classes(fitted: Fitted, y: Any, n: int) -> tuple[NDArray[Any], NDArra
     assert fitted.classes is not None
     if found.tolist() != list(fitted.classes.tolist()):
         raise DataError(
-            f"y has the classes {found.tolist()}, the model was fitted on {fitted.classes.tolist()}."
+            f"y has the classes {found.tolist()}, the model was fitted on {fitted.classes.tolist()}; "
+            "give the y of the fit."
         )
     return found, which
 
 
-def _class_weights(fitted: Fitted, y: Any, n: int) -> Vector:
-    claim = fitted.claim
+def _class_weights(fitted: Fitted, y: Any, sample_weight: Vector) -> Vector:
+    claim, n = fitted.claim, len(sample_weight)
     if claim.class_weight is None:
         return np.ones(n)
     _, which = _check_classes(fitted, y, n)
     assert fitted.classes is not None
-    if len(fitted.classes) > 2 and claim.multiclass == "one_vs_rest" and not claim.labels:
+    if len(fitted.classes) > 2 and claim.multiclass == "one_vs_rest" and not claim.shared_weights:
         raise DataError(
             f"{fitted.name} with class_weight gives each class its weight in its own problem only; "
             "certify the classes one by one, with sample_weight."
         )
-    from sklearn.utils.class_weight import compute_sample_weight
+    from sklearn.utils.class_weight import compute_class_weight
 
-    return np.asarray(compute_sample_weight(claim.class_weight, fitted.classes[which]), dtype=np.float64)
+    more = {}
+    if claim.balance_by_weight and "sample_weight" in signature(compute_class_weight).parameters:
+        more["sample_weight"] = sample_weight  # since scikit-learn 1.7
+    with np.errstate(divide="ignore"):
+        factors = compute_class_weight(
+            claim.class_weight, classes=fitted.classes, y=fitted.classes[which], **more
+        )
+    return np.where(np.isfinite(factors), factors, 0.0)[which]  # a class of weight zero weighs nothing
 
 
 def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> Assessment:
@@ -231,10 +264,10 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
             _one(reading, targets, w, solver, limits)
             for (reading, targets), w in zip(_problems(task), weights, strict=True)
         ]
-        certificate = _certificate(task, parts)
-    objective, bound = sum(p.best.primal for p in parts), sum(p.best.dual for p in parts)
+        certificate = _certificate(task, parts, limits.tolerance)
+    objective, bound = certificate.objective, certificate.bound
     scale = max(abs(objective), SMALL * abs(sum(p.null for p in parts)))
-    gap = max(objective - bound, 0.0)
+    gap = objective - bound
     errors = [p.error for p in parts if p.error is not None]
     mended = any(p.mended for p in parts)
     return Assessment(
@@ -267,12 +300,12 @@ def _problems(task: _Task) -> list[tuple[Reading, Vector]]:
 class _Found:
     """The weights' own objective with the best bound found; `mended` if they had to move into the budget."""
 
-    best: Bounds
+    best: Checked
     best_known: float
     null: float
     error: float | None
     mended: bool
-    searched: SearchCertificate | None = None
+    searched: Certificate | None = None
     note: str = ""
 
 
@@ -280,19 +313,19 @@ def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, lim
     problem = reading.terms.problem(reading.table.design, targets)
     if not problem.convex:
         return _searched(reading, problem, w, solver, limits)
-    return _bounded(problem, reduced, candidates, w, (solver, limits, reading.terms))
+    return _bounded(problem, reduced, candidates, w, (solver, limits))
 
 
 def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
     """The bound of a search that starts from these weights."""
     from dualgap.discrete import choose, pursue
     from dualgap.fitting.searched import search_certificate
+    from dualgap.proof.check import searched
 
     mended = _mended(problem, w)
-    w = problem.regulariser.feasible(w)
-    answer = pursue(problem, choose(problem, solver), w, limits)
-    proof = search_certificate(reading, problem, answer, limits, w)
-    best = Bounds(w, np.zeros(problem.n), proof.objective, min(answer.bound, proof.objective))
+    answer = pursue(problem, choose(problem, solver), problem.regulariser.feasible(w), limits)
+    proof = search_certificate(reading, problem, answer, limits, problem.regulariser.feasible(w))
+    best = searched(problem, problem.regulariser.feasible(w), answer.bound, answer.theta)
     if answer.proven:
         note = f"the bound is the optimum, which {answer.solver.name} has found and proven"
     else:
@@ -302,7 +335,7 @@ def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solve
 
 def _joint(
     reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits
-) -> tuple[_Found, ClassCertificate]:
+) -> tuple[_Found, Certificate]:
     terms, design = reading.terms, reading.table.design
     assert reading.classes is not None
     problem = joint_problem(terms, design, reading.y, len(reading.classes))
@@ -310,31 +343,33 @@ def _joint(
     def working(asked: Problem) -> Working:
         return joint_working(problem, terms, design, reading.y)
 
-    found = _bounded(problem, working, joint_candidates, weights.ravel(), (solver, limits, terms))
+    found = _bounded(problem, working, joint_candidates, weights.ravel(), (solver, limits))
     coef, intercept = split(found.best.w, problem)
     theta = np.zeros((len(terms.sample_weight), problem.classes))
     theta[terms.used] = found.best.theta
     names = tuple(reading.classes.tolist())
-    return found, ClassCertificate(
-        theta, coef, intercept, found.best.primal, found.best.dual, terms, names, "multinomial"
+    values = found.best.primal, found.best.dual
+    return found, Certificate(
+        theta, coef, intercept, *values, terms, names, "multinomial", found.best.box, limits.tolerance
     )
 
 
 def _bounded(
-    problem: Problem, prepare: Any, choose: Any, w: Vector, how: tuple[str | Solver, Limits, Objective]
+    problem: Problem, prepare: Any, choose: Any, w: Vector, how: tuple[str | Solver, Limits]
 ) -> _Found:
     """First the slope at the weights; if that is not tight the solvers, from these weights on."""
-    solver, limits, terms = how
+    solver, limits = how
     mended = _mended(problem, w)
-    best = bounds(problem, w)
+    best = proven(problem, w, None, limits.tolerance)
     known = best.primal
     if problem.relative(best.gap, best.primal) > limits.tolerance:
         working = prepare(problem)
         start = Iterate(working.coordinates(best.w), working.working_theta(best.theta))
         found = drive(working, lambda: choose(working.problem, solver), start, limits).bounds
         known = min(known, found.primal)
-        best = replace(best.improved(found), w=best.w, primal=best.primal)
-    return _Found(best, known, problem.null, coefficient_error(problem, best.gap, terms.scale), mended)
+        again = problem.judged(best.w, found.theta, limits.tolerance)  # the gap of these weights, term by term
+        best = replace(best.improved(found).improved(again), w=best.w, primal=best.primal)
+    return _Found(best, known, problem.null, distance(problem, best), mended)
 
 
 def _mended(problem: Problem, w: Vector) -> bool:
@@ -352,22 +387,18 @@ def _mended(problem: Problem, w: Vector) -> bool:
     return True
 
 
-def _certificate(task: _Task, parts: list[_Found]) -> Any:
-    proofs = tuple(p.searched for p in parts if p.searched is not None)
-    if proofs:
-        from dualgap.fitting.searched import SearchCertificates
-
-        return proofs[0] if len(proofs) == 1 else SearchCertificates(proofs)
+def _certificate(task: _Task, parts: list[_Found], tolerance: float) -> Certificate:
     reading = task.readings[0]
     terms = reading.terms
-    has_intercept = terms.fit_intercept
-    rows = np.array([p.best.w for p in parts])
-    coef = rows[:, :-1] if has_intercept else rows
-    intercept = rows[:, -1] if has_intercept else np.zeros(len(rows))
-    theta = np.zeros((len(terms.sample_weight), len(parts)))
-    theta[terms.used] = np.column_stack([p.best.theta for p in parts])
-    objective, bound = sum(p.best.primal for p in parts), sum(p.best.dual for p in parts)
-    if len(parts) == 1:
-        return Certificate(theta[:, 0], coef[0], float(intercept[0]), objective, bound, terms, task.classes)
-    assert task.classes is not None
-    return ClassCertificate(theta, coef, intercept, objective, bound, terms, task.classes, "one_vs_rest")
+    found = [p.searched or _of_part(terms, p.best, task.classes, tolerance) for p in parts]
+    return found[0] if len(found) == 1 else joined(found, tolerance)
+
+
+def _of_part(
+    terms: Objective, best: Checked, classes: tuple[Any, ...] | None, tolerance: float
+) -> Certificate:
+    coef, intercept = (best.w[:-1], float(best.w[-1])) if terms.fit_intercept else (best.w, 0.0)
+    theta = np.zeros(len(terms.sample_weight))
+    theta[terms.used] = best.theta
+    values = best.primal, best.dual
+    return Certificate(theta, coef, intercept, *values, terms, classes, box=best.box, tolerance=tolerance)

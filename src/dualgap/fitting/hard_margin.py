@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError, InfeasibleError
-from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.fitting.proof import read_targets
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
-from dualgap.kernel_machines.hull import Hulls, nearest_points
+from dualgap.kernel_machines.hull import Hulls, nearest_points, plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
-from dualgap.problem.certificate import Told
-from dualgap.problem.problem import FREE_TOLERANCE
+from dualgap.problem.problem import Problem
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.check import Checked
+from dualgap.proof.claims import distance
+from dualgap.proof.exact import hulls_meet, margin_at_most
+from dualgap.proof.margin import check_margin
 from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
-ROUNDING = 1e-9  # allowed in y (x·w + b) ≥ 1, beside |x|·|w|
+if TYPE_CHECKING:
+    from dualgap.proof.certificate import Task
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTask:
+    """A problem on the rows that count, and θ given for all rows."""
+
+    problem: Problem
+    used: Mask
+    tolerance: float
+
+    def judged(self, w: Vector, theta: Any) -> Checked:
+        """What the proof's kernel says."""
+        return check_margin(self.problem, w, theta[self.used], self.tolerance)
 
 
 class HardMargin(Objective):
@@ -34,31 +51,10 @@ class HardMargin(Objective):
         """The objective in one line."""
         return f"sum w_j^2 subject to a {self.loss} loss of zero in every row (hard margin)"
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HardMarginCertificate(Told):
-    """‖w‖² against Σ|θ| − ¼‖Xᵀθ‖² for any θ with y θ ≥ 0 (and Σθ = 0): w = ½Xᵀθ at the optimum."""
-
-    theta: Vector
-    coef: Vector
-    intercept: float
-    objective: float
-    bound: float
-    terms: Objective
-    classes: tuple[Any, ...] | None = None
-
-    @property
-    def gap(self) -> float:
-        """objective − bound."""
-        return max(self.objective - self.bound, 0.0)
-
-    def recheck(self, X: Any, y: Any) -> HardMarginCertificate:
-        """Both values from the arrays alone; ∞ if a row is inside the margin, −∞ if θ is not feasible."""
-        table = read_table(X)
-        array = table.design.toarray()
-        targets = read_targets(y, len(array), self.classes)
-        objective, bound = _values(self.terms, array, targets, (self.coef, self.intercept), self.theta)
-        return replace(self, objective=objective, bound=bound)
+    def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
+        """The problem stated again on the rows given."""
+        tasks = super().tasks(certificate, X, y)
+        return [MarginTask(task.problem, task.used, task.tolerance) for task in tasks]  # type: ignore[attr-defined]
 
 
 def _column_factors(terms: Objective) -> Vector:
@@ -67,23 +63,6 @@ def _column_factors(terms: Objective) -> Vector:
     if np.any(factors == 0):
         raise DataError("C=inf needs every column penalised; a penalty factor of 0 leaves the plane open.")
     return factors
-
-
-def _values(
-    terms: Objective, X: Matrix, y: Vector, plane: tuple[Vector, float], theta: Vector
-) -> tuple[float, float]:
-    coef, b = plane
-    factors = _column_factors(terms)
-    used = terms.used
-    margins = y * (X @ coef + b)
-    room = ROUNDING * (1.0 + np.abs(X) @ np.abs(coef) + abs(b))
-    inside = bool(np.any(margins[used] < 1.0 - room[used]))
-    objective = np.inf if inside else float((factors * coef) @ (factors * coef))
-    feasible = bool(np.all(y * theta >= 0) and not theta[~used].any())
-    if terms.fit_intercept:
-        feasible &= bool(abs(theta.sum()) <= FREE_TOLERANCE * np.abs(theta).sum())
-    v = (theta @ X) / factors
-    return objective, float(np.abs(theta).sum()) - 0.25 * float(v @ v) if feasible else -np.inf
 
 
 def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: Any) -> Solution:
@@ -99,8 +78,7 @@ def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: An
     began = time.perf_counter()
     assert reading.labels is not None
     parts = [_fit_plane(reading, k, limits) for k in range(len(reading.labels))]
-    whole = together(reading, parts, limits, time.perf_counter() - began)
-    return replace(whole, certificate=tuple(part.certificate for part in parts))
+    return together(reading, parts, limits, time.perf_counter() - began)
 
 
 def _refuse(loss: Loss, penalty: Any) -> None:
@@ -118,18 +96,16 @@ def _refuse(loss: Loss, penalty: Any) -> None:
 def _fit_plane(reading: Reading, positive: int, limits: Limits) -> Solution:
     began = time.perf_counter()
     terms, y = reading.terms, reading.targets(positive)
-    X, used = reading.table.design.toarray(), terms.used
-    factors = _column_factors(terms)
-    inner = X[used] / factors
-    hulls = nearest_points(inner, y[used], intercept=terms.fit_intercept)
-    if hulls.meet or not hulls.upper > hulls.lower:
-        raise _no_plane(reading, positive, hulls, inner)
-    plane = _plane(inner, y[used], hulls, terms.fit_intercept)
-    coef = plane[0] / factors
-    theta = np.zeros(len(y))
-    theta[used] = y[used] * hulls.weights * (_stretch(hulls, terms.fit_intercept))
-    objective, bound = _values(terms, X, y, (coef, plane[1]), theta)
-    return _solution(reading, (coef, plane[1]), theta, (objective, bound), limits, began)
+    used, factors, tied = terms.used, _column_factors(terms), terms.fit_intercept
+    X, side = reading.table.design.toarray()[used], y[used]
+    hulls = nearest_points(X, side, intercept=tied, factors=factors)
+    found = None if hulls.meet else plane(X, side, hulls, intercept=tied, factors=factors)
+    if found is None:
+        raise _no_plane(reading, y, hulls, X)
+    w = np.append(found[0], found[1]) if tied else found[0]
+    theta = side * hulls.weights * _stretch(hulls, tied)
+    problem = terms.problem(reading.table.design, y)
+    return _solution(reading, problem, check_margin(problem, w, theta, limits.tolerance), limits, began)
 
 
 def _stretch(hulls: Hulls, intercept: bool) -> float:
@@ -138,24 +114,11 @@ def _stretch(hulls: Hulls, intercept: bool) -> float:
     return (4.0 if intercept else 2.0) / square
 
 
-def _plane(X: Matrix, y: Vector, hulls: Hulls, intercept: bool) -> tuple[Vector, float]:
-    """w and b with the nearest row of each class at margin one."""
-    d = hulls.difference
-    if not intercept:
-        return d / float((y * (X @ d)).min()), 0.0
-    centre = X.mean(axis=0)
-    along = (X - centre) @ d
-    high, low = float(along[y > 0].min()), float(along[y < 0].max())
-    w = 2.0 * d / (high - low)
-    return w, -(high + low) / (high - low) - float(centre @ w)
-
-
-def _no_plane(reading: Reading, positive: int, hulls: Hulls, X: Matrix) -> InfeasibleError:
+def _no_plane(reading: Reading, y: Vector, hulls: Hulls, X: Any) -> InfeasibleError:
+    """What is proven: that no plane has a margin at all, or none above a number."""
     terms = reading.terms
-    y = reading.targets(positive)
     proof = np.zeros(len(y))
     proof[terms.used] = y[terms.used] * hulls.weights
-    left = float(np.abs(proof[terms.used] @ X).max())
     rows = int(np.count_nonzero(proof))
     if terms.fit_intercept:
         what = "the convex hulls of the two classes meet"
@@ -163,46 +126,53 @@ def _no_plane(reading: Reading, positive: int, hulls: Hulls, X: Matrix) -> Infea
     else:
         what = "no plane through the origin separates the classes"
         shows = "weights that add up to one and take the rows y·x to zero"
+    side, tied = y[terms.used], terms.fit_intercept
+    if hulls_meet(X, side, hulls.weights, intercept=tied):
+        left = float(np.abs(proof[terms.used] @ X).max(initial=0.0))
+        return InfeasibleError(
+            f"C=inf asks for a plane without any error, but {what}: error.proof holds, for {rows} rows, {shows} "
+            f"(to {left:.1e}, and there are some that do so without rounding). Give a finite C.",
+            proof=proof,
+        )
+    factors = _column_factors(terms)
+    margin = margin_at_most(X, side, hulls.weights, intercept=tied, factors=factors)
     return InfeasibleError(
-        f"C=inf asks for a plane without any error, but {what}: error.proof holds, for {rows} rows, {shows} "
-        f"(to {left:.1e}). Give a finite C.",
+        f"C=inf asks for a plane without any error, and any plane has a margin below {margin:.1e}, which is too "
+        f"narrow for its weights to be written down in double precision: error.proof holds, for {rows} rows, all "
+        f"but {shows}. Give a finite C, or columns with less of an offset.",
         proof=proof,
     )
 
 
-def _solution(
-    reading: Reading,
-    plane: tuple[Vector, float],
-    theta: Vector,
-    values: tuple[float, float],
-    limits: Limits,
-    began: float,
-) -> Solution:
-    objective, bound = values
-    coef, b = plane
-    gap = max(objective - bound, 0.0)
-    relative = gap / objective if np.isfinite(objective) else np.inf
+def _solution(reading: Reading, problem: Problem, found: Checked, limits: Limits, began: float) -> Solution:
+    terms = reading.terms
+    w, b = (found.w[:-1], float(found.w[-1])) if terms.fit_intercept else (found.w, 0.0)
+    relative = found.gap / found.primal if 0.0 < found.primal < np.inf else np.inf
     proven = relative <= limits.tolerance
     seconds = time.perf_counter() - began
-    record = Record(1, seconds, objective, objective, bound, "nearest_points", None, len(coef))
+    record = Record(1, seconds, found.primal, found.primal, found.dual, "nearest_points", None, len(w))
+    theta = np.zeros(len(terms.sample_weight))
+    theta[terms.used] = found.theta
     return Solution(
-        coef=coef,
+        coef=w,
         intercept=b,
-        objective=objective,
-        bound=bound,
+        objective=found.primal,
+        bound=found.dual,
         relative_gap=relative,
-        certificate=HardMarginCertificate(theta, coef, b, objective, bound, reading.terms, reading.labels),
+        certificate=Certificate(
+            theta, w, b, found.primal, found.dual, terms, reading.labels, tolerance=limits.tolerance
+        ),
         converged=proven,
         status=(Status.CERTIFIED if proven else Status.STALLED).value,
         solver="nearest_points",
         n_iter=1,
         seconds=seconds,
         trace=Trace([record]),
-        coef_error=float(np.sqrt(gap)) if np.all(_column_factors(reading.terms) >= 1.0) else None,
-        coef_error_reason="" if np.isfinite(objective) else "no plane was found",
-        proven_zero=np.zeros(len(coef), dtype=bool),
-        terms=reading.terms,
+        coef_error=distance(problem, found),
+        coef_error_reason="",
+        proven_zero=np.zeros(len(w), dtype=bool),
+        terms=terms,
         names=reading.table.names,
         classes=reading.classes,
-        facts=reading.facts(objective),
+        facts=reading.facts(found.primal),
     )

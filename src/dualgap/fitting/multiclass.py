@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from dualgap.errors import DataError, UnboundedError
-from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.options import read_start
-from dualgap.fitting.proof import Certificate
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Logistic, Loss
-from dualgap.problem.problem import SMALL
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.rounding import added
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.base import Solver
 from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.trace import Trace
@@ -88,14 +88,17 @@ def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Li
 def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
     """One solution from those of each class against the rest: sums of the values, a row of weights each."""
     assert reading.classes is not None
-    objective, bound = sum(p.objective for p in parts), sum(p.bound for p in parts)
+    objective, bound = (
+        added((p.objective for p in parts), up=True),
+        added((p.bound for p in parts), up=False),
+    )
     null = sum(p.facts["null"] for p in parts)
-    gap = max(objective - bound, 0.0)
+    gap = objective - bound
     scale = max(abs(objective), SMALL * abs(null))
     relative = 0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf
     converged = relative <= limits.tolerance
     coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
-    certificate = _certificate(reading, parts, (objective, bound))
+    certificate = joined([p.certificate for p in parts], limits.tolerance)
     errors = [p.coef_error for p in parts if p.coef_error is not None]
     failed = [p.status for p in parts if not p.converged]
     return Solution(
@@ -123,16 +126,23 @@ def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: f
     )
 
 
-def _certificate(reading: Reading, parts: list[Solution], values: tuple[float, float]) -> Any:
-    """A column of θ per class; the searches themselves where the problems are not convex."""
-    if not isinstance(parts[0].certificate, Certificate):
-        from dualgap.fitting.searched import SearchCertificates
-
-        return SearchCertificates(tuple(p.certificate for p in parts))
-    assert reading.labels is not None
-    theta = np.column_stack([p.certificate.theta for p in parts])
-    coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
-    return ClassCertificate(theta, coef, intercept, *values, reading.terms, reading.labels, "one_vs_rest")
+def joined(parts: list[Certificate], tolerance: float) -> Certificate:
+    """One certificate from those of each class against the rest: a row of weights, a column of θ each."""
+    boxes = [one.box for one in parts if one.box is not None]
+    searched = parts[0].theta is None or any(one.search for one in parts)
+    return Certificate(
+        None if searched else np.column_stack([one.theta for one in parts]),
+        np.array([one.coef for one in parts]),
+        np.array([one.intercept for one in parts]),
+        added((one.objective for one in parts), up=True),
+        added((one.bound for one in parts), up=False),
+        parts[0].terms,
+        parts[0].classes,
+        "one_vs_rest",
+        boxes[0] if boxes else None,
+        tolerance,
+        tuple(one.search for one in parts) if searched else None,
+    )
 
 
 def _trace(parts: list[Solution]) -> Trace:

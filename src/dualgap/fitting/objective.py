@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
+from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
+from dualgap.proof.check import Checked
+
+if TYPE_CHECKING:
+    from dualgap.proof.certificate import Certificate, Task
+
+
+@dataclass(frozen=True, eq=False)
+class OneTask:
+    """A problem on the rows that count, and θ given for all rows."""
+
+    problem: Problem
+    used: Mask
+    tolerance: float
+
+    def judged(self, w: Vector, theta: Any) -> Checked:
+        """What the kernel says."""
+        return self.problem.judged(w, theta[self.used], self.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +76,34 @@ class Objective:
         weights = self.sample_weight[used]
         full = WithOnes(design) if self.fit_intercept else design
         return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser, self.fit_intercept)
+
+    def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
+        """The problem stated again on the rows given: one per class where each is held against the rest."""
+        from dualgap.fitting.inputs import read_table
+        from dualgap.fitting.targets import class_numbers, read_targets
+
+        design = read_table(X).design
+        rows, columns = len(self.sample_weight), len(self.scale)
+        if design.shape != (rows, columns):
+            raise DataError(
+                f"This certificate is for {rows} rows and {columns} columns, "
+                f"X has {design.shape[0]} and {design.shape[1]}."
+            )
+        if certificate.search is not None:
+            from dualgap.fitting.searched import search_tasks
+
+            return search_tasks(self, certificate, X, y)
+        classes, tolerance = certificate.classes, certificate.tolerance
+        if certificate.form == "single":
+            return [OneTask(self.problem(design, read_targets(y, rows, classes)), self.used, tolerance)]
+        assert classes is not None
+        numbers = class_numbers(y, rows, classes)
+        if certificate.form == "multinomial":
+            from dualgap.fitting.multinomial.working import joint_problem
+
+            return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]
+        labels = [np.where(numbers == k, 1.0, -1.0) for k in range(len(classes))]
+        return [OneTask(self.problem(design, targets), self.used, tolerance) for targets in labels]
 
     def words(self) -> str:
         """The objective in one line."""

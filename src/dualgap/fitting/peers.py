@@ -25,8 +25,17 @@ from dualgap.losses import (
 )
 from dualgap.penalties import L1, L2, ElasticNet, Penalty, Unpenalised
 
-PENALISED_INTERCEPT = (
-    "it penalises its intercept too; this is the objective as stated, with the intercept free"
+SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
+
+# what these give in fitting is not what they give of the same rows afterwards
+CHANGING = (
+    "TargetEncoder",
+    "LeaveOneOutEncoder",
+    "CatBoostEncoder",
+    "DictionaryLearning",
+    "NMF",
+    "MiniBatchNMF",
+    "LocallyLinearEmbedding",
 )
 
 
@@ -44,6 +53,9 @@ class Claim:
     per: Literal["nothing", "row", "weight"] = "nothing"
     class_weight: Any = None
     labels: bool = False  # targets ±1 of a regression loss, one problem per class
+    shared_weights: bool = False  # class weights weigh the rows of every class's problem, not of its own
+    balance_by_weight: bool = False  # "balanced" counts the rows by their sample_weight
+    noise: tuple[float, float] | None = None  # (ε, σ) of a noise scale σ that was fitted too
     multiclass: str = "one_vs_rest"
     notes: tuple[str, ...] = field(default=())
 
@@ -59,10 +71,26 @@ class Claim:
             return L2(), l2
         return (L1(), l1) if l2 == 0.0 else (ElasticNet(l2 / l1), l1)
 
+    def scale_notes(self, residual: Vector, sample_weight: Vector) -> tuple[str, ...]:
+        """Says so if the objective still falls with the noise scale: its slope per row is not 0."""
+        if self.noise is None:
+            return ()
+        epsilon, scale = self.noise
+        reach = np.minimum(np.abs(residual) / scale, epsilon)
+        slope = 1.0 - float(sample_weight @ (reach * reach)) / float(sample_weight.sum())
+        if abs(slope) <= SLOPE:
+            return ()
+        return (
+            f"that scale is not the best for these weights: the slope in it is {slope:.2g} per row, not 0",
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model's weights with its claim."""
+    """A model's weights with its claim.
+
+    `seen` says how many rows it has passed over in fitting, in how many passes, where it remembers that.
+    """
 
     name: str
     claim: Claim
@@ -70,6 +98,28 @@ class Fitted:
     intercept: NDArray[np.float64]
     fit_intercept: bool
     classes: NDArray[Any] | None
+    names: tuple[str, ...] | None
+    seen: tuple[int, int | None] | None
+
+    def check(self, n: int, names: tuple[str, ...] | None) -> None:
+        """Refuse rows or columns that are not those of the fit."""
+        if names is not None and self.names is not None and names != self.names:
+            raise DataError(
+                f"X has the columns {_few(names)}, the model was fitted on {_few(self.names)}: "
+                "give the same columns in the same order."
+            )
+        if self.seen is None:
+            return
+        rows, passes = self.seen
+        if rows % n or (passes is not None and rows != n * passes):
+            said = f"{rows // passes} rows" if passes else f"{rows} rows in all, by partial_fit"
+            raise DataError(
+                f"This {self.name} was fitted on {said}, and X has {n}: give all the rows of its fit."
+            )
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
 
 
 def read_model(model: Any) -> Fitted:
@@ -77,7 +127,7 @@ def read_model(model: Any) -> Fitted:
     name, reader = _reader(model)
     try:
         claim = reader(model)
-        found = model.coef_
+        found, seen = model.coef_, _seen(model)
     except AttributeError as error:
         raise DataError(f"This {type(model).__name__} is not fitted ({error}): fit it first.") from None
     coef = np.asarray(_dense(found), dtype=np.float64)
@@ -88,21 +138,74 @@ def read_model(model: Any) -> Fitted:
     if classes is None and coef.ndim == 2:
         raise DataError(f"This {name} has {len(coef)} targets; certify one target at a time.")
     fit_intercept = bool(getattr(model, "fit_intercept", True))
-    return Fitted(name, claim, coef, intercept, fit_intercept, classes)
+    names = getattr(model, "feature_names_in_", None)
+    names = None if names is None else tuple(str(column) for column in names)
+    return Fitted(name, claim, coef, intercept, fit_intercept, classes, names, seen)
 
 
 def _dense(values: Any) -> Any:
     return values.toarray() if hasattr(values, "toarray") else values
 
 
+def _seen(model: Any) -> tuple[int, int | None] | None:
+    """Rows passed over and passes; after one pass SGD does not tell a fit from partial_fit."""
+    if hasattr(model, "shape_fit_"):
+        return int(model.shape_fit_[0]), 1
+    if hasattr(model, "outliers_"):
+        return len(model.outliers_), 1
+    if hasattr(model, "t_") and hasattr(model, "n_iter_"):
+        passes = int(model.n_iter_)
+        return round(float(model.t_)) - 1, passes if passes > 1 else None
+    return None
+
+
+def transformed(X: Any, pipeline: Any) -> tuple[Any, str]:
+    """X as it reaches the last step of a fitted pipeline, and the names of the steps before."""
+    if not _of_sklearn(type(pipeline)):
+        raise _refuse(
+            pipeline, "a pipeline of another library may change the rows; give its last step and what it saw"
+        )
+    before = pipeline[:-1]
+    for step in before.get_params(deep=True).values():
+        kinds = [kind.__name__ for kind in type(step).__mro__]
+        changing = next((kind for kind in kinds if kind in CHANGING), None)
+        if changing is None and "IterativeImputer" in kinds and step.sample_posterior:
+            changing = "IterativeImputer(sample_posterior=True)"
+        if changing is not None:
+            raise _refuse(
+                pipeline,
+                f"{changing} gives other columns in fitting than afterwards; "
+                "give the last step and the columns that it was fitted on",
+            )
+    try:
+        return before.transform(X), ", ".join(type(step).__name__ for _, step in before.steps)
+    except ValueError as error:  # not fitted, or another table
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise _refuse(pipeline, f"its steps refuse this X ({reason}); give what it was fitted on") from None
+
+
 def _reader(model: Any) -> tuple[str, Callable[[Any], Claim]]:
-    for cls in type(model).__mro__:
-        if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in READERS:
-            return cls.__name__, READERS[cls.__name__]
+    kind = type(model)
+    if _of_sklearn(kind) and kind.__name__ in READERS:
+        return kind.__name__, READERS[kind.__name__]
+    if any(cls.__name__ == "BaseSearchCV" for cls in kind.__mro__):
+        raise DataError(f"certify cannot read a {kind.__name__}: give its best_estimator_ (refit=True).")
+    parent = next(
+        (cls.__name__ for cls in kind.__mro__ if _of_sklearn(cls) and cls.__name__ in READERS), None
+    )
+    if parent is not None:
+        raise DataError(
+            f"certify cannot read a {kind.__name__}, which may minimise something else than the {parent} "
+            "that it extends: give coef, intercept, loss, penalty and a strength."
+        )
     raise DataError(
-        f"certify cannot read a {type(model).__name__}; it reads {', '.join(sorted(READERS))}. "
+        f"certify cannot read a {kind.__name__}; it reads {', '.join(sorted(READERS))}. "
         "For other weights give coef, intercept, loss, penalty and a strength."
     )
+
+
+def _of_sklearn(cls: type) -> bool:
+    return cls.__module__.split(".")[0] == "sklearn"
 
 
 def _refuse(model: Any, reason: str) -> DataError:
@@ -111,7 +214,9 @@ def _refuse(model: Any, reason: str) -> DataError:
 
 def _refuse_positive(model: Any) -> None:
     if getattr(model, "positive", False):
-        raise _refuse(model, "positive=True constrains the weights' signs, which is another problem")
+        raise _refuse(
+            model, "positive=True constrains the weights' signs, which is another problem; fit without it"
+        )
 
 
 def _alpha(model: Any) -> float:
@@ -122,7 +227,7 @@ def _alpha(model: Any) -> float:
 def _number(model: Any, name: str) -> float:
     values = np.unique(np.asarray(getattr(model, name), dtype=np.float64))
     if values.size != 1:
-        raise _refuse(model, f"{name} is not a single number")
+        raise _refuse(model, f"{name} is not a single number; certify one target, or one class, at a time")
     return float(values[0])
 
 
@@ -138,7 +243,11 @@ def _ridge(model: Any) -> Claim:
 
 def _ridge_classifier(model: Any) -> Claim:
     _refuse_positive(model)
-    return Claim(Squared(), 0.0, _alpha(model), class_weight=model.class_weight, labels=True)
+    if model._label_binarizer.y_type_.startswith("multilabel"):
+        raise _refuse(model, "it has several labels for a row; certify a Ridge of one column at a time")
+    return Claim(
+        Squared(), 0.0, _alpha(model), class_weight=model.class_weight, labels=True, shared_weights=True
+    )
 
 
 def _elastic_net(model: Any) -> Claim:
@@ -153,13 +262,13 @@ def _logistic(model: Any) -> Claim:
     """C Σ s L + ‖w‖²/2, or ρ‖w‖₁ + (1−ρ)‖w‖²/2 in the penalty's place."""
     ratio = _l1_share(model)
     C = _number(model, "C_" if hasattr(model, "C_") else "C")
-    notes: tuple[str, ...] = ()
-    if model.solver == "liblinear" and model.fit_intercept:
-        notes = (PENALISED_INTERCEPT,)
+    notes = _intercept_notes(model) if model.solver == "liblinear" else ()
     joint = getattr(model, "multi_class", "deprecated") in ("deprecated", "auto", "multinomial")
     if joint and getattr(model, "multi_class", None) == "multinomial" and len(model.classes_) == 2:
         raise _refuse(
-            model, 'multi_class="multinomial" with two classes fits and penalises two weight vectors'
+            model,
+            'multi_class="multinomial" with two classes fits and penalises two weight vectors; '
+            "leave multi_class out",
         )
     form = "multinomial" if joint and model.solver != "liblinear" else "one_vs_rest"
     l1, l2 = (0.0, 0.0) if ratio is None or np.isinf(C) else (ratio, 0.5 * (1.0 - ratio))
@@ -169,8 +278,33 @@ def _logistic(model: Any) -> Claim:
         l2,
         1.0 if np.isinf(C) else C,
         class_weight=model.class_weight,
+        balance_by_weight=True,
         multiclass=form,
         notes=notes,
+    )
+
+
+def _logistic_cv(model: Any) -> Claim:
+    if not model.refit:
+        raise _refuse(
+            model, "refit=False averages the weights of the folds, which minimise nothing; use refit=True"
+        )
+    if model.solver == "liblinear" and model.fit_intercept and model.intercept_scaling != 1:
+        raise _refuse(
+            model,
+            "its last fit may pass over intercept_scaling; fit LogisticRegression with the C_ that it chose",
+        )
+    return _logistic(model)
+
+
+def _intercept_notes(model: Any) -> tuple[str, ...]:
+    """LIBLINEAR has a column of intercept_scaling for the intercept, penalised like the others."""
+    if not model.fit_intercept:
+        return ()
+    weight = "b" if model.intercept_scaling == 1 else f"b/{model.intercept_scaling:g}"
+    return (
+        f"it penalises its intercept b too, like a weight of {weight}; judged is the objective as stated, "
+        "with the intercept free, which is not the one it minimised",
     )
 
 
@@ -189,25 +323,36 @@ def _l1_share(model: Any) -> float | None:
 def _linear_svc(model: Any) -> Claim:
     if model.multi_class != "ovr":
         raise _refuse(
-            model, f"multi_class={model.multi_class!r} is another objective than one against the rest"
+            model,
+            f"multi_class={model.multi_class!r} is another objective than one against the rest; "
+            'use multi_class="ovr"',
         )
     loss = Hinge() if model.loss == "hinge" else SquaredHinge()
     l1, l2 = (1.0, 0.0) if model.penalty == "l1" else (0.0, 0.5)
-    notes = (PENALISED_INTERCEPT,) if model.fit_intercept else ()
-    return Claim(loss, l1, l2, float(model.C), class_weight=model.class_weight, notes=notes)
+    return Claim(
+        loss,
+        l1,
+        l2,
+        float(model.C),
+        class_weight=model.class_weight,
+        balance_by_weight=True,
+        notes=_intercept_notes(model),
+    )
 
 
 def _linear_svr(model: Any) -> Claim:
     square = model.loss == "squared_epsilon_insensitive"
     kind = SquaredEpsilonInsensitive if square else EpsilonInsensitive
-    notes = (PENALISED_INTERCEPT,) if model.fit_intercept else ()
-    return Claim(kind(float(model.epsilon)), 0.0, 0.5, float(model.C), notes=notes)
+    return Claim(kind(float(model.epsilon)), 0.0, 0.5, float(model.C), notes=_intercept_notes(model))
 
 
 def _svc(model: Any) -> Claim:
     _refuse_kernel(model)
     if len(model.classes_) > 2:
-        raise _refuse(model, "an SVC of more than two classes fits every pair of classes on its own")
+        raise _refuse(
+            model,
+            "an SVC of more than two classes fits every pair of classes on its own; certify a pair at a time",
+        )
     return Claim(Hinge(), 0.0, 0.5, float(model.C), class_weight=model.class_weight)
 
 
@@ -227,9 +372,14 @@ def _quantile(model: Any) -> Claim:
 
 def _huber(model: Any) -> Claim:
     """Σ s (σ + σ H(r/σ)) + alpha‖w‖² with σ fitted too: at its σ, Σ s huber(εσ)(r) + alpha·σ‖w‖²."""
-    scale = float(model.scale_)
-    note = f"its weights, with the noise scale that it fitted beside them, {scale:.6g}, taken as given"
-    return Claim(Huber(float(model.epsilon) * scale), 0.0, float(model.alpha) * scale, notes=(note,))
+    epsilon, scale = float(model.epsilon), float(model.scale_)
+    note = (
+        f"its weights, with the noise scale that it fitted beside them, {scale:.6g}, taken as given: "
+        "whether another scale and its weights would do better is not judged"
+    )
+    return Claim(
+        Huber(epsilon * scale), 0.0, float(model.alpha) * scale, notes=(note,), noise=(epsilon, scale)
+    )
 
 
 def _sgd(model: Any) -> Claim:
@@ -245,9 +395,23 @@ def _sgd(model: Any) -> Claim:
         "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive(float(model.epsilon)),
     }
     if model.loss not in losses:
-        raise _refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}")
+        raise _refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}; use one of these")
+    if model.early_stopping:
+        raise _refuse(
+            model,
+            "early_stopping=True keeps rows back, so that it minimises over others than these; fit without",
+        )
+    if model.learning_rate in ("pa1", "pa2"):
+        raise _refuse(
+            model,
+            f"learning_rate={model.learning_rate!r} takes passive-aggressive steps, which minimise no "
+            "objective; use another learning_rate",
+        )
     loss = losses[model.loss]()
-    ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}.get(model.penalty or "", 0.0)
+    ratios = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}
+    if model.penalty not in ratios:
+        raise _refuse(model, f"penalty={model.penalty!r} is not known; use l1, l2, elasticnet or None")
+    ratio = ratios[model.penalty]
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     alpha *= 2.0 if model.loss in ("squared_error", "huber") else 1.0
     classifies = hasattr(model, "classes_")
@@ -278,6 +442,7 @@ READERS: dict[str, Callable[[Any], Claim]] = {
     "ElasticNet": _elastic_net,
     "ElasticNetCV": _elastic_net,
     "LogisticRegression": _logistic,
+    "LogisticRegressionCV": _logistic_cv,
     "LinearSVC": _linear_svc,
     "LinearSVR": _linear_svr,
     "SVC": _svc,

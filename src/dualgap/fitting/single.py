@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_start
-from dualgap.fitting.proof import Certificate, coefficient_error, no_error_bar, proven_zero
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
@@ -19,6 +19,8 @@ from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.problem.zeros import with_zeros
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.claims import distance, proven_zero
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import as_given, candidates
@@ -44,7 +46,7 @@ def fit_one(
     refuse_unattained(working, outcome.bounds, reading)
     if not given:
         outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
-    return assemble(reading, problem, outcome, time.perf_counter() - began)
+    return assemble(reading, problem, outcome, limits.tolerance, time.perf_counter() - began)
 
 
 def _start(working: Working, warm_start: Any, reading: Reading) -> Iterate | None:
@@ -59,7 +61,9 @@ def _start(working: Working, warm_start: Any, reading: Reading) -> Iterate | Non
     return Iterate(working.coordinates(w))
 
 
-def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: float) -> Solution:
+def assemble(
+    reading: Reading, problem: Problem, outcome: Outcome, tolerance: float, seconds: float
+) -> Solution:
     """The public answer from the driver's outcome on the asked problem."""
     best, terms = outcome.bounds, reading.terms
     has_intercept = terms.fit_intercept
@@ -67,16 +71,24 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
     intercept = float(best.w[-1]) if has_intercept else 0.0
     theta = np.zeros(len(terms.sample_weight))
     theta[terms.used] = best.theta
-    certificate = Certificate(theta, coef, intercept, best.primal, best.dual, terms, reading.labels)
-    error = coefficient_error(problem, best.gap, terms.scale)
-    zero = proven_zero(problem, best)[: len(coef)]
+    error = distance(problem, best)
     return Solution(
         coef=coef,
         intercept=intercept,
         objective=best.primal,
         bound=best.dual,
         relative_gap=problem.relative(best.gap, best.primal),
-        certificate=certificate,
+        certificate=Certificate(
+            theta,
+            coef,
+            intercept,
+            best.primal,
+            best.dual,
+            terms,
+            reading.labels,
+            box=best.box,
+            tolerance=tolerance,
+        ),
         converged=outcome.status is Status.CERTIFIED,
         status=outcome.sentence,
         solver=outcome.solver,
@@ -85,9 +97,16 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, seconds: floa
         trace=outcome.trace,
         coef_error=error,
         coef_error_reason="" if error is not None else no_error_bar(terms),
-        proven_zero=zero,
+        proven_zero=proven_zero(problem, best)[: len(coef)],
         terms=terms,
         names=reading.table.names,
         classes=reading.classes,
         facts=reading.facts(problem.null, problem),
     )
+
+
+def no_error_bar(terms: Objective) -> str:
+    """Why the gap says nothing of the distance to the optimum."""
+    if terms.budget is not None:
+        return "a constrained problem need not be strongly convex"
+    return f"the penalty {terms.penalty} is not strongly convex in every weight"

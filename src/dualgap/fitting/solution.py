@@ -33,7 +33,7 @@ class Solution:
     objective: float
     bound: float
     relative_gap: float
-    certificate: Any
+    certificate: Any  # a Certificate; None where the rows are gone
     converged: bool
     status: str
     solver: str
@@ -53,8 +53,8 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """objective − bound, at least 0."""
-        return max(self.objective - self.bound, 0.0)
+        """objective − bound."""
+        return self.objective - self.bound
 
     @property
     def loss(self) -> str:

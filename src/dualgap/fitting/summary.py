@@ -6,9 +6,12 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.fitting.solution import Solution
+from dualgap.solvers.drive import Status
 
 ROWS = 40  # weights shown in all; longer tables show the largest per standard deviation
 LEAST = 5  # and at least this many for each class
+NAMED = 6  # columns named in a sentence
+APART = 2.0**26  # spreads so many times each other: half the digits of a number
 
 
 def summarise(solution: Solution) -> str:
@@ -22,6 +25,45 @@ def summarise(solution: Solution) -> str:
         table = _table(solution, solution.coef[k], float(solution.intercept[k]), solution.proven_zero[k])
         lines += [f"  class {label!r}", *table, ""]
     return "\n".join(lines).rstrip()
+
+
+def held_columns(solution: Solution, box: Vector) -> str:
+    """The columns whose weights a proof holds within a size, and that size, as part of a sentence."""
+    names = [*(solution.names or (f"x{j}" for j in range(len(solution.terms.scale)))), "the intercept"]
+    which = np.flatnonzero(np.isfinite(box))
+    shown = ", ".join(names[j] for j in which[:NAMED]) + (", …" if len(which) > NAMED else "")
+    column = "" if which[0] == len(names) - 1 else "column " if len(which) == 1 else "columns "
+    return f"for weights of size up to {float(box[which].min()):.2g} in {column}{shown}"
+
+
+def held(solution: Solution) -> str:
+    """What a proof that holds in a box says, and what would lift it; nothing where it holds everywhere."""
+    box = None if solution.certificate is None else solution.certificate.box
+    if box is None:
+        return ""
+    one = np.count_nonzero(np.isfinite(box)) == 1
+    differ = "it differs from a combination" if one else "these differ from combinations"
+    return (
+        f"proven {held_columns(solution, box)}: {differ} of other columns only by rounding; "
+        f"drop {'it' if one else 'them'}"
+    )
+
+
+def rounded(solution: Solution) -> str:
+    """What would help where rounding keeps the gap open; nothing where it does not."""
+    if solution.converged or solution.status != Status.STALLED.value:
+        return ""
+    spread = solution.facts["spread"]
+    far = "centre columns whose mean is far from zero beside their spread"
+    if not spread.size or float(spread.max()) <= APART * float(spread.min()):
+        return f"rounding hides the rest of the gap: {far}, and the target too"
+    names = solution.names or tuple(f"x{j}" for j in range(len(spread)))
+    ends = names[int(np.argmax(spread))], names[int(np.argmin(spread))]
+    times = float(spread.max() / spread.min())
+    return (
+        f"rounding hides the rest of the gap: rescale columns, for the spread of {ends[0]} is {times:.1g} "
+        f"times that of {ends[1]}; {far}"
+    )
 
 
 def _title(solution: Solution) -> str:
@@ -43,11 +85,13 @@ def _data(solution: Solution) -> str:
 
 def _proof(solution: Solution) -> list[str]:
     null = solution.facts["null"]
+    which = " of the size below" if held(solution) else ""
     rows = [
         ("objective", f"{solution.objective:.10g}{_parts(solution)}"),
-        ("proven bound", f"{solution.bound:.10g}, which no weights can beat"),
+        ("proven bound", f"{solution.bound:.10g}, which no weights{which} can beat"),
         ("relative gap", _gap(solution)),
     ]
+    rows += [(name, said) for name, said in (("held", held(solution)), ("advice", rounded(solution))) if said]
     if null > 0:
         share = 100.0 * (1.0 - _loss(solution) / null)
         rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss"))

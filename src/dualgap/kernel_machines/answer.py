@@ -2,81 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernels import Gram
+from dualgap.kernels.gram import symmetric
 from dualgap.losses import Loss
-from dualgap.problem.certificate import Told
-from dualgap.problem.problem import FREE_TOLERANCE
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.check import Checked
+from dualgap.proof.kernel import Entries, KernelStatement, check_kernel
+from dualgap.proof.margin import check_kernel_margin
+from dualgap.proof.rounding import added
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Outcome, Status
 from dualgap.solvers.trace import Trace
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class KernelCertificate(Told):
-    """objective − bound ≥ 0 says how far f = Kβ + b can be from the best there is.
+@dataclass(frozen=True, eq=False)
+class KernelTask:
+    """A problem on the rows that count, β and θ given for all rows."""
 
-    `theta` and `beta` have an entry per row given, labels are ±1, and `sample_weight` and `lam` state the
-    objective: Σ a L(y, Kβ + b) + λ βᵀKβ with a = s/Σs.
-    """
+    problem: KernelStatement
+    used: Mask
+    tolerance: float
 
-    theta: Vector
-    beta: Vector
-    intercept: float
-    objective: float
-    bound: float
+    def judged(self, w: Vector, theta: Any) -> Checked:
+        """What the proof's kernel says; a coefficient of a row that does not count is none of the problem's."""
+        beta, b = (w[:-1], float(w[-1])) if self.problem.intercept else (w, 0.0)
+        if beta[~self.used].any():
+            beta = np.full(len(beta), np.nan)
+        check = check_kernel_margin if self.problem.lam == 0.0 else check_kernel
+        return check(self.problem, beta[self.used], b, theta[self.used], self.tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTerms:
+    """What was asked, but for the kernel and the targets; λ = 0 is C = ∞."""
+
     loss: Loss
     lam: float
-    sample_weight: Vector
+    sample_weight: Vector  # of every row given
     fit_intercept: bool
 
     @property
-    def gap(self) -> float:
-        """objective − bound."""
-        return max(self.objective - self.bound, 0.0)
+    def used(self) -> Mask:
+        """Mask of the rows that count."""
+        return np.asarray(self.sample_weight > 0)
 
-    def recheck(self, K: Any, y: Any) -> KernelCertificate:
-        """Both values from the kernel matrix and the targets (±1 for classes) alone.
+    @property
+    def weights(self) -> Vector:
+        """Shares of the rows that count."""
+        weights = self.sample_weight[self.used]
+        return np.asarray(weights / weights.sum())
 
-        A θ that is not feasible for these data proves nothing: its bound is −∞.
+    def tasks(self, certificate: Certificate, K: Any, y: Any) -> Sequence[KernelTask]:
+        """The problem stated again on K, the matrix of all pairs of rows, and on numbers or classes.
+
+        Of two classes y may also be ±1.
         """
-        K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        n = len(self.theta)
-        if K.shape != (n, n) or y.shape != (n,):
-            raise DataError(f"This certificate is for {n} rows; K has shape {K.shape}, y {y.shape}.")
-        used = self.sample_weight > 0
-        weights = self.sample_weight[used]
-        problem = KernelProblem(
-            Gram(None, K[np.ix_(used, used)]),
-            y[used],
-            weights / weights.sum(),
-            self.loss,
-            self.lam,
-            self.fit_intercept,
-        )
-        beta, theta = self.beta[used], self.theta[used]
-        whole = problem.gram.table
-        objective = problem.primal(beta, whole @ beta, self.intercept)
-        lower, upper = problem.dual_bounds
-        sound = bool(np.all((theta >= lower) & (theta <= upper)) and not self.theta[~used].any())
-        if self.fit_intercept:
-            sound &= bool(abs(theta.sum()) <= FREE_TOLERANCE * max(np.abs(theta).sum(), 1e-300))
-        bound = problem.dual(theta, float(theta @ whole @ theta)) if sound else -np.inf
-        return replace(self, objective=objective, bound=bound)
+        K, y, used = np.asarray(K, dtype=np.float64), np.asarray(y), self.used
+        if K.shape != (len(used), len(used)) or y.shape != (len(used),):
+            raise DataError(f"This certificate is for {len(used)} rows; K has shape {K.shape}, y {y.shape}.")
+        products = Entries.held(symmetric(K[np.ix_(used, used)]))
+        stated = [
+            KernelStatement(products, target[used], self.weights, self.loss, self.lam, self.fit_intercept)
+            for target in _targets(certificate, y)
+        ]
+        return [KernelTask(problem, used, certificate.tolerance) for problem in stated]
+
+
+def _targets(certificate: Certificate, y: Any) -> list[Vector]:
+    """Numbers, or ±1 for each problem."""
+    classes = certificate.classes
+    if classes is None:
+        return [np.asarray(y, dtype=np.float64)]
+    known = set(y.tolist())
+    if certificate.form == "single":
+        if known <= set(classes):
+            return [np.where(y == classes[1], 1.0, -1.0)]
+        if known <= {-1, 1}:
+            return [np.asarray(y, dtype=np.float64)]
+    if not known <= set(classes):
+        raise DataError(f"y has the classes {sorted(known)}, the fit had {list(classes)}.")
+    return [np.where(y == label, 1.0, -1.0) for label in classes]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelSolution:
     """β and b with their proof. Beyond two classes the values are sums over `parts`, one per class."""
 
-    beta: NDArray[np.float64]
+    beta: Matrix
     intercept: Any
     objective: float
     bound: float
@@ -87,14 +109,14 @@ class KernelSolution:
     n_iter: int
     seconds: float
     trace: Trace
-    certificate: Any
+    certificate: Certificate
     null: float
     parts: tuple[KernelSolution, ...] = ()
 
     @property
     def gap(self) -> float:
-        """objective − bound, at least 0."""
-        return max(self.objective - self.bound, 0.0)
+        """objective − bound."""
+        return self.objective - self.bound
 
     @property
     def support(self) -> Index:
@@ -118,83 +140,90 @@ class KernelSolution:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What is asked beside the targets: the kernel on the rows that count, loss, λ and weights."""
+    """What is asked beside the targets: the terms, the kernel on the rows that count, and the classes, if any."""
 
     gram: Gram
-    loss: Loss
-    lam: float
-    sample_weight: Vector  # of every row given
-    fit_intercept: bool
-    used: NDArray[np.bool_] = field(init=False)
+    terms: KernelTerms
+    classes: tuple[Any, ...] | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "used", self.sample_weight > 0)
+    @cached_property
+    def used(self) -> Mask:
+        """Mask of the rows that count."""
+        return self.terms.used
 
     def problem(self, y: Vector) -> KernelProblem:
         """The problem for these targets, one per row given."""
-        weights = self.sample_weight[self.used]
+        terms = self.terms
         return KernelProblem(
-            self.gram, y[self.used], weights / weights.sum(), self.loss, self.lam, self.fit_intercept
+            self.gram, y[self.used], terms.weights, terms.loss, terms.lam, terms.fit_intercept
         )
 
-    def solution(self, problem: KernelProblem, outcome: Outcome, remark: str = "") -> KernelSolution:
-        """The public answer from an outcome on the rows that count."""
-        best = outcome.bounds
+    def solution(self, outcome: Outcome, null: float, tolerance: float) -> KernelSolution:
+        """The public answer from what is proven on the rows that count."""
+        found = outcome.bounds
         beta, theta = np.zeros(len(self.used)), np.zeros(len(self.used))
-        beta[self.used], theta[self.used] = best.w[:-1], best.theta
-        b = float(best.w[-1] - self.gram.level @ best.w[:-1])
-        certificate = KernelCertificate(
-            theta,
-            beta,
-            b,
-            best.primal,
-            best.dual,
-            self.loss,
-            self.lam,
-            self.sample_weight,
-            self.fit_intercept,
+        beta[self.used], theta[self.used] = found.w[:-1], found.theta
+        b = float(found.w[-1])
+        certificate = Certificate(
+            theta, beta, b, found.primal, found.dual, self.terms, self.classes, tolerance=tolerance
         )
         return KernelSolution(
             beta=beta,
             intercept=b,
-            objective=best.primal,
-            bound=best.dual,
-            relative_gap=problem.relative(best.gap, best.primal),
+            objective=found.primal,
+            bound=found.dual,
+            relative_gap=relative(found.gap, found.primal, null),
             converged=outcome.status is Status.CERTIFIED,
-            status=remark or outcome.sentence,
+            status=outcome.sentence,
             solver=outcome.solver,
             n_iter=outcome.iterations,
             seconds=outcome.seconds,
             trace=outcome.trace,
             certificate=certificate,
-            null=problem.null,
+            null=null,
         )
 
 
-def together(parts: list[KernelSolution], tolerance: float, small: float = 1e-4) -> KernelSolution:
+def relative(gap: float, objective: float, null: float) -> float:
+    """gap / max(objective, 1e-4 null objective); no gap is relative to an infinite objective."""
+    scale = max(objective, SMALL * null)
+    return 0.0 if gap == 0.0 else gap / scale if 0.0 < scale < np.inf else np.inf
+
+
+def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
     """One class against the rest, for each: sums of the values, a row of β per class."""
-    objective, bound = sum(p.objective for p in parts), sum(p.bound for p in parts)
-    null, gap = sum(p.null for p in parts), max(objective - bound, 0.0)
-    scale = max(abs(objective), small * abs(null))
-    relative = 0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf
-    converged = relative <= tolerance
+    certificates = [part.certificate for part in parts]
+    beta, intercept = np.array([p.beta for p in parts]), np.array([p.intercept for p in parts])
+    joined = replace(
+        certificates[0],
+        theta=np.column_stack([one.theta for one in certificates]),
+        coef=beta,
+        intercept=intercept,
+        objective=added((one.objective for one in certificates), up=True),
+        bound=added((one.bound for one in certificates), up=False),
+        form="one_vs_rest",
+        tolerance=tolerance,
+    )
+    null = sum(part.null for part in parts)
+    gap = relative(joined.gap, joined.objective, null)
+    converged = gap <= tolerance
     doubts = [p.status for p in parts if not p.converged]
     trace = Trace()
     for part in parts:
         trace += part.trace
     return KernelSolution(
-        beta=np.array([p.beta for p in parts]),
-        intercept=np.array([p.intercept for p in parts]),
-        objective=objective,
-        bound=bound,
-        relative_gap=relative,
+        beta=beta,
+        intercept=intercept,
+        objective=joined.objective,
+        bound=joined.bound,
+        relative_gap=gap,
         converged=converged,
         status=Status.CERTIFIED.value if converged or not doubts else doubts[0],
         solver=", ".join(dict.fromkeys(p.solver for p in parts)),
         n_iter=sum(p.n_iter for p in parts),
         seconds=sum(p.seconds for p in parts),
         trace=trace,
-        certificate=tuple(p.certificate for p in parts),
+        certificate=joined,
         null=null,
         parts=tuple(parts),
     )

@@ -21,7 +21,7 @@ from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import LinearGram
 from dualgap.kernels.base import array_of
 from dualgap.kernels.mercer import Gaussian, Laplacian
-from dualgap.problem.certificate import Bounds
+from dualgap.proof.kernel import check_kernel
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.traits import Trait
 
@@ -96,11 +96,11 @@ def _random_features(
 def _exact(
     problem: KernelProblem, limits: Limits, outcome: Outcome, points: list[tuple[Vector, float]]
 ) -> Outcome:
-    """Both values in the exact problem: the lifted point for the bound, the better point for the answer."""
-    best = problem.bounds(lifted(problem, outcome))
+    """Both values in the exact problem: the lifted point for the bound, the low-rank model for the answer."""
+    best = problem.judged(lifted(problem, outcome), None, limits.tolerance)
     for beta, b in points:
-        value = problem.primal(beta, problem.gram.product(beta), b)
-        best = Bounds(np.append(beta, b), best.theta, value, best.dual)  # the low-rank model is the answer
+        own = check_kernel(problem.stated, beta, b, best.theta, limits.tolerance, problem.null)
+        best = replace(best, w=own.w, primal=own.primal)
     gap = problem.relative(best.gap, best.primal)
     small = "solved" if outcome.status is Status.CERTIFIED else "not solved to tolerance"
     remark = (

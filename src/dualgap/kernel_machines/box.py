@@ -36,6 +36,13 @@ class Box:
             left = left - parts[here]
         return parts
 
+    def snapped(self, parts: Vector, near: float) -> Vector:
+        """Variables within this share of the width (or of the largest) of a bound put on it."""
+        size = float(np.abs(parts).max(initial=0.0))
+        width = np.where(np.isfinite(self.high - self.low), self.high - self.low, size)
+        low, high = parts - self.low <= near * width, self.high - parts <= near * width
+        return np.where(low, self.low, np.where(high, self.high, parts))
+
     def joined(self, parts: Vector) -> Vector:
         """β of every row."""
         return np.asarray(parts.reshape(self.terms, self.n).sum(axis=0))

@@ -52,5 +52,7 @@ def pulled_back(problem: KernelProblem, R: Matrix, outcome: Outcome) -> Bounds:
     b = float(w[-1]) if problem.intercept else 0.0
     coef = w[:-1] if problem.intercept else w
     beta = R @ (coef / np.maximum((R * R).sum(axis=0), 1e-300))
+    if problem.intercept:
+        beta = beta - beta.mean()  # K may be centred: then Kβ is what R says only where Σβ = 0
     primal = problem.primal(beta, problem.gram.product(beta), b)
     return Bounds(np.append(beta, b), outcome.bounds.theta, primal, -np.inf)

@@ -6,7 +6,7 @@ has the last word and the block method goes on where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +16,15 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernels import Gram
 
-JITTER = 1e-13  # of the largest diagonal entry
+JITTER, LEAST = (
+    1e-13,
+    1e-15,
+)  # of the largest diagonal entry; where more digits correct what too little spoils
 SLACK = 1e-8  # beyond a bound, of the width of the box (or the largest value) before a variable is held there
 EDGE = 1e-9  # of the unit, before a held variable is let go
 MOST_FREE = 6000
+SETTLED = 1e-13  # of the unit: slopes that agree to this agree
+STEPS = 12  # of refinement against Kβ in twice the digits, while each halves what is left
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,16 @@ class Finished:
 
 @dataclass(eq=False)
 class ActiveSet:
-    """The guess: `free` variables, the others held at the values in `parts`."""
+    """The guess: `free` variables, the others held at the values in `parts`.
+
+    `image`, if given, is β ↦ Kβ in as many digits as it takes, where those of a plain product do not suffice.
+    """
 
     box: Box
     gram: Gram
     tied: bool
     parts: Vector
+    image: Callable[[Vector], Vector] | None = None
     free: Mask = field(init=False)
     b: float | None = None
     slack: float = SLACK
@@ -81,16 +90,36 @@ class ActiveSet:
         rest = -float(held.sum())
         if not len(free):
             self.b = None
-            return self._held_f.copy() if not self.tied or abs(rest) <= 1e-12 * np.abs(held).sum() else None
+            found = self._held_f.copy() if self.image is None else self.image(held)
+            return found if not self.tied or abs(rest) <= 1e-12 * np.abs(held).sum() else None
         rows = box.row[free]
         if len(np.unique(rows)) < len(rows) and not box.ridge.any():
             return None  # two terms of one row cannot both be free
         A = self.gram.square(rows)
         A[np.diag_indices(len(free))] += box.ridge[free]
         right = box.kink[free] - self._held_f[rows]
-        values, self.b = _bordered(A, right, rest, self.tied)
-        self.parts[free] = values
-        return self._held_f + self.gram.combine(*_merged(rows, values))
+        inverse = _Bordered(A, tied=self.tied, jitter=JITTER if self.image is None else LEAST)
+        self.parts[free], self.b = inverse(right, rest)
+        if self.image is not None:
+            return self._refined(free, inverse, self.image)
+        return self._held_f + self.gram.combine(*_merged(rows, self.parts[free]))
+
+    def _refined(self, free: Index, inverse: _Bordered, image: Callable[[Vector], Vector]) -> Vector:
+        """The free variables moved until slope = b holds in the digits of `image`, or no longer gets better."""
+        best, kept = np.inf, (self.parts.copy(), np.zeros(0), self.b)
+        for _ in range(STEPS + 1):
+            f = image(self.box.joined(self.parts))
+            slope = self.box.slope(self.parts, f)[free]
+            level = float(slope.mean()) if self.tied else 0.0
+            off = float(np.abs(slope - level).max())
+            slow, better = off > 0.5 * best, off < best
+            if better:
+                best, kept = off, (self.parts.copy(), f, level)
+            if slow or off <= SETTLED * self.box.unit:
+                break
+            self.parts[free] += inverse(slope, -float(self.parts.sum()))[0]
+        self.parts, f, self.b = kept
+        return f
 
     def _correct(self, f: Vector) -> bool:
         """Hold what left the box, let go what pulls away from its bound; was anything changed?"""
@@ -142,35 +171,52 @@ def _merged(rows: Index, values: Vector) -> tuple[Index, Vector]:
     return unique, np.asarray(np.bincount(where, values, len(unique)), dtype=np.float64)
 
 
-def _bordered(A: Matrix, right: Vector, total: float, tied: bool) -> tuple[Vector, float | None]:
-    """A β + b = right with Σβ = total (or A β = right)."""
-    if not tied:
-        return _solve(A, right), 0.0
-    # differences to the last row take b out: A alone may be singular where the constraint completes it
-    last = A[-1, :-1]
-    reduced = A[:-1, :-1] - last
-    reduced -= last[:, None]
-    reduced += A[-1, -1]
-    side = right - total * A[:, -1]
-    beta = np.append(_solve(reduced, side[:-1] - side[-1]), 0.0) if len(A) > 1 else np.zeros(1)
-    beta[-1] = total - float(beta.sum())
-    return beta, float((right - A @ beta).mean())
+class _Bordered:
+    """A β + b = right with Σβ = total (`tied`), or A β = right."""
+
+    def __init__(self, A: Matrix, *, tied: bool, jitter: float) -> None:
+        self.A, self.tied = A, tied
+        if tied and len(A) > 1:
+            # differences to the last row take b out: A alone may be singular where the constraint completes it
+            last = A[-1, :-1]
+            reduced = A[:-1, :-1] - last
+            reduced -= last[:, None]
+            reduced += A[-1, -1]
+            A = reduced
+        self.inverse = _Inverse(A, jitter)
+
+    def __call__(self, right: Vector, total: float) -> tuple[Vector, float]:
+        """β and b."""
+        A = self.A
+        if not self.tied:
+            return self.inverse(right), 0.0
+        side = right - total * A[:, -1]
+        beta = np.append(self.inverse(side[:-1] - side[-1]), 0.0) if len(A) > 1 else np.zeros(1)
+        beta[-1] = total - float(beta.sum())
+        return beta, float((right - A @ beta).mean())
 
 
-def _solve(A: Matrix, right: Vector) -> Vector:
-    """A⁻¹ right by Cholesky, as much added to the diagonal as it takes, and steps of refinement."""
-    jitter = JITTER * float(np.diagonal(A).max()) + 1e-300
-    for _ in range(8):
-        shifted = A.copy()
-        shifted[np.diag_indices(len(A))] += jitter
-        try:
-            # the transpose is the same matrix in the order that LAPACK overwrites without a copy
-            factor = sl.cho_factor(shifted.T, lower=True, check_finite=False, overwrite_a=True)
-        except np.linalg.LinAlgError:
-            jitter *= 100.0
-            continue
-        solved = sl.cho_solve(factor, right, check_finite=False)
+class _Inverse:
+    """A⁻¹ by Cholesky, as much added to the diagonal as it takes, and steps of refinement."""
+
+    def __init__(self, A: Matrix, share: float) -> None:
+        self.A = A
+        jitter = share * float(np.diagonal(A).max()) + 1e-300
+        for _ in range(9):
+            shifted = A.copy()
+            shifted[np.diag_indices(len(A))] += jitter
+            try:
+                # the transpose is the same matrix in the order that LAPACK overwrites without a copy
+                self.factor = sl.cho_factor(shifted.T, lower=True, check_finite=False, overwrite_a=True)
+            except np.linalg.LinAlgError:
+                jitter *= 100.0
+                continue
+            return
+        raise np.linalg.LinAlgError("not positive definite")
+
+    def __call__(self, right: Vector) -> Vector:
+        """A⁻¹ right."""
+        solved = sl.cho_solve(self.factor, right, check_finite=False)
         for _ in range(2):
-            solved += sl.cho_solve(factor, right - A @ solved, check_finite=False)
+            solved += sl.cho_solve(self.factor, right - self.A @ solved, check_finite=False)
         return np.asarray(solved)
-    raise np.linalg.LinAlgError("not positive definite")

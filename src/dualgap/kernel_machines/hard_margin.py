@@ -8,73 +8,43 @@ the surface or meet.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.errors import DataError, InfeasibleError
-from dualgap.kernel_machines.answer import KernelSolution, Statement
+from dualgap.kernel_machines.answer import KernelSolution, Statement, relative
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.factored import factor
 from dualgap.kernel_machines.finish import ActiveSet
 from dualgap.kernel_machines.hull import nearest_points
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.solve import Proposal, decomposition
-from dualgap.kernels import Gram, LinearKernel
+from dualgap.kernels import LinearGram, LinearKernel
 from dualgap.kernels.base import array_of
 from dualgap.losses import Hinge, Loss
-from dualgap.problem.certificate import Told
 from dualgap.problem.dual_point import balance
-from dualgap.problem.problem import FREE_TOLERANCE
-from dualgap.solvers.drive import Limits, Status
+from dualgap.proof.balance import zero_sum
+from dualgap.proof.check import Checked
+from dualgap.proof.exact import hulls_meet
+from dualgap.proof.kernel import KernelStatement
+from dualgap.proof.margin import check_kernel_margin, widest
+from dualgap.proof.rounding import U
+from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.solvers.trace import Record, Trace
 
-ROUNDING = 1e-8  # allowed in y (f + b) ≥ 1, beside Σ|β| k
 STRENGTHS = (1e1, 1e3, 1e5, 1e7, 1e9)
 MEET = 1e-13  # a squared distance this small beside k(x, x) is rounding of the kernel matrix
 SLACK = 1e-13  # of the largest coefficient: a narrow margin hangs on every digit
 BUDGET = 60.0  # seconds where none were given: a margin near rounding is not searched for for ever
 FIRST, MORE = 200, 50  # rows in the first working set, and at most added at a time
 ROUNDS = 100
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HardKernelCertificate(Told):
-    """βᵀKβ against Σ|θ| − ¼θᵀKθ for any θ with y θ ≥ 0 (and Σθ = 0); β = ½θ at the optimum."""
-
-    theta: Vector
-    beta: Vector
-    intercept: float
-    objective: float
-    bound: float
-    sample_weight: Vector
-    fit_intercept: bool
-
-    @property
-    def gap(self) -> float:
-        """objective − bound."""
-        return max(self.objective - self.bound, 0.0)
-
-    def recheck(self, K: Any, y: Any) -> HardKernelCertificate:
-        """Both values from K and labels ±1; ∞ if a row is inside the margin, −∞ if θ is not feasible."""
-        K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        n = len(self.theta)
-        if K.shape != (n, n) or y.shape != (n,):
-            raise DataError(f"This certificate is for {n} rows; K has shape {K.shape}, y {y.shape}.")
-        used = self.sample_weight > 0
-        f = K @ self.beta
-        room = ROUNDING * (1.0 + np.abs(K) @ np.abs(self.beta) + abs(self.intercept))
-        inside = np.any((y * (f + self.intercept) < 1.0 - room)[used])
-        sound = bool(np.all(y * self.theta >= 0) and not self.theta[~used].any())
-        if self.fit_intercept:
-            sound &= bool(abs(self.theta.sum()) <= FREE_TOLERANCE * np.abs(self.theta).sum())
-        return replace(
-            self,
-            objective=np.inf if inside else float(self.beta @ f),
-            bound=float(np.abs(self.theta).sum() - 0.25 * self.theta @ K @ self.theta) if sound else -np.inf,
-        )
+TRIES = 4  # of scaling β up until its floats keep the margin
+ENOUGH = 16.0 * U  # beyond the margin, beside the predictions: what another rounding of them takes
+ROOM = 64.0 * U  # beyond the margin, beside |K||β|: a K computed otherwise then keeps it too
+SPARE = 1e-3  # of the tolerance: the most that is given up for that
 
 
 def refuse_hard(loss: Loss, approximation: str | None) -> None:
@@ -86,8 +56,8 @@ def refuse_hard(loss: Loss, approximation: str | None) -> None:
 
 
 def hard_margin(statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
-    """The machine for C = ∞; InfeasibleError with the proof where the classes cannot be separated."""
-    search = _Search(statement.gram, y[statement.used], statement.fit_intercept, limits)
+    """The machine for C = ∞; InfeasibleError where no surface with a margin beyond rounding separates."""
+    search = _Search(statement.problem(y), limits)
     try:
         found = search.run()
     except InfeasibleError as error:
@@ -95,67 +65,48 @@ def hard_margin(statement: Statement, y: Vector, limits: Limits) -> KernelSoluti
         proof = np.zeros(len(y))
         proof[statement.used] = error.proof
         raise InfeasibleError(str(error), proof=proof) from None
-    return found.told(statement, limits)
+    gap = relative(found.gap, found.primal, 0.0)
+    status = Status.CERTIFIED if gap <= limits.tolerance else Status.STALLED
+    seconds = time.perf_counter() - search.began
+    record = Record(
+        search.rounds, seconds, found.primal, found.primal, found.dual, "nearest_points", None, None
+    )
+    outcome = Outcome(found, status, "nearest_points", search.rounds, seconds, Trace([record]))
+    return statement.solution(outcome, found.primal, limits.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """β and b with every row at margin one or more, the hull's dual point, and how it went."""
+    """β whose nearest row would be at margin one, and what that seems to be worth."""
 
     beta: Vector
-    b: float
     objective: float
     bound: float
-    theta: Vector
-    rounds: int
-    seconds: float
 
     @property
     def gap(self) -> float:
-        """objective − bound."""
+        """What seems to be left."""
         return abs(self.objective - self.bound)
-
-    def told(self, statement: Statement, limits: Limits) -> KernelSolution:
-        """The public answer."""
-        used = statement.used
-        beta, theta = np.zeros(len(used)), np.zeros(len(used))
-        beta[used], theta[used] = self.beta, self.theta
-        b = float(self.b - statement.gram.level @ self.beta)
-        values = (self.objective, self.bound)
-        gap = max(self.objective - self.bound, 0.0)
-        relative = gap / self.objective if np.isfinite(self.objective) else np.inf
-        proven = relative <= limits.tolerance
-        weights, tied = statement.sample_weight, statement.fit_intercept
-        record = Record(self.rounds, self.seconds, self.objective, *values, "nearest_points", None, None)
-        return KernelSolution(
-            beta=beta,
-            intercept=b,
-            objective=self.objective,
-            bound=self.bound,
-            relative_gap=relative,
-            converged=proven,
-            status=(Status.CERTIFIED if proven else Status.STALLED).value,
-            solver="nearest_points",
-            n_iter=self.rounds,
-            seconds=self.seconds,
-            trace=Trace([record]),
-            certificate=HardKernelCertificate(theta, beta, b, *values, weights, tied),
-            null=self.objective,
-        )
 
 
 class _Search:
-    def __init__(self, gram: Gram, y: Vector, intercept: bool, limits: Limits) -> None:
-        self.gram, self.y, self.intercept, self.limits = gram, y, intercept, limits
+    def __init__(self, problem: KernelProblem, limits: Limits) -> None:
+        self.problem, self.limits = problem, limits
+        self.gram, self.y, self.intercept = problem.gram, problem.y, problem.intercept
         self.began, self.rounds = time.perf_counter(), 0
         self.deadline = self.began + (BUDGET if limits.seconds is None else limits.seconds)
+
+    @property
+    def stated(self) -> KernelStatement:
+        """The problem on K as given."""
+        return self.problem.stated
 
     @property
     def late(self) -> bool:
         """Is the time spent?"""
         return time.perf_counter() > self.deadline
 
-    def run(self) -> _Found:
+    def run(self) -> Checked:
         """The surface, or InfeasibleError."""
         beta = np.zeros(len(self.y))
         best: _Found | None = None
@@ -166,9 +117,15 @@ class _Search:
             beta = soft.beta
             found = self._polished(soft.beta)
             best = found if best is None or found.gap < best.gap else best
-            if found.gap <= self.limits.tolerance * found.objective < np.inf:
-                return found
-        return self._by_hulls(beta, best)
+            if self._seems(found):
+                proven = self._proven(found.beta)
+                if proven.gap <= self.limits.tolerance * proven.primal < np.inf:
+                    return proven
+        return self._proven(self._by_hulls(beta, best).beta)
+
+    def _seems(self, found: _Found) -> bool:
+        """Is this near enough to ask for a proof?"""
+        return found.gap <= self.limits.tolerance * found.objective < np.inf
 
     def _soft(self, C: float, start: Vector) -> Proposal | None:
         """The soft margin's exact solution, if one comes in time."""
@@ -198,12 +155,12 @@ class _Search:
             f = self.gram.product(weights)
             square = max(float(weights @ f), 0.0)
             if hulls.meet or (square <= MEET * float(self.gram.diagonal.max()) and not self._plane()):
-                raise self._no_surface(weights, square)
+                raise self._no_surface(weights)
             stretch = (2.0 if self.intercept else 1.0) / max(square, 1e-300)
             ahead = self._polished(stretch * weights)
             found = ahead if ahead.gap < found.gap else found
             near = self._too_near(chosen, f)
-            if not len(near) or self.late or found.gap <= self.limits.tolerance * found.objective < np.inf:
+            if not len(near) or self.late or self._seems(found):
                 break
             chosen = np.union1d(chosen, near)
         return found
@@ -273,29 +230,67 @@ class _Search:
         if self.intercept and some.any():
             beta[some] = balance(beta[some], low[some], high[some])
         f = self.gram.product(beta)
-        lows = [float((self.y * f)[rows].min()) for rows in self._groups()]
-        # with two groups these are the least −f of the one class and the least f of the other
-        width = 0.5 * (lows[0] + lows[1]) if self.intercept else lows[0]
-        middle = 0.5 * (lows[1] - lows[0]) if self.intercept else 0.0
+        width, _ = self._middle(f)
         square, separates = float(beta @ f), width > 0.0
         width = width if separates else 1.0
         return _Found(
             beta=beta / width,
-            b=-middle / width,
             objective=square / width**2 if separates else np.inf,
             bound=2.0 * float(np.abs(beta).sum()) - square,
-            theta=2.0 * beta,
-            rounds=self.rounds,
-            seconds=time.perf_counter() - self.began,
         )
 
-    def _no_surface(self, proof: Vector, square: float) -> InfeasibleError:
-        count = int(np.count_nonzero(proof))
+    def _proven(self, beta: Vector) -> Checked:
+        """β scaled up until its floats keep the margin as real numbers, and what that proves."""
+        wanted, b = 1.0, 0.0
+        for _ in range(TRIES):
+            theta = self._signed(2.0 * wanted * beta)
+            beta = 0.5 * theta
+            image = self.stated.products.times(beta, exact=True)
+            f = image.value + image.low
+            width, b = self._middle(f)
+            most = float(np.abs(f).max(initial=0.0)) + abs(b)
+            spare = min(ROOM * float(image.size.max(initial=0.0)), SPARE * self.limits.tolerance)
+            room = ENOUGH * (1.0 + most) + spare
+            if not 0.0 < width < 1.0 + room:
+                break
+            wanted = (1.0 + 2.0 * room) / width
+        return check_kernel_margin(self.stated, beta, b, theta, self.limits.tolerance)
+
+    def _signed(self, theta: Vector) -> Vector:
+        """y θ ≥ 0 and, where there is an intercept, Σθ = 0 to the last bit."""
+        theta = np.where(self.y * theta > 0.0, theta, 0.0)
+        return zero_sum(theta) if self.intercept else theta
+
+    def _middle(self, f: Vector) -> tuple[float, float]:
+        """Half the width between the classes, and the b that runs through its middle."""
+        lows = [float((self.y * f)[rows].min()) for rows in self._groups()]
+        # with two groups these are the least −f of the one class and the least f of the other
+        return (0.5 * (lows[0] + lows[1]), 0.5 * (lows[0] - lows[1])) if self.intercept else (lows[0], 0.0)
+
+    def _rows(self) -> Any:
+        """Rows that are combined to zero where the kernel's are: those of the table, or of K; None if too large."""
+        gram = self.gram
+        if isinstance(gram, LinearGram):
+            return gram.span
+        if isinstance(gram.kernel, LinearKernel):
+            return gram.table
+        return gram.given if gram.small else None
+
+    def _no_surface(self, weights: Vector) -> InfeasibleError:
+        proof, count = weights, int(np.count_nonzero(weights))
         what = "the hulls of the two classes meet" if self.intercept else "none through 0 separates them"
-        left = np.sqrt(square)
+        rows = self._rows()
+        if rows is not None and hulls_meet(rows, self.y, np.abs(proof), intercept=self.intercept):
+            return InfeasibleError(
+                f"C=inf asks for a surface without any error, but in the space of the kernel {what}: error.proof "
+                f"holds weights of {count} rows, one in all for each class, near to some that take both classes to "
+                "the same point without any rounding. Give a finite C.",
+                proof=proof,
+            )
+        margin = widest(self.stated, proof)
         return InfeasibleError(
-            f"C=inf asks for a surface without any error, but in the space of the kernel {what}: error.proof "
-            f"holds weights of {count} rows, one in all for each class, that take both classes to the same "
-            f"point, to the rounding of the kernel (‖Σ proof φ(x)‖ = {left:.1e}). Give a finite C.",
+            f"C=inf asks for a surface without any error, and none has a margin above {margin:.1e}, which is "
+            f"nothing beside the rounding of the kernel: by the weights of {count} rows in error.proof, one in all "
+            f"for each class, it is all but so that {what}. Give a finite C.",
             proof=proof,
         )

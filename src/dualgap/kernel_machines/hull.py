@@ -3,19 +3,28 @@
 With d their difference the plane w = 2d/‖d‖² has the largest margin, ½‖d‖; where d = 0 the hulls meet and no
 plane exists. Active set (Wolfe 1976; Lawson and Hanson 1974): an affine least-squares problem over the points
 in use, those with negative weight let go, the worst violating point taken in.
+
+The search rounds and proves nothing. `plane` gives planes that hold as real numbers; whether the hulls meet,
+or how wide a margin can be at most, `proof.exact` says of the weights.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.proof.exact import clears, whole
 
-MEET = 1e-12  # of the size of the points: a distance that is zero
+MEET = 1e-15  # of the size of the points: a distance that is rounding
 SURE = 1e-9  # relative gap at which the search may end
+STEPS = 64  # per rounding: at 10 to 20 of them the rounding of b happens to be smaller than what w gained
+TINY = 4  # steps of one digit before, which do where data and plane are round
+LONGEST = 2**1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +44,7 @@ class Hulls:
 
     @property
     def meet(self) -> bool:
-        """Is the distance zero to rounding?"""
+        """Is the distance zero to rounding? No proof, but a reason to ask `exact.hulls_meet` for one."""
         return self.residual <= MEET * self.scale
 
     @property
@@ -45,20 +54,72 @@ class Hulls:
         return 1.0 - (self.upper - self.lower) / square if square > 0 else np.inf
 
 
-def nearest_points(X: Matrix, y: Vector, *, intercept: bool, deadline: float = np.inf) -> Hulls:
+def nearest_points(
+    X: Matrix, y: Vector, *, intercept: bool, deadline: float = np.inf, factors: Vector | None = None
+) -> Hulls:
     """The nearest points of the hulls of x with y = +1 and y = −1; without intercept, of {y x} and 0.
 
-    `deadline`: the reading of time.perf_counter() at which the best so far is returned.
+    `deadline`: the reading of time.perf_counter() at which the best so far is returned. `factors`: the rows
+    are x / factors, for planes of the least ‖factors ∘ w‖.
     """
-    search = _Search(X, y, intercept)
+    search = _Search(_counted_from_a_row(X, intercept) / (1.0 if factors is None else factors), y, intercept)
     return search.run(50 * sum(X.shape) + 1000, deadline)
+
+
+def _counted_from_a_row(X: Matrix, intercept: bool) -> Matrix:
+    """x less the row in the middle, which takes an offset away without rounding (Sterbenz 1974)."""
+    if not intercept or not len(X):
+        return X
+    away = X - X.mean(axis=0)
+    return np.asarray(X - X[int(np.argmin(np.linalg.norm(away, axis=1)))])
+
+
+def plane(
+    X: Matrix, y: Vector, hulls: Hulls, *, intercept: bool, factors: Vector | None = None
+) -> tuple[Vector, float] | None:
+    """(w, b) along the difference with y (x·w + b) ≥ 1 as real numbers; None where floats are too coarse.
+
+    What the rounding of w and b takes from the margin is made up for by a w that is a little longer.
+    """
+    w = hulls.difference / (1.0 if factors is None else factors)
+    w = w / (float(np.abs(w).max(initial=0.0)) or 1.0)
+    high, low = _ends(X, y, w, intercept)
+    if high - low <= Fraction(1, LONGEST):
+        return None
+    w = w * float(2 / (high - low))
+    rounding = float((np.abs(_counted_from_a_row(X, intercept)) @ np.abs(w)).max())
+    rounding = 2.0**-52 * (rounding + abs(float((high + low) / (high - low))))
+    for step in range(TINY + 3 * STEPS):
+        longer = w * (1.0 + 2.0**-52 * step + rounding * max(step - TINY, 0) / STEPS)
+        high, low = _ends(X, y, longer, intercept)
+        b = 0.0 - float((high + low) / 2)
+        if min(high + Fraction(b), -low - Fraction(b)) >= 1 and clears(X, y, longer, b):
+            return longer, b
+    return None
+
+
+def _ends(X: Matrix, y: Vector, w: Vector, intercept: bool) -> tuple[Fraction, Fraction]:
+    """The least x·w where y > 0 and the greatest where y < 0; without intercept the least y x·w, mirrored."""
+    if intercept:
+        return _least(X[y > 0], w), -_least(X[y < 0], -w)
+    high = _least(X * y[:, None], w)
+    return high, -high
+
+
+def _least(X: Matrix, w: Vector) -> Fraction:
+    """The least x·w: floats say which rows may have it, rationals what it is."""
+    with np.errstate(all="ignore"):
+        along, room = X @ w, (len(w) + 4) * 2.0**-51 * (np.abs(X) @ np.abs(w))
+        near = ~(along - room > (along + room).min())
+    numbers, below = whole(w.tolist())
+    rows = [whole(x) for x in X[near].tolist()]
+    return min(Fraction(sum(map(mul, line, numbers)), unit * below) for line, unit in rows)
 
 
 class _Search:
     def __init__(self, X: Matrix, y: Vector, intercept: bool) -> None:
         self.intercept = intercept
-        centre = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
-        self.signed = (X - centre) * y[:, None]
+        self.signed = X * y[:, None]
         self.group = (y > 0).astype(int) if intercept else np.zeros(len(y), int)
         self.groups = 2 if intercept else 1
         self.scale = float(np.linalg.norm(self.signed, axis=1).max(initial=0.0)) or 1.0
@@ -92,7 +153,7 @@ class _Search:
             better = here.relative_gap < best.relative_gap
             idle = 0 if shorter or better else idle + 1
             best = here if better or here.meet else best
-        return best
+        return best if best.upper > best.lower else here if here.residual < best.residual else best
 
     def _state(self) -> Hulls:
         raw = self.weights[self.used] @ self.signed[self.used]

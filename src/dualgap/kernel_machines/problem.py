@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from dualgap.arrays import Vector
-from dualgap.kernels import Gram
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.kernels import Gram, LinearGram
 from dualgap.losses import Loss
 from dualgap.problem.certificate import Bounds
 from dualgap.problem.dual_point import balance
-from dualgap.problem.problem import SMALL
+from dualgap.proof.check import Checked
+from dualgap.proof.kernel import Entries, KernelStatement, Products, Spanned, check_kernel
+from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
 LEVEL = 1e-13  # a slope this small beside the weights is zero
+ROUGH = 1e-3  # of the tolerance: rounding of Kβ, in units of the targets, beyond which it takes more digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,40 @@ class KernelProblem:
         """The objective at β = 0 and the best intercept."""
         constant = self.loss.best_constant(self.y, self.a) if self.intercept else 0.0
         return self.risk(np.full(self.n, constant))
+
+    @cached_property
+    def stated(self) -> KernelStatement:
+        """The problem on K as given: what is proven is proven of this."""
+        return KernelStatement(products_of(self.gram), self.y, self.a, self.loss, self.lam, self.intercept)
+
+    def judged(self, beta: Vector, b: float | None, tolerance: float, theta: Vector | None = None) -> Checked:
+        """What the proof's kernel says of β; without θ, β is first made feasible for the dual.
+
+        Without b, or where the solver sees K moved by a constant, the best intercept is looked for.
+        """
+        if theta is None:
+            theta = self.stated.feasible(self.feasible(2.0 * self.lam * beta))
+            beta = theta / (2.0 * self.lam)
+        if b is None or self.gram.moved:
+            b = self.best_intercept(self.image(beta, tolerance))
+        return check_kernel(self.stated, beta, b, theta, tolerance, self.null)
+
+    def image(self, beta: Vector, tolerance: float) -> Vector:
+        """Kβ on K as given, in as many digits as it takes."""
+        found = self.stated.products.times(beta)
+        if float(found.error.max(initial=0.0)) > ROUGH * tolerance * self.unit:
+            return self.precise(beta)
+        return found.value
+
+    def precise(self, beta: Vector) -> Vector:
+        """Kβ on K as given, in twice the digits, rounded once."""
+        found = self.stated.products.times(beta, exact=True)
+        return found.value + found.low
+
+    @cached_property
+    def unit(self) -> float:
+        """The size of the targets."""
+        return float(np.std(self.y)) or max(float(np.abs(self.y).max(initial=0.0)), 1.0)
 
     def risk(self, prediction: Vector) -> float:
         """Σ a L(y, prediction)."""
@@ -148,3 +186,17 @@ class KernelProblem:
         if not slope(low) < 0.0 < slope(high):
             return high if slope(high) <= 0.0 else low
         return float(brentq(slope, low, high, xtol=1e-15 * width, rtol=1e-15))
+
+
+def products_of(gram: Gram) -> Products:
+    """K as it was given, for the proof."""
+    if isinstance(gram, LinearGram):
+        return Spanned(gram.span)
+    last: list[Any] = [None, None]
+
+    def rows(part: slice, columns: Index) -> Matrix:
+        if last[0] is not columns:
+            last[:] = columns, gram.columns(columns)
+        return np.asarray(last[1](part))
+
+    return Entries.held(gram.given) if gram.small else Entries(rows, gram.diagonal)

@@ -17,12 +17,16 @@ from dualgap.kernel_machines.newton import newton
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.refined import RefinedSet, free_variables
 from dualgap.problem.certificate import Bounds
+from dualgap.proof.rounding import U
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
 STAGES = (0.1, 1e-2, 1e-3, 1e-4, 1e-6)  # violation at which the block method hands over, in units
 CERTIFY_BELOW = 5e-2  # crude stages are not worth a product in double precision
+COARSE = 1e-10  # of the unit: rounding of Kβ from which the active set works with twice the digits
+NEAR = (1e-6, 1e-4, 1e-2)  # of the box: variables this near to a bound are guessed to lie on it
+HOPE = 10.0  # times the tolerance: a gap that seems this small is looked at by the proof's kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +45,17 @@ Method = Callable[[KernelProblem, Vector], Iterator[Proposal]]
 
 
 class _Run:
-    """State of one solve: the clock, the best points, the trace."""
+    """State of one solve: the clock, the best points as the solver sees them, what is proven, the trace."""
 
     def __init__(self, problem: KernelProblem, limits: Limits) -> None:
         self.problem, self.limits = problem, limits
         self.began, self.count, self.trace = time.perf_counter(), 0, Trace()
         self.name = "null"
-        self.best = problem.bounds(np.zeros(problem.n), np.zeros(problem.n))
+        nothing = np.zeros(problem.n)
+        self.best = problem.bounds(nothing, nothing)
+        self.proof = problem.judged(nothing, None, limits.tolerance)
         self.last: Vector | None = None
+        self.indefinite = False
 
     @property
     def elapsed(self) -> float:
@@ -60,6 +67,8 @@ class _Run:
         self.count += 1
         if seen.certify:
             self.take(self.problem.bounds(seen.beta, seen.f, seen.b, fixed=seen.fixed))
+            if self.promising:
+                self.prove(seen.beta, seen.b)
             if self.proven:
                 return Status.CERTIFIED
         limits = self.limits
@@ -75,19 +84,40 @@ class _Run:
         """Keep the better half of each."""
         if np.isfinite(found.primal) and np.all(np.isfinite(found.w)):
             self.best = self.best.improved(found)
-            support = int(np.count_nonzero(self.best.w[:-1]))
-            values = (found.primal, self.best.primal, self.best.dual)
-            self.trace.append(Record(self.count, self.elapsed, *values, self.name, None, support))
+            self.record(found.primal, self.best.primal, self.best.dual)
+
+    def record(self, *values: float) -> None:
+        """A line of the trace."""
+        support = int(np.count_nonzero(self.best.w[:-1]))
+        self.trace.append(Record(self.count, self.elapsed, *values, self.name, None, support))
+
+    def prove(self, beta: Vector, b: float | None, theta: Vector | None = None) -> None:
+        """Ask the proof's kernel; either half of what it says may be the best.
+
+        Two halves that contradict each other say that K is not semi-definite, and prove nothing.
+        """
+        if np.all(np.isfinite(beta)):
+            found = self.proof.improved(self.problem.judged(beta, b, self.limits.tolerance, theta))
+            self.indefinite |= found.gap < 0.0
+            self.proof = replace(found, dual=0.0) if self.indefinite else found
+
+    @property
+    def promising(self) -> bool:
+        gap = self.problem.relative(self.best.gap, self.best.primal)
+        return gap <= HOPE * self.limits.tolerance
 
     @property
     def proven(self) -> bool:
-        gap = self.problem.relative(self.best.gap, self.best.primal)
-        return gap <= self.limits.tolerance
+        return self.problem.relative(self.proof.gap, self.proof.primal) <= self.limits.tolerance
 
     def settle(self) -> None:
-        """The proof for a point that was only passed by."""
+        """The proof of the best points, and of one that was only passed by."""
         if self.last is not None:
             self.take(self.problem.bounds(self.last))
+        best = self.best
+        self.prove(best.theta / (2.0 * self.problem.lam), float(best.w[-1]))
+        if best.primal < self.proof.primal:
+            self.prove(best.w[:-1], float(best.w[-1]), self.proof.theta)
 
 
 def solve(problem: KernelProblem, limits: Limits, start: Vector | None = None) -> Outcome:
@@ -101,10 +131,26 @@ def solve(problem: KernelProblem, limits: Limits, start: Vector | None = None) -
                 status = _through(run, start)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    run.settle()
-    if status is None or status is not Status.CERTIFIED:
-        status = Status.CERTIFIED if run.proven else status or Status.STALLED
-    return Outcome(run.best, status, run.name, run.count, run.elapsed, run.trace)
+    if not run.proven:
+        run.settle()
+    status = Status.CERTIFIED if run.proven else status or Status.STALLED
+    run.record(run.proof.primal, run.proof.primal, run.proof.dual)
+    remark = _what_would_help(run) if status is Status.STALLED else ""
+    return Outcome(run.proof, status, run.name, run.count, run.elapsed, run.trace, remark)
+
+
+def _what_would_help(run: _Run) -> str:
+    """A run without progress: are there digits left?"""
+    if run.indefinite:
+        return (
+            "No bound is proven: K has negative eigenvalues beyond rounding, and this answer makes use of them. "
+            "A smaller C would help, or a kernel matrix that is positive semi-definite."
+        )
+    largest = float(np.abs(run.proof.theta).max(initial=0.0)) / (2.0 * run.problem.lam)
+    return (
+        f"{Status.STALLED.value.split(';')[0]}: coefficients of up to {largest:.0e} leave too few digits of Kβ. "
+        "A smaller C, a larger gamma or a looser tolerance would help."
+    )
 
 
 def _through(run: _Run, start: Vector | None) -> Status | None:
@@ -162,11 +208,19 @@ def _finish(problem: KernelProblem, box: Box, parts: Vector, f: Vector | None = 
                 return
             except np.linalg.LinAlgError:
                 pass
-        for found in ActiveSet(box, problem.gram, problem.intercept, parts).run():
+        image = problem.precise if _coarse(problem, box, parts) else None
+        for found in ActiveSet(box, problem.gram, problem.intercept, parts, image).run():
             if found is not None:
                 yield Proposal("active_set", found.beta, found.f, found.b)
     except np.linalg.LinAlgError:
         return
+
+
+def _coarse(problem: KernelProblem, box: Box, parts: Vector) -> bool:
+    """Do coefficients of this size leave a plain product too few digits to tell which rows lie on a kink?"""
+    size = float(np.sqrt(np.abs(problem.gram.diagonal)) @ np.abs(box.joined(parts)))
+    top = float(np.sqrt(np.abs(problem.gram.diagonal).max()))
+    return problem.gram.small and U * size * top > COARSE * box.unit
 
 
 def smooth(problem: KernelProblem, start: Vector) -> Iterator[Proposal]:
@@ -191,4 +245,13 @@ def _by_factor(run: _Run) -> Status | None:
     outcome = linear_outcome(problem, R, stricter)
     run.name = f"factor, {outcome.solver}"
     run.take(pulled_back(problem, R, outcome))
-    return run.see(Proposal(run.name, lifted(problem, outcome)))
+    status = run.see(Proposal(run.name, lifted(problem, outcome)))
+    if status is None and Trait.PIECEWISE_QUADRATIC in problem.loss.traits:
+        box = box_of(problem)
+        parts = box.split(run.proof.theta / (2.0 * problem.lam))
+        for near in NEAR:
+            for proposal in _finish(problem, box, box.snapped(parts, near)):
+                status = run.see(proposal)
+                if status is not None:
+                    return status
+    return status

@@ -110,11 +110,16 @@ def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
     return [(rows[s : s + CHUNK], coef[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)]
 
 
-class Gram:
-    """K of n rows: a kernel with its table, or a matrix computed beforehand.
+def symmetric(K: Matrix) -> Matrix:
+    """(K + Kᵀ)/2; K itself where that is the same."""
+    return K if np.array_equal(K, K.T) else np.asarray(0.5 * (K + K.T))
 
-    For Σβ = 0 the matrix may be centred, HKH with H = I − 11ᵀ/n: βᵀKβ stays and Kβ moves by the constant
-    `level`·β, while much less cancels where features are far from zero. Done where the whole is held.
+
+class Gram:
+    """K of n rows: a kernel with its table, or a matrix computed beforehand. `given` is what answers are of.
+
+    For Σβ = 0 solvers may see the matrix centred, HKH with H = I − 11ᵀ/n: βᵀKβ stays and Kβ moves by a
+    constant, while much less cancels where features are far from zero. Done where the whole is held.
     """
 
     def __init__(
@@ -124,19 +129,17 @@ class Gram:
         self.table: Any = table if sp.issparse(table) else np.ascontiguousarray(table, dtype=np.float64)
         self.n, self.cache_bytes = table.shape[0], cache_bytes
         self.centred = centred and self.small
-        self.level: Vector = np.zeros(self.n)
+        self.moved = self.centred  # is Kβ off by a constant?
         if self.centred:
             self._centre()
 
     def _centre(self) -> None:
         """Take the means of the columns and rows out; a second pass removes the rounding of the first."""
-        raw = self.raw()
-        self.level = raw.mean(axis=0)
-        K = raw
+        K = self.given
         for _ in range(2):
             K = K - K.mean(axis=0)
             K = K - K.mean(axis=1)[:, None]
-        self.__dict__["whole"] = 0.5 * (K + K.T)
+        self.__dict__["whole"] = symmetric(K)
 
     @property
     def small(self) -> bool:
@@ -159,6 +162,12 @@ class Gram:
         """K[rows, :], computed afresh."""
         return self.whole[rows] if self.small else self._compute(self.table[rows], out)
 
+    def columns(self, columns: Index) -> Callable[[slice], Matrix]:
+        """part ↦ K[part, columns], computed afresh: where the whole is not held."""
+        assert self.kernel is not None
+        values, table = self.kernel.against(self.table[columns]), self.table
+        return lambda part: values(table[part])
+
     def block(self, rows: Index, columns: Index) -> Matrix:
         """K[rows, columns]."""
         if self.small:
@@ -169,16 +178,18 @@ class Gram:
     @cached_property
     def whole(self) -> Matrix:
         """K, centred if it was to be."""
-        return self.raw()
+        return self.given
+
+    @cached_property
+    def given(self) -> Matrix:
+        """K as the kernel gives it, symmetric to the last bit."""
+        return symmetric(self.raw())
 
     def raw(self) -> Matrix:
-        """K as the kernel gives it."""
+        """All pairs of rows, nothing kept; to the last bit what kernel(X, X) is."""
         if self.kernel is None:
             return np.asarray(self.table)
-        K = np.empty((self.n, self.n))
-        for first in range(0, self.n, CHUNK):
-            K[first : first + CHUNK] = self._compute(self.table[first : first + CHUNK])
-        return K
+        return np.asarray(self.kernel(self.table, self.table), dtype=np.float64)
 
     @cached_property
     def exact(self) -> RowCache:
@@ -270,9 +281,8 @@ class LinearGram(Gram):
     """K = XXᵀ with few columns: products go through Xᵀ and no row of K is needed."""
 
     def __init__(self, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False) -> None:
-        mean = table.mean(axis=0) if centred else np.zeros(table.shape[1])
-        super().__init__(LinearKernel(), table - mean, cache_bytes)
-        self.level = self.table @ mean
+        super().__init__(LinearKernel(), table - table.mean(axis=0) if centred else table, cache_bytes)
+        self.span, self.moved = table, centred
 
     def block(self, rows: Index, columns: Index) -> Matrix:
         return np.asarray(self.table[rows] @ self.table[columns].T)

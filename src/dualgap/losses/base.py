@@ -14,6 +14,9 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.traits import Trait
 
+HUGE = 1e15  # beyond it log(1 + d) is nothing beside d
+LOST = 2.0**-47  # 64 roundings: expit and log1p are within 4 each
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -43,6 +46,7 @@ class Loss(ABC):
     name: ClassVar[str]
     declared: ClassVar[Trait]
     degree: ClassVar[int] = 0
+    translates: ClassVar[bool] = False  # L(y, z) = L(0, z − y)
     slope_shape: ClassVar[int | None] = None  # see compiled/stochastic.py, for losses without terms
 
     @property
@@ -70,6 +74,14 @@ class Loss(ABC):
     @abstractmethod
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         """The interval of slopes with a finite conjugate, row by row."""
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        """L(y, z) + L*(y, u) − uz ≥ 0, u inside `domain`, to a few roundings of itself.
+
+        A sum of products of distances, each ≥ 0: no large terms cancel in it, as they do in the three alone.
+        Convex losses only.
+        """
+        raise NotImplementedError(f"{self.name} is not convex")
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         """d²L/dz² (one of the generalised ones at a bend). Smooth losses only."""
@@ -149,6 +161,20 @@ def class_weights(y: Vector, a: Vector) -> tuple[float, float]:
     """Total weight of the rows labelled +1 and −1."""
     plus = float(a[y > 0].sum())
     return plus, float(a[y <= 0].sum())
+
+
+def divergence(share: Vector, model: Vector) -> Vector:
+    """share·log(share/model) − share + model ≥ 0, model > 0, from above.
+
+    With d = (model − share)/share it is share·(d − log(1 + d)), where the last step loses up to four roundings
+    of |model − share|: these are added, and so is what the model's own rounding moves.
+    """
+    move = model - share
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        d = move / share
+        value = np.where(d < HUGE, share * (d - np.log1p(d)), move)  # log(1 + d) ≥ 0 is left out there
+    value[(share > 0.0) & (model <= 0.0)] = np.inf
+    return np.asarray(np.maximum(value, 0.0) + LOST * np.abs(move))
 
 
 def column(values: Vector | float, n: int) -> Matrix:

@@ -25,6 +25,7 @@ class EpsilonInsensitive(Loss):
     name = "epsilon_insensitive"
     declared = Trait.PIECEWISE_LINEAR
     degree = 1
+    translates = True
 
     def __post_init__(self) -> None:
         _check(self.epsilon)
@@ -38,6 +39,12 @@ class EpsilonInsensitive(Loss):
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * y + self.epsilon * np.abs(u)
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        r = z - y
+        near = np.clip(r, -self.epsilon, self.epsilon)
+        beyond = np.abs(r - near) * (1.0 - np.copysign(1.0, r) * u)
+        return beyond + np.abs(u) * (self.epsilon - np.copysign(1.0, u) * near)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.full(len(y), -1.0), np.full(len(y), 1.0)
@@ -59,6 +66,7 @@ class SquaredEpsilonInsensitive(Loss):
     name = "squared_epsilon_insensitive"
     declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE
     degree = 2
+    translates = True
 
     def __post_init__(self) -> None:
         _check(self.epsilon)
@@ -80,6 +88,12 @@ class SquaredEpsilonInsensitive(Loss):
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * (y + 0.25 * u) + self.epsilon * np.abs(u)
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        r = z - y
+        near = np.clip(r, -self.epsilon, self.epsilon)
+        miss = (r - near) - 0.5 * u
+        return miss * miss + np.abs(u) * (self.epsilon - np.copysign(1.0, u) * near)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.full(len(y), -np.inf), np.full(len(y), np.inf)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from dualgap.arrays import Vector
-from dualgap.losses.base import Loss, class_weights
+from dualgap.losses.base import Loss, class_weights, divergence
 from dualgap.traits import Trait
 
 
@@ -33,6 +33,9 @@ class Exponential(Loss):
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         v = np.maximum(-u * y, 0.0)
         return np.asarray(xlogy(v, v) - v)
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        return divergence(-(u * y), self.value(y, z))
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)

@@ -27,6 +27,10 @@ class MarginKink(Loss):
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return self.target * (u * y)
 
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        short, share = self.target - y * z, -(u * y)
+        return np.abs(short) * np.where(short > 0, 1.0 - share, share)
+
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 

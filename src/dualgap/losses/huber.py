@@ -19,6 +19,7 @@ class Huber(Loss):
     name = "huber"
     declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE
     degree = 2
+    translates = True
 
     def __post_init__(self) -> None:
         positive("The delta of huber(delta)", self.delta)
@@ -40,6 +41,12 @@ class Huber(Loss):
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * (y + 0.25 * u)
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        r = z - y
+        near = np.clip(r, -self.delta, self.delta)
+        miss = near - 0.5 * u
+        return miss * miss + np.abs(r - near) * (2.0 * self.delta - np.copysign(1.0, r) * u)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         edge = np.full(len(y), 2.0 * self.delta)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from dualgap.arrays import Vector
-from dualgap.losses.base import Loss, Terms, class_weights, column
+from dualgap.losses.base import Loss, Terms, class_weights, column, divergence
 from dualgap.traits import Trait
 
 
@@ -38,6 +38,11 @@ class Logistic(Loss):
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         v = np.clip(-u * y, 0.0, 1.0)
         return np.asarray(xlogy(v, v) + xlogy(1.0 - v, 1.0 - v))
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        # the divergence of two coins; each half is ≥ 0, and one is the other with the sides exchanged
+        m, share = y * z, -(u * y)
+        return divergence(share, expit(-m)) + divergence(1.0 - share, expit(m))
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)

@@ -17,6 +17,7 @@ class Pinball(Loss):
 
     declared = Trait.PIECEWISE_LINEAR
     degree = 1
+    translates = True
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -35,6 +36,11 @@ class Pinball(Loss):
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * y
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        left, right = self.slopes
+        r = z - y
+        return np.abs(r) * np.where(r > 0, right - u, u - left)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         left, right = self.slopes

@@ -18,6 +18,7 @@ class Squared(Loss):
     name = "squared"
     declared = Trait.QUADRATIC
     degree = 2
+    translates = True
 
     @property
     def curvature(self) -> float:
@@ -35,6 +36,10 @@ class Squared(Loss):
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * (y + 0.25 * u)
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        miss = (z - y) - 0.5 * u
+        return miss * miss
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.full(len(y), -np.inf), np.full(len(y), np.inf)

@@ -36,6 +36,11 @@ class SquaredHinge(Loss):
         v = u * y
         return v * (1.0 + 0.25 * v)
 
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        short, half = 1.0 - y * z, -0.5 * (u * y)
+        miss = np.maximum(short, 0.0) - half
+        return miss * miss + 2.0 * half * np.maximum(-short, 0.0)
+
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
 

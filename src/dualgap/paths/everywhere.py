@@ -18,7 +18,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix
 from dualgap.paths.grid import Point, Walk, multiplier
 from dualgap.paths.setting import Pair
-from dualgap.problem.problem import SMALL
+from dualgap.proof.statement import SMALL
 
 SHARE = 0.1  # of the promised gap that the solutions themselves may use up
 FIRST = 0.7  # ratio of the first two strengths
@@ -64,13 +64,11 @@ def _shortened(promise: float, worst: float) -> float:
 
 
 def _mark(walk: Walk, lam: float) -> Mark:
+    """What the kernel says of the point, in working units; its objective is the loss and λ times h."""
     point = walk.point(lam)
-    problem = walk.setting.at(lam).problem
-    w, theta = point.pair.w, point.pair.theta
-    assert theta is not None
-    feasible, v = problem.feasible(theta)
-    dual = problem.dual(feasible, v)
-    return Mark(point, problem.risk(problem.predict(w)), problem.regulariser.gauge.value(w), dual)
+    unit, asked = walk.setting.unit, walk.setting.at(lam).asked
+    size = asked.regulariser.gauge.value(point.proof.w)
+    return Mark(point, point.proof.primal / unit - lam * size, size, point.proof.dual / unit)
 
 
 def _worst(walk: Walk, high: Mark, low: Mark) -> float:

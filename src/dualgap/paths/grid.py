@@ -15,6 +15,7 @@ from dualgap.problem.certificate import Bounds, bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.zeros import with_zeros
+from dualgap.proof.check import Checked
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import candidates
@@ -75,7 +76,7 @@ class Point:
 
     lam: float
     pair: Pair
-    proof: Bounds
+    proof: Checked
     outcome: Outcome
 
 

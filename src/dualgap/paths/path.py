@@ -17,13 +17,13 @@ from dualgap.design import Design
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.fitting.proof import read_targets
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.targets import read_targets
 from dualgap.paths.curve import Curve
 from dualgap.paths.proofs import relative_gaps
 from dualgap.paths.setting import Pair, Setting, as_outcome
-from dualgap.problem.certificate import Bounds
 from dualgap.problem.precondition import Working
+from dualgap.proof.check import Checked
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, drive
 from dualgap.solvers.registry import candidates
@@ -149,7 +149,7 @@ class Path:
 
     # -- anywhere ------------------------------------------------------------------------------------
 
-    def _at(self, lam: float) -> tuple[Working, Bounds, Outcome | None]:
+    def _at(self, lam: float) -> tuple[Working, Checked, Outcome | None]:
         """The proof at a working λ; an exact answer that is not proven is handed to the solvers."""
         working = self._setting.at(lam)
         pair = self._curve.pair(lam)
@@ -166,7 +166,7 @@ class Path:
             warnings.simplefilter("ignore", LinAlgWarning)  # the next solver is tried then
             return drive(working, lambda: candidates(working.problem, self._solver), start, limits)
 
-    def _within(self, budget: float) -> tuple[Working, Bounds, Outcome | None, float]:
+    def _within(self, budget: float) -> tuple[Working, Checked, Outcome | None, float]:
         working = self._setting.within(budget)
         pair, lam = self._curve.pair_within(budget)
         found = self._setting.proof(working, pair)
@@ -175,7 +175,7 @@ class Path:
         outcome = self._solved(working, pair)
         return working, outcome.bounds, outcome, lam
 
-    def _answer(self, lam: Any, budget: Any) -> tuple[Working, Bounds, Outcome | None]:
+    def _answer(self, lam: Any, budget: Any) -> tuple[Working, Checked, Outcome | None]:
         name, value = one_of(lam, budget)
         if name == "lam":
             return self._at(value / self._setting.unit)
@@ -198,7 +198,7 @@ class Path:
         if outcome is None:
             tolerance = max(self._limits.tolerance, getattr(self._curve, "promise", 0.0))
             outcome = as_outcome(working, found, tolerance, "path", time.perf_counter() - began)
-        return self._setting.solution(working, outcome)
+        return self._setting.solution(working, outcome, self._limits.tolerance)
 
     def budget(self, lam: float) -> float:
         """The c whose constrained problem has the solution at λ."""

@@ -13,10 +13,11 @@ from dualgap.fitting.single import assemble
 from dualgap.fitting.solution import Solution
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.certificate import Bounds, bounds, confirmed
+from dualgap.problem.certificate import proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
+from dualgap.proof.check import Checked
 from dualgap.solvers.drive import Outcome, Status
 from dualgap.solvers.trace import Trace
 
@@ -83,14 +84,12 @@ class Setting:
             return coef, np.zeros(len(u))
         return coef, working.unit * u[:, -1] + working.offset - kept @ working.centre
 
-    def proof(self, working: Working, pair: Pair) -> Bounds:
+    def proof(self, working: Working, pair: Pair, tolerance: float = 1e-9) -> Checked:
         """Objective and bound on the problem that was asked."""
-        theta = None if pair.theta is None else working.theta(pair.theta)
-        with np.errstate(all="ignore"):
-            found = bounds(working.asked, working.weights(pair.w), theta)
-            return confirmed(working.asked, found)
+        theta = None if pair.theta is None else working.asked.feasible(working.theta(pair.theta))[0]
+        return proven(working.asked, working.weights(pair.w), theta, tolerance)
 
-    def solution(self, working: Working, outcome: Outcome) -> Solution:
+    def solution(self, working: Working, outcome: Outcome, tolerance: float) -> Solution:
         """The public answer."""
         terms = self.reading.terms
         regulariser = working.asked.regulariser
@@ -100,7 +99,7 @@ class Setting:
         else:
             terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
         reading = dataclasses.replace(self.reading, terms=terms)
-        return assemble(reading, working.asked, outcome, outcome.seconds)
+        return assemble(reading, working.asked, outcome, tolerance, outcome.seconds)
 
 
 def setting(reading: Reading, targets: Vector) -> Setting:
@@ -111,7 +110,7 @@ def setting(reading: Reading, targets: Vector) -> Setting:
     return Setting(reading, asked, reduced(asked))
 
 
-def as_outcome(working: Working, found: Bounds, tolerance: float, solver: str, seconds: float) -> Outcome:
+def as_outcome(working: Working, found: Checked, tolerance: float, solver: str, seconds: float) -> Outcome:
     """A proof that no driver made, in the driver's words."""
     proven = working.asked.relative(found.gap, found.primal) <= tolerance
     status = Status.CERTIFIED if proven else Status.STALLED

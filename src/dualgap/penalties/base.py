@@ -74,6 +74,16 @@ class Gauge(Protocol):
     def support(self, v: Vector, radius: float) -> float:
         """sup of v·w over h(w) ≤ radius."""
 
+    def price(self, v: Vector, radius: float) -> float:
+        """The multiplier μ ≥ 0 at which μ·radius + (μh)*(v) is least, up to rounding: that is `support`."""
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
+        """(strength·h)(w) − w·v plus (strength·h)*, from above for every v within `reach`; and κ ≥ 0.
+
+        Where the conjugate is infinite it is that of v/(1 + κ), the nearest multiple inside; for every w',
+        w'·v ≤ (strength·h)*(v/(1 + κ)) + (1 + κ)·strength·h(w'). Free coordinates are not looked at.
+        """
+
     def smallest_strength_at_zero(self, v: Vector) -> float:
         """The least strength for which v ∈ ∂(strength·h)(0); infinite if there is none."""
 

@@ -49,6 +49,12 @@ class _Shared:
     def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
         raise NotImplementedError("not convex")
 
+    def price(self, v: Vector, radius: float) -> float:
+        raise NotImplementedError("not convex")
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
+        raise NotImplementedError("not convex")
+
     def strong_convexity(self) -> float:
         return 0.0
 

@@ -11,6 +11,8 @@ from dualgap.penalties.base import Gauge, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
+LOST = 2.0**-46  # 128 roundings: what a norm and its dual may lose
+
 
 @dataclass(frozen=True, eq=False)
 class DualProx:
@@ -56,6 +58,10 @@ class Penalised:
     def feasible(self, w: Vector) -> Vector:
         """w, moved into the domain of g."""
         return w
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
+        """See Gauge: g(w) + g*(v) − w·v from above, and by what share v is too long."""
+        return self.gauge.fenchel_young(w, v, reach, self.strength)
 
     def prox(self, point: Vector, step: float) -> Vector:
         """argmin of step·g(w) + ½‖w − point‖²."""
@@ -117,6 +123,21 @@ class Constrained:
     def feasible(self, w: Vector) -> Vector:
         """w, shrunk into the ball."""
         return self.gauge.shrink(w, self.radius)
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
+        """See Gauge; at any price μ, g*(v) ≤ μ·radius + (μh)*(v), so that none is ever too long."""
+        if self.radius == 0.0:
+            return 0.0, 0.0
+        price = self.gauge.price(np.abs(v) + reach, self.radius)
+        if price == 0.0:
+            return 0.0, 0.0
+        for _ in range(3):  # the rounding of the price
+            bracket, excess = self.gauge.fenchel_young(w, v, reach, price)
+            if excess <= 0.0:
+                break
+            price *= 1.0 + 2.0 * excess + LOST
+        unused = self.radius - self.gauge.value(w) * (1.0 - LOST - len(w) * 2.0**-52)  # the sum over the columns
+        return bracket + price * unused, excess
 
     def prox(self, point: Vector, step: float) -> Vector:
         """The nearest point of the ball."""

@@ -76,6 +76,12 @@ class Count:
     def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
         raise NotImplementedError("l0 is not convex")
 
+    def price(self, v: Vector, radius: float) -> float:
+        raise NotImplementedError("l0 is not convex")
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
+        raise NotImplementedError("l0 is not convex")
+
     def support(self, v: Vector, radius: float) -> float:
         """Without the square: 0 or infinite."""
         return 0.0 if radius < 1.0 or not np.any(v[self.counted]) else np.inf

@@ -12,6 +12,7 @@ from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
 TINY = 1e-300  # keeps powers of zero finite
+LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
 
 
 def norm(values: Vector, order: float) -> float:
@@ -134,6 +135,18 @@ class Norm:
 
     def support(self, v: Vector, radius: float) -> float:
         return radius * self.polar(v)
+
+    def price(self, v: Vector, radius: float) -> float:
+        return self.polar(v)
+
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
+        """strength·‖w‖ − w·v, the larger of which is what rounding is counted in."""
+        seen = ~self.free
+        w, v, reach = w[seen], v[seen], reach[seen]
+        size, along = strength * norm(self.scale[seen] * w, self.order), w * v
+        polar = norm((np.abs(v) + reach) / self.scale[seen], self.dual_order) * (1.0 + LOST)
+        lost = LOST * (size + float(np.abs(along).sum())) + float(np.abs(w) @ reach)
+        return max(size - float(along.sum()), 0.0) + lost, max(polar / strength - 1.0, 0.0)
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         return self.polar(v)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -128,29 +129,55 @@ class Separable:
         alive = (size > 0) | self.free
         return Projection(np.copysign(v, s), np.where(alive, 2.0 * strength * self.l2 / stiff, 1.0), None)
 
+    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: Any) -> tuple[Any, Any]:
+        """Coordinate by coordinate |w|(l1 ∓ v) up to the kink, and (2 l2 w − ρ)²/(4 l2), ρ = v beyond it.
+
+        Rows of w, v and reach, with a column of strengths, give an entry each.
+        """
+        l1, l2 = strength * self.l1, strength * self.l2
+        sharp, curved, total, excess = self._sharp, self.l2 > 0.0, 0.0, 0.0
+        if sharp.any():
+            price = l1[..., sharp]
+            beyond = (np.abs(v[..., sharp]) + reach[..., sharp]) / price
+            excess = np.maximum(beyond.max(axis=-1) - 1.0, 0.0)
+            slack = price - np.sign(w[..., sharp]) * v[..., sharp] + reach[..., sharp]
+            total = (np.abs(w[..., sharp]) * np.maximum(slack, 0.0)).sum(axis=-1)
+        if curved.any():
+            v, w, reach = v[..., curved], w[..., curved], reach[..., curved]
+            l1, l2 = l1[..., curved], l2[..., curved]
+            near = np.clip(v, -l1, l1)
+            miss = np.abs(2.0 * l2 * w - (v - near)) + reach
+            kinked = np.abs(w) * (l1 - np.sign(w) * near + reach * (l1 > 0.0))
+            total = total + (kinked + miss * (miss / (4.0 * l2))).sum(axis=-1)
+        return total, excess
+
     def support(self, v: Vector, radius: float) -> float:
-        """min over x = 1/μ > 0 of radius/x + Σ (|v| − l1/x)₊² x/(4 l2); any x gives a valid bound."""
-        seen = ~self.free
+        """μ·radius + Σ (|v| − μ l1)₊²/(4 μ l2) at the best price μ; any price gives a valid bound."""
+        mu = self.price(v, radius)
+        if mu == 0.0 or radius == 0.0:
+            return 0.0
+        curved = self.l2 > 0.0
+        excess = np.maximum(np.abs(v[curved]) / mu - self.l1[curved], 0.0)
+        return mu * (radius + float((excess * excess / (4.0 * self.l2[curved])).sum()))
+
+    def price(self, v: Vector, radius: float) -> float:
+        """1/x for the x at which radius = Σ ((|v|x)² − l1²)₊/(4 l2), not beyond the least l1/|v| alone."""
+        seen = ~self.free & (v != 0.0)
         a, l1, l2 = np.abs(v[seen]), self.l1[seen], self.l2[seen]
-        a, l1, l2 = a[a > 0], l1[a > 0], l2[a > 0]
-        if not a.size or radius == 0.0:
+        if not a.size:
             return 0.0
         sharp, curved = l2 == 0, l2 > 0
-        cap = float(np.min(l1[sharp] / a[sharp])) if sharp.any() else np.inf
+        x = float(np.min(l1[sharp] / a[sharp])) if sharp.any() else np.inf
         ac, c1, c2 = a[curved], l1[curved], l2[curved]
-        x = cap
         if ac.size:
-            start = float(np.min(np.sqrt(4.0 * c2 * radius + c1 * c1) / ac))
-            x = min(cap, start)
+            x = min(x, float(np.min(np.sqrt(4.0 * c2 * radius + c1 * c1) / ac)))
             for _ in range(100):  # convex and rising in x: Newton descends to the root from above
                 live = ac * x > c1
                 miss = float((((ac * x) ** 2 - c1 * c1) / (4.0 * c2))[live].sum()) - radius
                 if miss <= 1e-15 * radius:
                     break
                 x -= miss / float((ac * ac * x / (2.0 * c2))[live].sum())
-            excess = np.maximum(ac * x - c1, 0.0)
-            return radius / x + float((excess * excess / (4.0 * c2)).sum()) / x
-        return radius / x
+        return 1.0 / x if x > 0.0 else np.inf
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         seen = ~self.free & (np.abs(v) > 0)

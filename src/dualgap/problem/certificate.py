@@ -1,31 +1,19 @@
-"""The proof that ends every fit: an objective, a bound, and the θ that makes the bound true."""
+"""Objective and bound of a solver's points: as it sees them, and as the kernel does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
-
-
-class Told:
-    """A certificate in a line: its arrays are as long as the data."""
-
-    objective: float
-    bound: float
-    theta: Any
-
-    def __repr__(self) -> str:
-        name, rows = type(self).__name__, len(self.theta)
-        return f"{name}(objective {self.objective:.10g}, proven bound {self.bound:.10g}, θ for {rows} rows)"
+from dualgap.proof.check import Checked
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The best primal and dual points seen so far; each is kept apart, since each proves its own half."""
+    """The best primal and dual points seen so far, as solvers see them: values that steer and prove nothing."""
 
     w: Vector
     theta: Vector
@@ -35,8 +23,8 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """How far the objective can be above the optimum."""
-        return max(self.primal - self.dual, 0.0)
+        """How far the objective seems to be above the optimum; below zero by rounding alone."""
+        return self.primal - self.dual
 
     def improved(self, other: Bounds) -> Bounds:
         """The better half of each."""
@@ -63,7 +51,7 @@ def bounds(
     if theta is None:
         theta, correlation = problem.slope(prediction), None
     point, v = problem.feasible(theta, correlation)
-    dual = problem.dual(point, v)
+    dual = problem.dual(point, v) - problem.astray(v)
     if not np.isfinite(primal):
         primal = np.inf
     if np.isnan(dual):
@@ -71,27 +59,10 @@ def bounds(
     return Bounds(inside, point, primal, dual, v)
 
 
-def recomputed(problem: Problem, w: Vector, theta: Vector) -> Bounds:
-    """Both values at points found elsewhere: from this problem's arrays alone, θ moved if it must be."""
-    inside = problem.regulariser.feasible(w)
-    primal = problem.primal(inside)
-    v = problem.correlation(theta)
-    dual = problem.dual(theta, v)
-    if np.isfinite(primal) and np.isfinite(dual):
-        return Bounds(inside, theta, primal, dual, v)
-    return confirmed(problem, bounds(problem, inside, theta))
-
-
-def confirmed(problem: Problem, found: Bounds) -> Bounds:
-    """The same with a bound that holds when Xᵀθ is computed again.
-
-    Where large terms cancel in Xᵀθ, a θ on the edge of the penalty's domain may be outside it after another
-    rounding; it is drawn in until it is not.
-    """
-    for slack in (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
-        theta = found.theta * (1.0 - slack) if slack else found.theta
-        v = problem.correlation(theta)
-        dual = problem.dual(theta, v)
-        if np.isfinite(dual):
-            return replace(found, theta=theta, dual=dual, correlation=v)
-    return found if not np.isfinite(found.dual) else replace(found, dual=-np.inf)
+def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
+    """What the kernel says of w and θ on the problem that was asked; without θ, of the slope of the loss at w."""
+    if theta is None:
+        inside = problem.regulariser.feasible(w)
+        with np.errstate(all="ignore"):
+            theta = problem.feasible(problem.slope(problem.predict(inside)))[0]
+    return problem.judged(w, theta, tolerance)

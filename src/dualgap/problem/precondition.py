@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import product
 from dualgap.traits import Trait
 
-RANK_TOLERANCE = 1e-11
+ROUNDING = 64.0 * 2.0**-53  # what is left of a column beside the others at which it is rounding, as in proof/
+ILL = 1e-7  # singular values below this share of the largest leave too few digits to their vectors
 NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
 TINY = 1e-200  # squares below it are rounding
 FEW_EMPTY = 0.1  # of the columns: new numbers for the others cost more than so many zeros do
@@ -194,9 +196,41 @@ def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design,
     root = np.sqrt(asked.a)
     array = design.toarray()
     left, sizes, right = np.linalg.svd(array * root[:, None], full_matrices=False)
-    rank = int(np.count_nonzero(sizes > RANK_TOLERANCE * sizes.max(initial=0.0)))
+    top = sizes.max(initial=0.0)
+    if np.any((sizes > ROUNDING * top) & (sizes < ILL * top)):
+        return _by_triangle(array, root)
+    rank = int(np.count_nonzero(sizes > ROUNDING * top))
     basis = right[:rank].T / sizes[:rank]
     if rank < len(scale):
         row_space = np.linalg.qr(right[:rank].T * scale[:, None])[0]
         basis = (row_space @ (row_space.T @ (basis / scale[:, None]))) * scale[:, None]
     return Dense(np.ascontiguousarray(left[:, :rank] / root[:, None])), basis
+
+
+def _by_triangle(array: Matrix, root: Vector) -> tuple[Design, Matrix]:
+    """Columns that are nearly dependent: array·M, M the inverse of a triangle, in twice the digits.
+
+    Singular vectors of the small values would be off by rounding over those values; here the basis may be
+    crude, but what it makes of the columns is exact, so that the answer can be mapped back.
+    """
+    order = _most_independent(array * root[:, None])
+    high, low = array[:, order], np.zeros((len(array), len(order)))
+    M = np.eye(len(order))
+    for _ in range(2):
+        turn = np.linalg.inv(np.linalg.qr(root[:, None] * high, mode="r"))
+        high, low = product(high, low, turn)
+        M = M @ turn
+    basis = np.zeros((array.shape[1], len(order)))
+    basis[order] = M
+    return Dense(np.ascontiguousarray(high + low)), basis
+
+
+def _most_independent(array: Matrix) -> Index:
+    """Columns in the order of a pivoted QR, those that are rounding beside the others left out."""
+    import scipy.linalg  # here: most fits never need it
+
+    length = np.linalg.norm(array, axis=0)
+    unit = array / np.where(length > 0.0, length, 1.0)
+    R, order = scipy.linalg.qr(unit, mode="r", pivoting=True, check_finite=False)
+    left = np.abs(np.diag(R))
+    return np.asarray(order[: int(np.count_nonzero(left > ROUNDING * left.max(initial=0.0)))])

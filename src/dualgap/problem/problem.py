@@ -8,32 +8,26 @@ from functools import cached_property
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Vector
 from dualgap.design import Design
-from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
 from dualgap.problem.dual_point import feasible, null_dual
+from dualgap.proof.check import Checked, check
+from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
 
-FREE_TOLERANCE = 1e-9  # rounding allowed in x_j·θ = 0, relative to |x_j|·|θ|
-ROUNDING = 1e-15
-SMALL = 1e-4  # objectives below this share of the null objective count as zero
+ASTRAY = 10.0  # the size that a free weight may have in good coordinates
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """minimise over w of   Σ a_i L(y_i, (Xw)_i) + g(w).
+class Problem(Statement):
+    """A statement as solvers see it, with what they ask of it besides.
 
-    Where `intercept` is true the last column of the design is all ones and the last coordinate of w,
-    which g does not see, is the intercept. `null` is the objective at w = 0 and the best intercept.
+    Where `intercept` is true the last column of the design is all ones. `null` is the objective at w = 0 and
+    the best intercept. Values are those of floating-point arithmetic: they steer, and prove nothing.
     """
 
     design: Design
-    y: Vector
-    a: Vector
-    loss: Loss
-    regulariser: Regulariser
-    intercept: bool
 
     @property
     def n(self) -> int:
@@ -44,11 +38,6 @@ class Problem:
     def p(self) -> int:
         """Number of coordinates, the intercept among them."""
         return self.design.shape[1]
-
-    @property
-    def free(self) -> Mask:
-        """Coordinates without a penalty, the intercept among them."""
-        return self.regulariser.free
 
     @property
     def convex(self) -> bool:
@@ -98,7 +87,7 @@ class Problem:
     def with_regulariser(self, regulariser: Regulariser) -> Problem:
         """The same data and loss; what does not depend on the regulariser is kept."""
         other = dataclasses.replace(self, regulariser=regulariser)
-        for name in ("null_weights", "null", "dual_bounds", "column_means", "column_squares"):
+        for name in ("null_weights", "null", "dual_bounds", "column_means", "column_squares", "rows"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
@@ -141,30 +130,27 @@ class Problem:
         return feasible(self, theta, correlation)
 
     def dual(self, theta: Vector, v: Vector | None = None) -> float:
-        """The dual objective at θ, −∞ where θ is not feasible. `v` is Xᵀθ if it is known."""
+        """The dual objective at θ, −∞ outside its domain; v is Xᵀθ if it is known.
+
+        A free column's x_j·θ is taken for 0, which is for `astray` to doubt, and for the kernel to prove.
+        """
         lower, upper = self.dual_bounds
         if not np.all((theta >= lower) & (theta <= upper)):
             return -np.inf
         if v is None:
             v = self.correlation(theta)
-        if self.free.any() and not self.balanced(theta, v):
-            return -np.inf
         if self.regulariser.dual_scale(v) < 1.0 - 1e-12:
             return -np.inf
         conjugate = self.loss.conjugate(self.y, -theta / self.a)
         return -float(self.a @ conjugate) - self.regulariser.conjugate(v)
 
-    def balanced(self, theta: Vector, v: Vector) -> bool:
-        """Is x_j·θ zero to rounding for every free column?"""
-        size = np.abs(theta)
-        if self.intercept and np.count_nonzero(self.free) == 1:
-            return bool(abs(v[-1]) <= FREE_TOLERANCE * max(float(size.sum()), 1e-300))
-        scale = self.design.absolute_transpose_matvec(size)[self.free]
-        if np.all(np.abs(v[self.free]) <= FREE_TOLERANCE * scale):
-            return True
-        # a column may be zero wherever θ is not: entries of θ are zero to within the rounding of the largest
-        rounding = ROUNDING * self.design.absolute_transpose_matvec(np.full(self.n, float(size.max())))
-        return bool(np.all(np.abs(v[self.free]) <= np.maximum(FREE_TOLERANCE * scale, rounding[self.free])))
+    def astray(self, v: Vector) -> float:
+        """A guess at what free columns cost whose x_j·θ is not 0: weights are about one in good coordinates."""
+        return ASTRAY * float(np.abs(v[self.free]).sum())
+
+    def judged(self, w: Vector, theta: Vector, tolerance: float) -> Checked:
+        """What the kernel says of w and θ."""
+        return check(self, w, theta, tolerance, self.null)
 
     def relative(self, gap: float, objective: float) -> float:
         """gap / max(|objective|, 1e-4 |null objective|), 0 where both are nothing."""

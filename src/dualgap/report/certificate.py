@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dualgap.fitting.hard_margin import HardMargin
-from dualgap.fitting.searched import SearchCertificate, SearchCertificates
+from dualgap.fitting.summary import held, rounded
 from dualgap.report.axis import spanning
 from dualgap.report.chart import Chart
 from dualgap.report.markup import (
@@ -53,25 +53,34 @@ def _where(about: Subject) -> str:
 
 def _verdict(about: Subject) -> str:
     solution = about.solution
+    if about.objections:
+        said = "; ".join(safe(one) for one in about.objections)
+        return paragraph(f"<b>Not proven on the rows given.</b> Computed again, {said}.", "verdict bad")
     if solution.converged:
         return paragraph(
             f"<b>Proven.</b> {_nobody(about)} The proof is a list of numbers, one per row, that anyone can "
             "check without trusting the program that found it.",
             "verdict good",
         )
+    help_ = f" {_sentence(rounded(solution))}" if rounded(solution) else ""
     return paragraph(
-        f"<b>Not proven to the tolerance.</b> {safe(solution.status)} {_nobody(about)}", "verdict bad"
+        f"<b>Not proven to the tolerance.</b> {safe(solution.status)} {_nobody(about)}{help_}", "verdict bad"
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{safe(words[0].upper() + words[1:])}."
 
 
 def _nobody(about: Subject) -> str:
     gap = about.solution.relative_gap
     if not math.isfinite(gap):
         return "Nothing is proven of these weights."
+    whatever = "whatever" if not held(about.solution) else "of the sizes below"
     if gap == 0.0:
-        return "No weights whatever reach a smaller objective."
+        return f"No weights {whatever} reach a smaller objective."
     share = number(gap, 2)
-    return f"No weights whatever reach an objective smaller than this one by more than a share of {share}."
+    return f"No weights {whatever} reach an objective smaller than this one by more than a share of {share}."
 
 
 def _numbers(about: Subject) -> list[tuple[str, str]]:
@@ -95,6 +104,9 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
     steps = plural(solution.n_iter, "iteration")
     how = "nothing to solve" if solution.solver == "null" else f"{safe(solution.solver)}, {steps}"
     found.append(("found by", f"{how}, {duration(solution.seconds)}"))
+    if about.objections is not None:
+        again = "all of it again from the rows, for this page" if not about.objections else "it does not hold"
+        found.append(("checked", again))
     return found
 
 
@@ -104,8 +116,9 @@ def _proves(about: Subject) -> list[str]:
         f"Whatever weights somebody else finds, by whatever method, their objective on these rows is at "
         f"least {number(solution.bound, 10)}; those on this page reach {number(solution.objective, 10)}."
     ]
-    searched = isinstance(solution.certificate, SearchCertificate | SearchCertificates)
-    if searched:
+    if held(solution):
+        found.append(_sentence(held(solution)))
+    if getattr(solution.certificate, "search", None) is not None:
         found.append(
             f"The problem is not convex: the bound comes from a search that ruled out everything else, "
             f"{plural(solution.n_iter, 'node')} of it, and it can be repeated."
@@ -126,7 +139,7 @@ def _proves(about: Subject) -> list[str]:
         found.append(f"{plural(zeros, 'weight')} marked <b>proven zero</b>: zero in every optimal answer.")
     found.append(
         "Check it: <code>dualgap verify MODEL DATA</code>, or "
-        "<code>solution.certificate.recheck(X, y)</code>, recomputes both numbers from the rows."
+        "<code>solution.certificate.recheck(X, y)</code>, recomputes them from the rows."
     )
     return found
 

@@ -111,9 +111,9 @@ def _links(sections: dict[str, str]) -> str:
 
 def _tiles(about: Subject) -> str:
     solution = about.solution
-    proven = "proven" if solution.converged else "not proven"
+    proven = "proven" if about.proven else "not proven"
     tiles = [
-        ("certificate", f'<span class="badge {"good" if solution.converged else "bad"}">{proven}</span>'),
+        ("certificate", f'<span class="badge {"good" if about.proven else "bad"}">{proven}</span>'),
         ("relative gap", number(solution.relative_gap, 2)),
         ("rows", count(solution.facts["n"])),
         ("columns used", f"{count(solution.n_nonzero)} of {count(len(about.names))}"),

@@ -11,8 +11,8 @@ from scipy.special import log_softmax
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.fitting.inputs import read_numbers
 from dualgap.fitting.probability import log_probabilities
-from dualgap.fitting.proof import class_numbers
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.targets import class_numbers
 from dualgap.losses import Loss
 
 

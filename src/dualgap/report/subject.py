@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.errors import DataError
+from dualgap.files.verification import UNPROVEN, examine
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
@@ -18,6 +19,8 @@ from dualgap.selection.search import Search
 from dualgap.tables.recipe import Recipe
 
 Pair = tuple[Any, Any]
+FITTED = "rows of the fit"
+LARGEST = 1 << 26  # numbers in rows that are checked again for a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +61,31 @@ class Subject:
         """The rows given as data, with their predictions."""
         if self.data is None:
             return None
-        rows = rows_of(self.solution, *self.data, title="rows of the fit")
+        rows = rows_of(self.solution, *self.data, title=FITTED)
         if same_rows(self.solution, rows):
             return rows
         return dataclasses.replace(rows, title="rows given (not those of the fit)")
+
+    @cached_property
+    def objections(self) -> tuple[str, ...] | None:
+        """What the rows of the fit, where they are given, say against its proof; None where none were asked.
+
+        A search would have to be made again, which is for `dualgap verify`.
+        """
+        rows, proof = self.fitted, self.solution.certificate
+        searched = proof is None or proof.search is not None
+        if rows is None or self.data is None or rows.title != FITTED or searched:
+            return None
+        if len(rows) * len(self.names) > LARGEST:
+            return None
+        recipe, (X, y) = self.origin.recipe, self.data
+        found, _ = examine(self.solution, X if recipe is None else recipe.read(X), y)
+        return tuple(said for said in found if not said.startswith(UNPROVEN))
+
+    @property
+    def proven(self) -> bool:
+        """To its tolerance, and nothing speaks against it."""
+        return self.solution.converged and not self.objections
 
     @cached_property
     def fresh(self) -> Rows | None:

@@ -11,9 +11,10 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.as_given import AsGiven
-from dualgap.problem.certificate import Bounds, bounds, recomputed
+from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
+from dualgap.proof.check import Checked
 from dualgap.solvers.base import Adviser, Divergence, Iterate, Solver
 from dualgap.solvers.stopping import Moment, Stop
 from dualgap.solvers.thinning import affordable
@@ -21,6 +22,7 @@ from dualgap.solvers.trace import Callback, Record, Trace
 from dualgap.traits import Trait
 
 PROMISING = 0.3  # relative gap of a start
+MOSTLY = 0.3  # share of a gap that rounding makes up when it is to blame
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
 
 
@@ -34,6 +36,10 @@ class Status(enum.Enum):
     STOPPED = "The callback asked to stop; the certificate says how far the answer can be."
     RULE = "The stopping rule was met; the certificate says how far the answer can be."
     DIVERGED = "The iterates diverged; the certificate says how far the best of them can be."
+    ROUNDING = (
+        "Rounding alone leaves this gap: large numbers cancel in X·w. Centre the columns that lie far from zero "
+        "(subtract their means), leave out columns that nearly repeat others, or loosen the tolerance."
+    )
     STALLED = "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
 
 
@@ -52,7 +58,7 @@ class Limits:
 class Outcome:
     """The best primal and dual points on the asked problem, and how the run went."""
 
-    bounds: Bounds
+    bounds: Checked
     status: Status
     solver: str
     iterations: int
@@ -78,8 +84,8 @@ class _Run:
         self.rule = limits.rule.watch() if limits.rule is not None else None
         self.solver = "null"
         self.best: Bounds | None = None
-        self.final: Bounds | None = None
-        self._seen: tuple[Vector, Vector, Bounds] | None = (
+        self.final: Checked | None = None
+        self._seen: tuple[Vector, Vector, Checked] | None = (
             None  # the last points looked at on the asked problem
         )
         self.unproven = False  # the last iterate came without a bound
@@ -190,11 +196,11 @@ class _Run:
         best = self.best
         return best is not None and self.working.problem.relative(best.gap, best.primal) < PROMISING
 
-    def asked(self, best: Bounds) -> Bounds:
-        """The best points on the asked problem, both values recomputed there."""
+    def asked(self, best: Bounds) -> Checked:
+        """What the kernel says of the best points on the asked problem."""
         if self._seen is None or self._seen[0] is not best.w or self._seen[1] is not best.theta:
             w, theta = self.working.weights(best.w), self.working.theta(best.theta)
-            self._seen = best.w, best.theta, recomputed(self.working.asked, w, theta)
+            self._seen = best.w, best.theta, proven(self.working.asked, w, theta, self.limits.tolerance)
         return self._seen[2]
 
     @property
@@ -224,17 +230,19 @@ def drive(
     if final is None or status is not Status.CERTIFIED:
         final = run.asked(run.best)
         if not isinstance(working, AsGiven):
-            final = _no_worse_than_nothing(working.asked, final)
+            final = _no_worse_than_nothing(working.asked, final, limits.tolerance)
         if working.asked.relative(final.gap, final.primal) <= limits.tolerance:
             status = Status.CERTIFIED
+        elif status is Status.STALLED and final.rounding >= MOSTLY * final.gap:
+            status = Status.ROUNDING
     return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace, run.remark)
 
 
-def _no_worse_than_nothing(asked: Problem, final: Bounds) -> Bounds:
+def _no_worse_than_nothing(asked: Problem, final: Checked, tolerance: float) -> Checked:
     """w = 0 where the weights found lose all their digits on the way back from good coordinates."""
     if final.primal <= asked.null:
         return final
-    return replace(final, w=asked.null_weights, primal=asked.null)
+    return final.improved(proven(asked, asked.null_weights, final.theta, tolerance))
 
 
 def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None) -> Status:

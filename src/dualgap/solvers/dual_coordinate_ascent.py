@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.base import STEP, Iterate, Solver
 from dualgap.solvers.curvature_floor import cut_off
 from dualgap.solvers.prices import lacks_prices, prices

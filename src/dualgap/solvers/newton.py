@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.problem.problem import SMALL, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
 from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.line_search import convex_step

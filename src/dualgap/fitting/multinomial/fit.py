@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
 from dualgap.errors import NoSolverError
-from dualgap.fitting.class_certificate import ClassCertificate
 from dualgap.fitting.multinomial.interior import MultinomialInteriorPoint
 from dualgap.fitting.multinomial.newton import MultinomialNewton
 from dualgap.fitting.multinomial.problem import MultinomialProblem
 from dualgap.fitting.multinomial.working import JointWorking, joint_problem, joint_working
 from dualgap.fitting.options import read_start
-from dualgap.fitting.proof import coefficient_error, no_error_bar
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
+from dualgap.fitting.single import no_error_bar
 from dualgap.fitting.solution import Solution
-from dualgap.penalties.forms import Penalised
-from dualgap.penalties.separable import Separable
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.claims import distance, proven_zero
 from dualgap.solvers.base import Iterate, Solver
 from dualgap.solvers.drive import Limits, Outcome, Status, drive
 from dualgap.solvers.registry import Verdict
@@ -57,7 +55,7 @@ def fit_multinomial(reading: Reading, solver: str | Solver, limits: Limits, warm
     began = time.perf_counter()
     asked, working, outcome = solve(reading, solver, limits, warm_start)
     refuse_unattained(working, outcome.bounds, reading)
-    return _assemble(reading, asked, outcome, time.perf_counter() - began)
+    return _assemble(reading, asked, outcome, limits.tolerance, time.perf_counter() - began)
 
 
 def solve(
@@ -86,17 +84,20 @@ def _start(working: JointWorking, warm_start: Any, reading: Reading) -> Iterate 
     return Iterate(working.coordinates(w.ravel()), theta[terms.used])
 
 
-def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, seconds: float) -> Solution:
+def _assemble(
+    reading: Reading, asked: MultinomialProblem, outcome: Outcome, tolerance: float, seconds: float
+) -> Solution:
     best, terms = outcome.bounds, reading.terms
     assert reading.classes is not None
     coef, intercept = split(best.w, asked)
     theta = np.zeros((len(terms.sample_weight), asked.classes))
     theta[terms.used] = best.theta
-    certificate = ClassCertificate(
-        theta, coef, intercept, best.primal, best.dual, terms, tuple(reading.classes.tolist()), "multinomial"
+    labels, form = tuple(reading.classes.tolist()), "multinomial"
+    certificate = Certificate(
+        theta, coef, intercept, best.primal, best.dual, terms, labels, form, best.box, tolerance
     )
-    error = coefficient_error(asked, best.gap, terms.scale)
-    zero = split(proven_zero(asked, best.theta, best.gap), asked)[0]
+    error = distance(asked, best)
+    zero = split(proven_zero(asked, best), asked)[0]
     return Solution(
         coef=coef,
         intercept=intercept,
@@ -119,17 +120,6 @@ def _assemble(reading: Reading, asked: MultinomialProblem, outcome: Outcome, sec
         facts=reading.facts(asked.null),
         multiclass="multinomial",
     )
-
-
-def proven_zero(problem: MultinomialProblem, theta: Vector, gap: float) -> Mask:
-    """As for one vector of weights; the loss's Hessian in z is at most ½."""
-    regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised):
-        return np.zeros(problem.p, dtype=bool)
-    reach = np.sqrt(gap * problem.design.weighted_square_norms(problem.a))
-    v = problem.correlation(theta)
-    return np.asarray(np.abs(v) + np.tile(reach, problem.classes) < regulariser.strength * gauge.l1)
 
 
 def split(w: Any, asked: MultinomialProblem) -> tuple[Any, Any]:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax, xlogy
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
-from dualgap.problem.problem import FREE_TOLERANCE, Problem
+from dualgap.problem.problem import Problem
+from dualgap.proof.check import Checked
+from dualgap.proof.joint import Joint, check_joint
 
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
 ROUNDING = 1e-12  # allowed in π ≥ 0 and Σ_k π_k = 1
@@ -35,6 +38,19 @@ class MultinomialProblem(Problem):
     @property
     def p(self) -> int:
         return self.classes * self.width
+
+    @property
+    def free_features(self) -> Mask:
+        free = self.free.reshape(self.classes, self.width)[0]
+        return np.asarray(free[:-1] if self.intercept else free)
+
+    @property
+    def curvature(self) -> float:
+        """Of the loss in a row's scores: the Hessian diag π − ππᵀ is at most ½."""
+        return 0.5
+
+    def spread(self, columns: Vector) -> Vector:
+        return np.tile(super().spread(columns), self.classes)
 
     @cached_property
     def hot(self) -> Matrix:
@@ -87,23 +103,19 @@ class MultinomialProblem(Problem):
         """π = hot − θ/a: inside the simplex exactly where θ is in the loss's domain."""
         return self.hot - theta / self.a[:, None]
 
+    def judged(self, w: Vector, theta: Matrix, tolerance: float) -> Checked:
+        return check_joint(cast(Joint, self), w, theta, tolerance, self.null)
+
     def dual(self, theta: Matrix, v: Vector | None = None) -> float:
         pi = self.probabilities(theta)
         if pi.min(initial=0.0) < -ROUNDING or np.abs(pi.sum(axis=1) - 1.0).max(initial=0.0) > ROUNDING:
             return -np.inf
         if v is None:
             v = self.correlation(theta)
-        if self.free.any() and not self.balanced(theta, v):
-            return -np.inf
         if self.regulariser.dual_scale(v) < 1.0 - 1e-12:
             return -np.inf
         pi = np.maximum(pi, 0.0)
         return -float(self.a @ xlogy(pi, pi).sum(axis=1)) - self.regulariser.conjugate(v)
-
-    def balanced(self, theta: Matrix, v: Vector) -> bool:
-        free = self.free
-        scale = np.concatenate([self.design.absolute_transpose_matvec(np.abs(column)) for column in theta.T])
-        return bool(np.all(np.abs(v[free]) <= FREE_TOLERANCE * scale[free]))
 
     def feasible(self, theta: Matrix, correlation: Vector | None = None) -> tuple[Matrix, Vector]:
         """Into the simplex, tilted until the free columns balance, scaled into the penalty's domain."""

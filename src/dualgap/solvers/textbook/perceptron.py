@@ -21,7 +21,6 @@ from dualgap.traits import Trait
 
 DOUBT = 50  # passes with mistakes before separability is looked into
 TOLERANCE = 1e-7
-ROUNDING = 1e-12
 
 
 @solver("perceptron", manual=True, given=True)
@@ -136,16 +135,9 @@ def _opinion(problem: Problem) -> _Opinion:
     best = outcome.bounds
     if margin(problem, best.w) > 0.0:
         return _Opinion(best.w, None)
-    if best.dual > ROUNDING and proves(problem, best.theta):
+    if best.dual > 0.0 and best.box is None:
         return _Opinion(None, best.theta)
     return _Opinion(None, None)
-
-
-def proves(problem: Problem, theta: Vector) -> bool:
-    """Is θ ≠ 0, y θ ≥ 0 and Xᵀθ = 0 to rounding? Then Σ θ (x·w) = 0 for all w: no plane separates."""
-    signed = problem.y * theta
-    v = problem.design.transpose_matvec(theta)
-    return bool(signed.max() > 0.0 and signed.min() >= 0.0) and problem.balanced(theta, v)
 
 
 def _refutation(problem: Problem, theta: Vector, mistakes: int) -> str:

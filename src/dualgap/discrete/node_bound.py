@@ -1,0 +1,139 @@
+"""The bound of a branch at a dual point, true as a real number.
+
+The columns F without a ridge want Fᵀθ = 0. Let ω_i² be the room that θ_i has within its bounds, A = Fᵀω²F, and
+v = Fᵀθ. The point θ − ω²FA⁻¹v satisfies it exactly, and differs from θ by no more than ω_i √(vᵀA⁻¹v), since no
+row of ωF has a leverage above one. If no ω_i that is not zero is below that root, the point is within the bounds,
+and as L* is convex it is nowhere in between above what it is at both ends. So all that is needed is |v|, with its
+rounding, and a λ for which a Cholesky factor shows A ≥ λ diag(A).
+
+Where that fails, for columns that nearly depend on one another, F is replaced by an array that spans the same
+and is far from dependent: it is made in integers, each entry rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lapack
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import FEW, U, gamma, total
+
+if TYPE_CHECKING:
+    from dualgap.discrete.relaxation import Branch, Relaxation
+
+LEAST = (1e-3, 1e-6, 1e-9)  # eigenvalues of A, columns of unit length, that are tried
+FIRM = 1e-9  # of the largest: rows with less room than that stay where they are
+GIVEN = (0.0, 2.0**-36, 2.0**-30)  # share of θ that is given up, where its bounds leave no room
+
+
+def below(relaxation: Relaxation, branch: Branch, theta: Vector) -> tuple[float, Vector]:
+    """The bound of a branch at a dual point, and from above the t of its free columns."""
+    nothing = relaxation.paid(branch), np.zeros(len(branch.free))  # no loss is below zero
+    live = branch.live
+    bare = relaxation.chosen.ridge[live] == 0.0
+    count = int(np.count_nonzero(bare))
+    if count >= len(theta):
+        return nothing
+    found = None
+    if relaxation.centred and not relaxation.hides(live[bare]):
+        found = _at(relaxation, branch, theta, relaxation.X[:, live[bare]])
+    if found is None and relaxation.centred_beside(live[~bare]):
+        span = relaxation.span(live[bare])
+        found = None if span is None else _at(relaxation, branch, theta, span.array)
+    return nothing if found is None or not found[0] > nothing[0] else found
+
+
+def top_sum(values: Vector, room: int) -> float:
+    """The sum of the `room` largest positive values."""
+    if room < len(values):
+        values = np.partition(values, len(values) - room)[len(values) - room :] if room else values[:0]
+    return float(values[values > 0.0].sum())
+
+
+def _at(relaxation: Relaxation, branch: Branch, theta: Vector, F: Matrix) -> tuple[float, Vector] | None:
+    """In the working coordinates: columns, less some constant each, and targets, rounded once or twice.
+
+    F spans the columns without a ridge.
+    """
+    problem, live = relaxation.problem, branch.live
+    bounds, ridge = problem.dual_bounds_inside(), relaxation.chosen.ridge[live]
+    for share in GIVEN:
+        point = np.clip(theta * (1.0 - share), *bounds)
+        placed = _placed(F, point, bounds, share) if F.shape[1] else (point, np.zeros(1))
+        if placed is not None:
+            break
+    else:
+        return None
+    point, step = placed
+    gains, curved = np.zeros(len(live)), ridge > 0.0
+    if curved.any():
+        part = np.abs(relaxation.X[:, live[curved]])
+        most = np.abs(relaxation.X[:, live[curved]].T @ point)
+        most += part.T @ (_doubt(len(point)) * np.abs(point) + step)
+        gains[curved] = most * most / (4.0 * ridge[curved]) * (1.0 + FEW)
+    inside = len(branch.inside)
+    taken = top_sum(gains[inside:] - relaxation.chosen.price, branch.room) + float(gains[:inside].sum())
+    value, lost = _risk(problem, point, step)
+    found = relaxation.paid(branch) + value - taken - lost - 4.0 * FEW * (relaxation.paid(branch) + taken)
+    return (found, gains[inside:]) if np.isfinite(found) else None
+
+
+def _doubt(rows: int) -> float:
+    """What rounding takes of xᵀθ beside |x|ᵀ|θ|: its own, those of the column, those of the rows' weights."""
+    return gamma(rows + 2) + 16.0 * U + 2.0 * FEW
+
+
+def _risk(problem: Problem, theta: Vector, step: Vector) -> tuple[float, float]:
+    """−Σ a L*(y, −θ'/a) for the worst θ' within a step of θ, and what rounding takes of it."""
+    a, y = problem.a, problem.y
+    ends = [-(theta - step) / a, -(theta + step) / a]
+    with np.errstate(all="ignore"):
+        values = [problem.loss.conjugate(y, u) for u in (ends if step.any() else ends[:1])]
+    worst, size = np.max(values, axis=0), np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+    lost = 8.0 * FEW * total(a * (size * (1.0 + np.abs(y) + size) + np.abs(worst)))
+    return -float((a * worst).sum()), lost
+
+
+def _placed(
+    F: Matrix, theta: Vector, bounds: tuple[Vector, Vector], share: float
+) -> tuple[Vector, Vector] | None:
+    """θ moved towards Fᵀθ = 0, and how far from it, entry by entry, a point is where that holds.
+
+    If a share of θ was given up, no entry is to move by more than about that, so that all can.
+    """
+    n, m = F.shape
+    room = np.minimum(theta - bounds[0], bounds[1] - theta)
+    endless = np.isinf(room)
+    if endless.any():
+        room[endless] = float(np.abs(theta).max())
+    if share:
+        room = np.minimum(room, share * np.where(endless, room, bounds[1] - bounds[0]))
+    top = float(room.max(initial=0.0))
+    room[room <= FIRM * top] = 0.0
+    A = (F * room[:, None]).T @ F
+    size = np.sqrt(A.diagonal())
+    if not (top > 0.0 and np.all(size > 0.0)):
+        return None
+    A /= np.outer(size, size)
+    doubt = m * (gamma(n + 4) + 32.0 * U + gamma(m + 2))
+    for least in LEAST:
+        factor, failed = lapack.dpotrf(A - (least + 1.1 * doubt) * np.eye(m))
+        if not failed:
+            break
+    else:
+        return None
+    v = F.T @ theta
+    for _ in range(2):
+        theta = theta - room * (F @ (lapack.dpotrs(factor, v / size)[0] / size))
+        theta = np.clip(theta, *bounds)
+        v = F.T @ theta
+    most = (np.abs(v) + _doubt(n) * (np.abs(F).T @ np.abs(theta))) / size
+    reach = float(np.linalg.norm(most)) / np.sqrt(least) * (1.0 + FEW)
+    left = np.minimum(theta - bounds[0], bounds[1] - theta)
+    step = np.sqrt(room) * reach * (1.0 + FEW)
+    if not np.all((left >= step) | (room == 0.0)):
+        return None
+    return theta, step

@@ -1,0 +1,92 @@
+"""The proof that a user holds: two values, and the points that anyone can check again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.proof.check import Checked
+from dualgap.proof.rounding import added
+
+
+class Task(Protocol):
+    """A problem stated on rows, and how the kernel judges it: linear, joint, kernel, margin or search."""
+
+    def judged(self, w: Vector, theta: Any) -> Checked:
+        """What is true of w and θ."""
+
+
+class Terms(Protocol):
+    """What was asked. It can be asked again, of any rows."""
+
+    def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
+        """The problem on these rows; one per class where each is held against the rest."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """`objective` is not below the true value of these weights, and no weights do better than `bound`.
+
+    `theta` is the θ of the documentation's dual, an entry (for several classes a row) per row given; None where
+    a search proves the bound. One class against the rest: both values are sums over the classes. `box`, where
+    it is not None, holds the size of each weight, the intercept last, up to which the bound is claimed: columns
+    that only rounding tells apart leave no more to be said.
+    """
+
+    theta: Any
+    coef: Any
+    intercept: Any
+    objective: float
+    bound: float
+    terms: Any
+    classes: tuple[Any, ...] | None = None
+    form: str = "single"  # "one_vs_rest" and "multinomial" beyond two classes
+    box: Any = None
+    tolerance: float = 1e-6
+    search: Any = None
+
+    @property
+    def gap(self) -> float:
+        """objective − bound."""
+        return self.objective - self.bound
+
+    @property
+    def beta(self) -> Any:
+        """The coefficients of the rows, where a kernel stands for the columns."""
+        return self.coef
+
+    def recheck(self, X: Any, y: Any) -> Certificate:
+        """Both values from the arrays, the weights and θ alone, and as true of these rows whatever they are.
+
+        A θ that is not feasible here is moved until it is; one that is good for nothing proves what is
+        plain: no loss is below its minimum.
+        """
+        tasks = self.terms.tasks(self, X, y)
+        found = [task.judged(w, theta) for task, (w, theta) in zip(tasks, self.points(), strict=True)]
+        boxes = [one.box for one in found if one.box is not None]
+        return replace(
+            self,
+            objective=added((one.primal for one in found), up=True),
+            bound=added((one.dual for one in found), up=False),
+            box=boxes[0] if boxes else None,
+        )
+
+    def points(self) -> list[tuple[Vector, Any]]:
+        """w, its intercept last, and θ, of each problem."""
+        level = np.atleast_1d(np.asarray(self.intercept, dtype=np.float64))
+        if self.form == "single":
+            w = np.append(self.coef, level) if self.terms.fit_intercept else np.asarray(self.coef)
+            return [(w, self.theta)]
+        table = np.column_stack([self.coef, level]) if self.terms.fit_intercept else np.asarray(self.coef)
+        if self.form == "multinomial":
+            return [(table.ravel(), self.theta)]
+        return [(w, None if self.theta is None else self.theta[:, k]) for k, w in enumerate(table)]
+
+    def __repr__(self) -> str:
+        by = f"θ for {len(self.theta)} rows" if self.theta is not None else f"by {self.search.solver.name}"
+        held = "" if self.box is None else ", for weights in a box"
+        return f"Certificate(objective {self.objective:.10g}, proven bound {self.bound:.10g}, {by}{held})"

@@ -1,0 +1,189 @@
+"""Objective and bound at points from anywhere, both true as real numbers.
+
+The gap is a sum of terms that are ≥ 0 by the inequality of Fenchel and Young, so that nothing large cancels:
+
+    P(w) − P(w') ≤ Σ a [L(z) + L*(u) − zu] + [g(w) + g*(v) − w·v]        for every w',  u = −θ/a,  v = Xᵀθ,
+
+for any θ in the loss's domain with x_j·θ = 0 for free columns. What rounding may hide of each term is added to
+it; the bound is the objective less that sum, and so never above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.losses import Loss
+from dualgap.penalties import Penalised
+from dualgap.proof.balance import Balanced, orthogonal, zero_sum
+from dualgap.proof.rounding import FEW, LEAST, gamma, total
+from dualgap.proof.statement import SMALL, Statement
+
+SHARE = 0.125  # of the gap that is wanted: what rounding may cost before more digits are spent on it
+FIRST = 4.0  # a box is at least this many times as wide as the weights
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What is true of w and θ: P(w) ≤ primal, and no weights (in the box, if there is one) beat `dual`."""
+
+    w: Vector
+    theta: Vector
+    primal: float
+    dual: float
+    rounding: float  # what of the gap is there only because of rounding
+    correlation: Vector  # Xᵀθ, and
+    reach: Vector  # the error of each of its entries
+    box: Vector | None = None  # |w_j| up to which the bound holds; None: everywhere
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be above the optimum; ≥ 0 because each bound is what it says."""
+        return self.primal - self.dual
+
+    def improved(self, other: Checked) -> Checked:
+        """The better half of each: either proves its own."""
+        first = self if self.primal <= other.primal else other
+        second = self if self.dual >= other.dual else other
+        return replace(second, w=first.w, primal=first.primal)
+
+
+def check(
+    problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, null: float = 0.0
+) -> Checked:
+    """Both values at w (moved into the budget) and at a feasible point near θ.
+
+    `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap is
+    missed, and rounding alone costs a good part of it, all is done again in twice the digits.
+    """
+    w = inside(problem, w)
+    with np.errstate(all="ignore"):
+        found = _checked(problem, w, theta, tolerance, null, exact=False)
+        wanted = tolerance * max(found.primal, SMALL * null)
+        if found.gap > wanted and not found.rounding <= SHARE * wanted:
+            again = _checked(problem, w, theta, tolerance, null, exact=True)
+            return again.improved(found)
+    return found
+
+
+def inside(problem: Statement, w: Vector) -> Vector:
+    """w where g is finite, rounding included: a budget is kept as real numbers."""
+    regulariser = problem.regulariser
+    if isinstance(regulariser, Penalised):
+        return w
+    keep = regulariser.radius * (1.0 - 4.0 * FEW - 2.0 * gamma(len(w)))
+    return w if regulariser.gauge.value(w) <= keep else regulariser.gauge.shrink(w, keep)
+
+
+def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) -> Checked:
+    """P(w) from above where the problem is not convex, beside the bound that a search has proven.
+
+    Losses that jump are those of the worse side, wherever twice the digits cannot tell. A bound above the
+    objective is a wrong one, and proves nothing.
+    """
+    w = w if problem.regulariser.value(w) < np.inf else problem.regulariser.feasible(w)
+    with np.errstate(all="ignore"):
+        t, error = problem.misses(w, exact=True)
+        sides = [problem.loss.value(problem.centre, t + side * error) for side in (-2.0, 0.0, 2.0)]
+        risk, priced = total(problem.a * np.max(sides, axis=0)), problem.regulariser.value(w)
+    primal = (risk + priced) * (1.0 + 4.0 * FEW + gamma(len(w))) + (4.0 * LEAST if risk or priced else 0.0)
+    primal = primal if primal == primal else np.inf
+    zero = np.zeros(len(w))
+    dual = bound if 0.0 <= bound <= primal else 0.0
+    point = np.zeros(len(problem.y)) if theta is None else theta
+    return Checked(w, point, primal, dual, 0.0, zero, zero)
+
+
+def _checked(
+    problem: Statement, w: Vector, theta: Vector, tolerance: float, null: float, *, exact: bool
+) -> Checked:
+    loss, a, y = problem.loss, problem.a, problem.centre
+    t, error = problem.misses(w, exact=exact)
+    low, high = slopes(loss, y, t, error)
+    objective, width = _values(problem, w, t, error, low, high)
+    dual = _feasible(problem, theta, exact=exact)
+    v, reach = problem.rows.against(dual.theta, exact=exact)
+    # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
+    u = -(dual.theta / a) * (1.0 + 4.0 * FEW)
+    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + 8.0 * FEW * np.abs(u)
+    slack = float(dual.reach.sum()) * (1.0 + FEW)
+    if slack:
+        reach = reach + slack * problem.rows.tops
+        step = dual.reach / a * (1.0 + 32.0 * FEW)
+        apart = apart + step
+        terms = np.maximum(loss.fenchel_young(y, t, u - step), loss.fenchel_young(y, t, u + step))
+    else:
+        terms = loss.fenchel_young(y, t, u)
+    v, reach = problem.spread(v), problem.spread(reach)
+    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    along = float(np.abs(w) @ (np.abs(v) + reach))
+    rounding = width + total(a * (error * apart)) + 16.0 * FEW * (objective + bracket + along)
+    # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
+    rounding += excess * objective
+    gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
+    box, charge = _box(w, dual, SHARE * tolerance * max(objective, SMALL * null))
+    return told(Checked(w, dual.theta, objective, gap + charge, rounding, v, reach, box))
+
+
+def told(found: Checked) -> Checked:
+    """The gap, so far in place of the bound, made into one. No loss and no penalty is below zero."""
+    primal = found.primal if found.primal == found.primal else np.inf
+    if found.dual < primal < np.inf:
+        return replace(found, primal=float(primal), dual=float(primal - found.dual))
+    zero = np.zeros_like(found.correlation)
+    nothing = replace(found, theta=np.zeros_like(found.theta), correlation=zero, reach=zero)
+    return replace(nothing, primal=float(primal), dual=0.0, box=None)
+
+
+def slopes(loss: Loss, y: Vector, t: Vector, error: Any) -> tuple[Vector, Vector]:
+    """The least and the greatest slope of the loss within the error of t."""
+    if loss.curvature < np.inf:
+        slope = loss.derivative(y, t)
+        room = 2.0 * loss.curvature * error + FEW * np.abs(slope)
+        return slope - room, slope + room
+    low, high = loss.derivative(y, t - 2.0 * error), loss.derivative(y, t + 2.0 * error)
+    return low - FEW * np.abs(low), high + FEW * np.abs(high)
+
+
+def _values(
+    problem: Statement, w: Vector, t: Vector, error: Any, low: Vector, high: Vector
+) -> tuple[float, float]:
+    """P(w) from above, and how far below that it may be."""
+    a = problem.a
+    risk, priced = total(a * problem.loss.value(problem.centre, t)), problem.regulariser.value(w)
+    spread = total(a * (error * np.maximum(np.abs(low), np.abs(high))))
+    under = 4.0 * LEAST * len(a) if t.any() or w.any() else 0.0
+    lost = 4.0 * FEW * (risk + spread + priced) + gamma(len(w)) * priced + under
+    return risk + spread + priced + lost, 2.0 * (spread + lost)
+
+
+def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
+    """θ in the domain, and orthogonal to what is free; 0, which always is, where that cannot be had."""
+    lower, upper = problem.dual_bounds_inside()
+    theta = np.clip(theta, lower, upper)
+    none = np.zeros(0, dtype=np.intp)
+    free = np.flatnonzero(problem.free_features)
+    if not len(free):
+        theta = zero_sum(theta) if problem.intercept else theta
+        return Balanced(theta, np.zeros(1), none, np.zeros(0))
+    found = orthogonal(problem.free_columns(), theta, (lower, upper), exact=exact)
+    if found is None:
+        return Balanced(np.zeros_like(theta), np.zeros(1), none, np.zeros(0))
+    where = np.append(problem.rows.p, free) if problem.intercept else free
+    return replace(found, open_=where[found.open_])
+
+
+def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float]:
+    """How large the weights of columns that only rounding tells apart may be, and what that costs."""
+    if not len(dual.open_):
+        return None, 0.0
+    box = np.full(len(w), np.inf)
+    size = np.abs(w[dual.open_])
+    with np.errstate(divide="ignore"):
+        wide = budget / len(size) / dual.pull
+    box[dual.open_] = np.maximum(np.nan_to_num(wide, posinf=np.inf), FIRST * size)
+    finite = np.where(dual.pull > 0.0, box[dual.open_] + size, 0.0)
+    return box, total(finite * dual.pull)

@@ -1,0 +1,171 @@
+"""Several classes at once (softmax): the same sum of terms, each the divergence of two distributions.
+
+A dual point is given by its entries off the row's own class, φ_ik = −θ_ik ≥ 0 with Σ_k φ_ik ≤ a_i: then
+π_ik = φ_ik/a_i, what is left belongs to the own class, and Σ_k θ_ik = 0 holds by construction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.losses.base import divergence
+from dualgap.proof.balance import grid, orthogonal, taken
+from dualgap.proof.check import SHARE, Checked, inside, told
+from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
+from dualgap.proof.statement import SMALL, Statement
+
+
+class Joint(Statement):
+    """A statement whose targets are class numbers; w holds the classes one after another."""
+
+    classes: int
+
+
+def check_joint(
+    problem: Joint, w: Vector, theta: Matrix, tolerance: float = 0.0, null: float = 0.0
+) -> Checked:
+    """Both values at w, class after class with its intercept last, and at a feasible point near θ."""
+    w = inside(problem, w)
+    with np.errstate(all="ignore"):
+        found = _checked(problem, w, theta, exact=False)
+        wanted = tolerance * max(found.primal, SMALL * null)
+        if found.gap > wanted and not found.rounding <= SHARE * wanted:
+            return _checked(problem, w, theta, exact=True).improved(found)
+    return found
+
+
+def joint_value(problem: Joint, w: Vector) -> float:
+    """P(w) from above."""
+    with np.errstate(all="ignore"):
+        found = _values(problem, w, *_scores(problem, w, exact=False))[0]
+    return found if found == found else np.inf
+
+
+def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checked:
+    a, own = problem.a, problem.y.astype(np.intp)
+    z, error = _scores(problem, w, exact=exact)
+    primal, width = _values(problem, w, z, error)
+    phi, slack = _feasible(problem, theta, own, exact=exact)
+    rows = np.arange(len(own))
+    spent = phi.sum(axis=1)
+    full = -phi
+    full[rows, own] = spent
+    doubt = gamma(phi.shape[1]) * float(spent.sum()) + float(slack.sum()) * (1.0 + FEW)
+    v, reach = _correlations(problem, full, doubt, exact=exact)
+    share = phi / a[:, None] * (1.0 + 4.0 * FEW)
+    share[rows, own] = 1.0 - share.sum(axis=1)
+    model = _softmax(z)
+    terms = divergence(share, model).sum(axis=1)
+    # what moving a share by a step costs at most: the slopes of the divergence at its end
+    slope = np.abs(np.log(np.maximum(share, LEAST)) - np.log(np.maximum(model, LEAST)))
+    slope += slope[rows, own][:, None] + 2.0
+    step = slack / a[:, None] + 16.0 * FEW * share
+    loose = (step * slope).sum(axis=1) + error * (np.abs(model - share).sum(axis=1) + 8.0 * error)
+    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    along = float(np.abs(w) @ (np.abs(v) + reach))
+    rounding = width + total(a * loose) + 16.0 * FEW * (primal + bracket + along) + excess * primal
+    gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
+    return told(Checked(w, full, primal, gap, rounding, v, reach))
+
+
+def _scores(problem: Joint, w: Vector, *, exact: bool) -> tuple[Matrix, float]:
+    """Xw + b, a column per class, and the error of each entry, that of differences and exponents included."""
+    table = w.reshape(problem.classes, -1)
+    coefs, levels = (table[:, :-1], table[:, -1]) if problem.intercept else (table, np.zeros(len(table)))
+    columns, errors = [], []
+    for coef, level in zip(coefs, levels, strict=True):
+        value, low, error = problem.rows.times(coef, exact=exact)
+        high, rest = two_sum(value, np.full(len(value), level))
+        columns.append(high + (rest + low))
+        errors.append(error)
+    z = np.column_stack(columns)
+    z -= z[np.arange(len(z)), problem.y.astype(np.intp)][:, None]
+    return z, max(errors) * 2.0 + 8.0 * U * float(np.abs(z).max(initial=0.0) + np.abs(levels).max())
+
+
+def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, float]:
+    """P(w) from above, and how far below that it may be; z counts from the row's own class."""
+    top = np.maximum(z.max(axis=1), 0.0)
+    others = np.exp(z - top[:, None])
+    others[np.arange(len(z)), problem.y.astype(np.intp)] = 0.0
+    tail = others.sum(axis=1)
+    losses = np.where(top > 0.0, top + np.log(np.exp(-top) + tail), np.log1p(tail))
+    risk, priced = total(problem.a * losses), problem.regulariser.value(w)
+    # the slopes of a row's loss add up to at most twice what the loss itself is, or two
+    spread = total(problem.a * np.minimum(2.0, 2.0 * losses)) * error * (1.0 + 8.0 * error)
+    lost = 4.0 * FEW * (risk + spread + priced) + gamma(len(w)) * priced + 4.0 * LEAST * z.size
+    return risk + spread + priced + lost, 2.0 * (spread + lost)
+
+
+def _softmax(z: Matrix) -> Matrix:
+    size = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(size / size.sum(axis=1, keepdims=True))
+
+
+def _correlations(problem: Joint, theta: Matrix, slack: float, *, exact: bool) -> tuple[Vector, Vector]:
+    parts = [problem.rows.against(np.ascontiguousarray(column), exact=exact) for column in theta.T]
+    more = slack * problem.rows.tops
+    blank = np.zeros(1 if problem.intercept else 0)
+    v = [np.append(value, blank) for value, _ in parts]
+    return np.concatenate(v), np.concatenate([np.append(error + more, blank) for _, error in parts])
+
+
+def _feasible(problem: Joint, theta: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:
+    """φ in its domain and balanced against what is free, and how far off the exact point can be."""
+    phi = np.maximum(-theta, 0.0)
+    phi[np.arange(len(own)), own] = 0.0
+    room = problem.a * (1.0 - 8.0 * FEW)
+    phi *= np.minimum(1.0, room / np.maximum(phi.sum(axis=1) * (1.0 + FEW), LEAST))[:, None]
+    nothing = np.zeros_like(phi)
+    if not np.all(np.isfinite(phi)):
+        return nothing, nothing
+    if problem.free_features.any():
+        return _against_columns(problem, phi, own, exact=exact)
+    if not problem.intercept:
+        return phi, nothing
+    settled = _circulating(phi, own)
+    return (nothing if settled is None else settled), nothing
+
+
+def _circulating(phi: Matrix, own: Index) -> Matrix | None:
+    """φ with Σ_i θ_ik = 0 for every class, exactly: what flows from a class to others also flows back.
+
+    Entries become whole multiples of a power of two; a surplus is taken from a flow to a class that lacks.
+    """
+    units, exponent = grid(phi)
+    classes = phi.shape[1]
+    flow = np.array([units[own == k].sum(axis=0) for k in range(classes)])
+    for _ in range(2 * classes):
+        surplus = flow.sum(axis=1) - flow.sum(axis=0)
+        giver, taker = int(np.argmax(surplus)), int(np.argmin(surplus))
+        if surplus[giver] == 0:
+            return np.asarray(np.ldexp(units.astype(np.float64), exponent))
+        amount = min(int(surplus[giver]), -int(surplus[taker]), int(flow[giver, taker]))
+        if amount == 0:
+            return None
+        rows = np.flatnonzero((own == giver) & (units[:, taker] > 0))
+        units[rows, taker] -= taken(units[rows, taker], amount)
+        flow[giver, taker] -= amount
+    return None
+
+
+def _against_columns(
+    problem: Joint, phi: Matrix, own: Index, *, exact: bool
+) -> tuple[Matrix, Matrix]:
+    """Each class's θ orthogonal to the free columns: one linear constraint on φ per class but the last."""
+    F = problem.free_columns()
+    off = np.ones(phi.shape, dtype=bool)
+    off[np.arange(len(own)), own] = False
+    row, other = np.nonzero(off)
+    sides = [(own[row] == k).astype(np.float64) - (other == k) for k in range(phi.shape[1] - 1)]
+    A = np.hstack([F[row] * side[:, None] for side in sides])
+    # bounds that leave each entry an even part of what its row has left: then the row keeps within its weight
+    left = np.maximum(problem.a * (1.0 - 8.0 * FEW) - phi.sum(axis=1) * (1.0 + FEW), 0.0)
+    entries = phi[row, other]
+    upper = entries + left[row] / phi.shape[1] * (1.0 - 4.0 * FEW)
+    found = orthogonal(A, entries, (np.zeros(len(row)), upper), exact=exact)
+    full, slack = np.zeros_like(phi), np.zeros_like(phi)
+    if found is not None and not len(found.open_):
+        full[row, other], slack[row, other] = found.theta, found.reach
+    return full, slack

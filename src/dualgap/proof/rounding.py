@@ -1,0 +1,90 @@
+"""What floating-point arithmetic may lose, and sums that lose next to nothing.
+
+U is the unit roundoff. A sum of k products, in any order, is off by at most gamma(k) Σ|x||y| and what
+underflows. Where that is too much, products and sums are split into their rounded value and their error, both
+exact (Dekker 1971, Knuth 1969; Ogita, Rump and Oishi 2005).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+
+U = 2.0**-53
+FEW = 2.0**-46  # 128 roundings: more than any formula here makes of one number, pairwise sums included
+LEAST = 2.0**-1074  # the smallest number: what a product that underflows may lose
+SPLITTER = 2.0**27 + 1.0
+
+
+def gamma(k: float) -> float:
+    """k U / (1 − k U)."""
+    return k * U / (1.0 - k * U) if k * U < 0.5 else np.inf
+
+
+def total(values: Vector) -> float:
+    """Σ of numbers ≥ 0, from above. NumPy adds in pairs, so that FEW covers any length."""
+    return float(values.sum()) * (1.0 + FEW)
+
+
+def added(values: Iterable[float], *, up: bool) -> float:
+    """A sum from above, or from below; of one number, that number."""
+    listed = list(values)
+    if len(listed) == 1:
+        return listed[0]
+    return float(np.nextafter(math.fsum(listed), np.inf if up else -np.inf))
+
+
+def two_sum(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
+    """a + b as its rounded value and the error of that, exactly."""
+    value = a + b
+    part = value - a
+    return value, (a - (value - part)) + (b - part)
+
+
+def two_product(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
+    """a·b as its rounded value and the error of that, exactly but for underflow."""
+    value = a * b
+    high, low = _split(a)
+    other, rest = _split(b)
+    return value, ((high * other - value) + high * rest + low * other) + low * rest
+
+
+def _split(a: Matrix) -> tuple[Matrix, Matrix]:
+    """Two halves of 26 bits."""
+    far = SPLITTER * a
+    high = far - (far - a)
+    return high, a - high
+
+
+def summed(terms: Matrix) -> tuple[Matrix, Matrix]:
+    """Σ along the first axis as a value and a correction; the correction alone is rounded."""
+    low = np.zeros(terms.shape[1:])
+    while len(terms) > 1:
+        half = len(terms) // 2
+        value, error = two_sum(terms[:half], terms[half : 2 * half])
+        low += error.sum(axis=0)
+        terms = np.concatenate([value, terms[2 * half :]]) if len(terms) % 2 else value
+    return (terms[0] if len(terms) else low.copy()), low
+
+
+def lost(k: int) -> float:
+    """What a sum of k products by `two_product` and `summed` may be off by, beside Σ|x||y|.
+
+    The errors of one level of the tree are at most U Σ|x||y| together, those of the products too; there are
+    log₂ k + 2 such lots, and adding them up rounds as often as there are numbers.
+    """
+    return (np.log2(k + 1.0) + 3.0) * U * gamma(2 * k + 4)
+
+
+def product(high: Matrix, low: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
+    """(high + low)·M as a value and a correction; off by `lost` beside |high||M| and gamma beside |low||M|."""
+    out, rest = np.empty((len(high), M.shape[1])), low @ M
+    for j in range(M.shape[1]):
+        value, error = two_product(high.T, M[:, j, None])
+        out[:, j], correction = summed(value)
+        rest[:, j] += correction + error.sum(axis=0)
+    return two_sum(out, rest)

@@ -1,0 +1,96 @@
+"""What a problem is: rows, targets, weights, a loss and a regulariser, all of them numbers taken as exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.losses import Loss
+from dualgap.penalties import Regulariser
+from dualgap.proof.rounding import FEW, U, two_sum
+from dualgap.proof.rows import Rows
+
+SMALL = 1e-4  # objectives below this share of the null objective count as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """minimise over w of   Σ a_i L(y_i, (Xw)_i) + g(w).
+
+    Where `intercept` is true the last coordinate of w, which g does not see, is the intercept. `a` holds
+    s_i/Σs to FEW roundings; y, the rows and the regulariser's numbers are what they are.
+    """
+
+    design: Any  # its `matrix` is X as NumPy or SciPy holds it, without a column of ones
+    y: Vector
+    a: Vector
+    loss: Loss
+    regulariser: Regulariser
+    intercept: bool
+
+    @cached_property
+    def rows(self) -> Rows:
+        """X."""
+        return Rows(self.design.matrix)
+
+    @property
+    def free(self) -> Mask:
+        """Coordinates without a penalty, the intercept among them."""
+        return self.regulariser.free
+
+    @property
+    def free_features(self) -> Mask:
+        """The columns among them."""
+        free = self.free
+        return free[:-1] if self.intercept else free
+
+    def free_columns(self) -> Matrix:
+        """These columns, behind one of ones where there is an intercept."""
+        which = np.flatnonzero(self.free_features)
+        columns = np.empty((self.rows.n, len(which) + self.intercept))
+        columns[:, : int(self.intercept)] = 1.0
+        columns[:, int(self.intercept) :] = self.rows.columns(which)
+        return columns
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative of the loss."""
+        return self.loss.curvature
+
+    def spread(self, columns: Vector) -> Vector:
+        """A number for each column as one for each coordinate, that of the intercept 0."""
+        return np.append(columns, 0.0) if self.intercept else columns
+
+    @property
+    def centre(self) -> Vector:
+        """The targets as the loss sees them once predictions are counted from `misses`' origin."""
+        return np.zeros(len(self.y)) if self.loss.translates else self.y
+
+    def misses(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Any]:
+        """Xw + b, less y where the loss sees only the difference; and the error of each.
+
+        b − y comes first: both may be huge, and their difference is rounded once.
+        """
+        coef, level = (w[:-1], float(w[-1])) if self.intercept else (w, 0.0)
+        base = level - self.y if self.loss.translates else np.full(len(self.y), level)
+        value, low, error = self.rows.times(coef, exact=exact)
+        if not exact:
+            t = value + base
+            far = float(np.abs(value).max(initial=0.0)) + float(np.abs(base).max(initial=0.0))
+            return t, error + 4.0 * U * far
+        rest = two_sum(np.asarray(level), -self.y)[1] if self.loss.translates else 0.0
+        high, error_of_sum = two_sum(value, base)
+        small = low + rest + error_of_sum
+        t = high + small
+        return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest) + np.abs(error_of_sum))
+
+    def dual_bounds_inside(self) -> tuple[Vector, Vector]:
+        """θ between these has −θ/a in the domain of the conjugate, whatever the rounding of a."""
+        lower, upper = self.loss.domain(self.y)
+        inside = self.a * (1.0 - 8.0 * FEW)
+        with np.errstate(invalid="ignore"):
+            return -inside * upper, -inside * lower

@@ -1,0 +1,428 @@
+"""Exact decisions against a judge in rational arithmetic, and against points that floats would wave through."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.proof import exact
+from dualgap.proof.exact import clears, hulls_meet, leads, margin_at_most, separates, signs, whole
+
+FORMS = (np.asarray, sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix)
+TINY = 5e-324
+
+
+def dot(x: Any, w: Any, *more: float) -> Fraction:
+    terms = [Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x, w, strict=True)]
+    return sum([*terms, *(Fraction(float(value)) for value in more)], Fraction(0))
+
+
+def sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def judged(X: Matrix, w: Vector, level: float) -> list[int]:
+    return [sign(dot(x, w, level)) for x in X]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_signs_at_all_scales(form: Any, seed: int) -> None:
+    """Rows on the plane, an ulp beside it, and anywhere, with numbers from subnormal to nearly infinite."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(0, 9)), int(rng.integers(0, 6))
+    top = int(rng.integers(-1070, 1000))
+    X = np.ldexp(rng.integers(-4, 5, (n, p)), rng.integers(top - 8, top + 8, (n, p)))
+    w = np.ldexp(rng.integers(-4, 5, p), rng.integers(-8, 8, p) + min(max(-top, -1060), 1000))
+    level = float(rng.choice([0.0, 1.0, TINY, -1e308, rng.normal()]))
+    if n and p > 1 and rng.random() < 0.5:
+        X[:, 0], w[0], w[1] = X[:, 1], 3.0, -3.0
+        X[0, 0] = np.nextafter(X[0, 0], np.inf)
+    assert signs(form(X), w, level).tolist() == judged(X, w, level)
+
+
+def test_the_last_bit_counts() -> None:
+    big = 2.0**53
+    X = np.array([[big, 1.0], [big + 2.0, 1.0], [big - 1.0, 1.0], [big, -1.0]])
+    w, level = np.array([1.0, 1.0]), -big
+    assert (X @ w + level).tolist() == [0.0, 4.0, 0.0, -1.0]  # what floats make of 1, 3, 0 and −1
+    assert signs(X, w, level).tolist() == [1, 1, 0, -1]
+
+
+def test_rounding_of_either_sign_is_not_believed() -> None:
+    """Sums that floats round to the wrong side of zero, however they are ordered."""
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        x = rng.normal(size=6)
+        w = rng.normal(size=6)
+        w[-1] = -float(dot(x[:-1], w[:-1]) / Fraction(float(x[-1])))
+        level = float(rng.choice([0.0, 1e-17, -1e-17]))
+        truth = sign(dot(x, w, level))
+        wrong += int(np.sign(x @ w + level)) == -truth
+        assert signs(x[None], w, level)[0] == truth
+    assert wrong >= 5
+
+
+def test_what_underflows_is_not_lost() -> None:
+    half, unit = 2.0**-537, 2.0**-538
+    assert half * unit == 0.0
+    X = np.array([[half, half, half, half * 2]])
+    w = np.array([unit, unit, unit, -unit])
+    assert float((X @ w)[0]) < 0.0 < dot(X[0], w)
+    assert signs(X, w).tolist() == [1]
+    assert signs(np.array([[1e-200], [-1e-200], [0.0]]), np.array([1e-200])).tolist() == [1, -1, 0]
+
+
+def test_overflow_decides_nothing() -> None:
+    X = np.array([[1e300, 1e300, 1.0], [1e300, 1e300, -1.0], [1e300, -1e300, 0.0], [1e300, 0.0, 0.0]])
+    w = np.array([1e300, -1e300, 1.0])
+    assert signs(X, w).tolist() == [1, -1, 1, 1]
+    assert signs(X, w, -1.0).tolist() == [0, -1, 1, 1]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_proves_nothing(bad: float) -> None:
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    assert separates(X, y, np.ones(1), 0.0)
+    assert not separates(X, y, np.array([bad]), 0.0)
+    assert not separates(X, y, np.ones(1), bad)
+    assert not clears(X, y, np.array([bad]), 0.0)
+    assert not clears(X, y, np.ones(1), bad)
+    for broken in (np.array([[bad], [-1.0]]), sp.csr_array(np.array([[bad], [-1.0]]))):
+        with pytest.raises((ValueError, OverflowError)):
+            signs(broken, np.ones(1))
+        with pytest.raises((ValueError, OverflowError)):
+            hulls_meet(broken, y, np.ones(2), intercept=True)
+    weights = np.array([1.0, bad])
+    assert not hulls_meet(np.zeros((2, 1)), y, weights, intercept=True)
+    assert margin_at_most(X, y, weights, intercept=True) == np.inf
+
+
+def test_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    X, w = rng.integers(-2, 3, (37, 3)).astype(float), np.array([1.0, -2.0, 1.0])
+    truth = judged(X, w, 0.0)
+    for block in (1, 3, 10, 111):
+        monkeypatch.setattr(exact, "BLOCK", block)
+        for form in FORMS:
+            assert signs(form(X), w).tolist() == truth
+
+
+def test_rows_that_floats_decide_are_left_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(part: Any, i: int) -> Any:
+        raise AssertionError("integers were asked")
+
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1000, 20))
+    monkeypatch.setattr(exact, "_row", never)
+    w = rng.normal(size=20)
+    truth = np.sign(X @ w)
+    assert np.array_equal(signs(X, w), truth)
+    with pytest.raises(AssertionError, match="asked"):
+        signs(X, w, -float(X[3] @ w))
+
+
+def test_separation() -> None:
+    X = np.array([[1.0, 5.0], [0.0, -3.0], [-1.0, 2.0]])
+    w = np.array([1.0, 0.0])
+    assert separates(X, np.array([1.0, 1.0, -1.0]), w)
+    assert separates(X, np.array([1.0, -1.0, -1.0]), w)
+    assert not separates(X, np.array([1.0, 1.0, 1.0]), w)
+    assert not separates(X, np.array([-1.0, -1.0, 1.0]), w)
+    assert separates(X, np.array([1.0, 1.0, 1.0]), w, 1.0)
+    assert not separates(X, np.array([1.0, 1.0, 1.0]), w, 1.0 - 2.0**-53)
+    assert not separates(X, np.array([1.0, -1.0, -1.0]), np.zeros(2))
+    assert not separates(X[:0], np.zeros(0), w, 1.0)
+    shifted = 1.0 + np.array([-1.0, -0.5, 0.5, 1.0, 1e-10, -1e-10])[:, None]
+    y = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
+    assert not any(separates(shifted, y, np.ones(1), -value) for value in shifted[:, 0])
+
+
+def test_classes_ahead_of_each_other() -> None:
+    """Every pair counts, and differences of weights are not rounded."""
+    X = np.array([[1.0], [2.0], [4.0]])
+    W, b = np.array([[0.0], [2.0], [3.0]]), np.array([3.0, 0.0, -3.0])
+    scores = X @ W.T + b  # 3 2 0, 3 4 3, 3 8 9
+    assert scores.tolist() == [[3.0, 2.0, 0.0], [3.0, 4.0, 3.0], [3.0, 8.0, 9.0]]
+    assert leads(X, np.array([0, 1, 2]), W, b).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert leads(X, np.array([0, 1, 2]), W, b, 1.0).tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert leads(X, np.array([2, 2, 2]), W, b).tolist() == [[-1, -1, 0], [0, -1, 0], [1, 1, 0]]
+    y = np.array([0.0, 1.0, 2.0])
+    assert separates(X, y, W, b) and separates(sp.csr_array(X), y, W, b)
+    assert clears(X, y, W, b) and not clears(X, y, W, b, 1.0 + 2.0**-52)
+    assert not separates(X, np.array([0.0, 2.0, 2.0]), W, b)
+    assert not separates(X, y, np.ones((3, 1)), np.ones(3))
+    assert separates(X, np.array([2, 2, 2]), W) and not separates(X, np.array([1, 1, 1]), W)
+    large = np.array([[1.0], [1.0 + 2.0**-52], [-(2.0**-52)]])
+    assert leads(np.array([[1.0], [2.0**60]]), np.array([1, 1]), large, np.zeros(3)).tolist() == [
+        [1, 0, 1],
+        [1, 0, 1],
+    ]
+    level = np.array([0.0, 2.0**-60, 1.0])
+    assert leads(np.ones((1, 1)), np.array([1]), np.ones((3, 1)), level).tolist() == [[1, 0, -1]]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_classes_against_rationals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, p, classes = 6, int(rng.integers(1, 4)), int(rng.integers(2, 5))
+    X = rng.integers(-3, 4, (n, p)) + rng.choice([0.0, 1e9, 0.1])
+    W = rng.integers(-2, 3, (classes, p)) * rng.choice([1.0, 0.1, 1e-9])
+    b = np.array([float(-dot(X[0], w)) for w in W]) + rng.integers(0, 2, classes) * rng.choice([0.0, 1e-9])
+    own, by = rng.integers(0, classes, n), float(rng.choice([0.0, 1.0, 1e-9]))
+    expected = [
+        [0 if k == mine else sign(dot(x, W[mine], b[mine], -by) - dot(x, W[k], b[k])) for k in range(classes)]
+        for x, mine in zip(X, own, strict=True)
+    ]
+    assert leads(X, own, W, b, by).tolist() == expected
+    assert leads(sp.csr_array(X), own, W, b, by).tolist() == expected
+
+
+def test_a_margin_of_one_is_one() -> None:
+    X, y = np.array([[1.0], [-1.0], [3.0]]), np.array([1.0, -1.0, 1.0])
+    w = np.ones(1)
+    assert clears(X, y, w, 0.0)
+    assert not clears(X, y, np.array([1.0 - 2.0**-53]), 0.0)
+    assert not clears(X, y, w, TINY) and not clears(X, y, w, -TINY)
+    assert clears(X, y, np.array([2.0]), 0.0, 2.0) and not clears(X, y, w, 0.0, 2.0)
+    far = X + 1e9
+    assert clears(far, y, w, -1e9) and not clears(far, y, np.array([0.5]), -0.5e9)
+
+
+def planes(X: Matrix, y: Vector, *, intercept: bool) -> bool:
+    """Has some plane all rows strictly on their side? By elimination (Fourier and Motzkin), rationals only."""
+    rows = {
+        tuple(Fraction(float(v)) * int(s) for v in (*x, *([1.0] if intercept else [])))
+        for x, s in zip(X, y, strict=True)
+    }
+    for _ in range(X.shape[1] + intercept):
+        if not all(any(row) for row in rows):
+            return False
+        above, below = [r for r in rows if r[0] > 0], [r for r in rows if r[0] < 0]
+        rows = {r[1:] for r in rows if r[0] == 0} | {
+            tuple(u / a[0] - v / b[0] for u, v in zip(a[1:], b[1:], strict=True))
+            for a, b in itertools.product(above, below)
+        }
+    return not rows
+
+
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_hulls_are_never_said_to_meet_that_do_not(seed: int, intercept: bool) -> None:
+    """Any weights whatever, the data touching, nearly touching or apart."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 7)), int(rng.integers(1, 3))
+    X = rng.integers(-2, 3, (n, p)) + rng.choice([0.0, 1e9, 0.1])
+    X[rng.random((n, p)) < 0.3] += rng.choice([0.0, 1e-7, 1e-12])
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    weights = rng.choice([0.0, 1.0, 0.5, 1e-9, -1.0, 3.3], n)
+    if hulls_meet(X, y, weights, intercept=intercept):
+        assert not planes(X, y, intercept=intercept)
+        assert hulls_meet(sp.csr_array(X), y, weights, intercept=intercept)
+    if hulls_meet(X, y, np.ones(n), intercept=intercept):
+        assert not planes(X, y, intercept=intercept)
+
+
+def overlapping(
+    rng: np.random.Generator, p: int, offset: float, *, intercept: bool
+) -> tuple[Matrix, Vector, Vector]:
+    """As few rows as can meet, generic ones, with the weights that make them, rounded."""
+    s = p + 1 + intercept
+    t = rng.uniform(0.2, 1.0, s)
+    y = np.where(np.arange(s) % 2 == 0, 1.0, -1.0)
+    if intercept:
+        t[y > 0] /= t[y > 0].sum()
+        t[y < 0] /= t[y < 0].sum()
+    X = rng.normal(size=(s, p))
+    X[-1] = -y[-1] * ((t * y)[:-1] @ X[:-1]) / t[-1]
+    return X + offset, y, t
+
+
+@pytest.mark.parametrize("route", ["nearby", "exactly"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("p", [1, 2, 5, 12])
+def test_generic_hulls_that_meet(
+    p: int, intercept: bool, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One combination is left, and it is rational: both ways to show it do, and not where it has gone."""
+    other = "_meet_exactly" if route == "nearby" else "_meet_nearby"
+    monkeypatch.setattr(exact, other, lambda table, near: False)
+    rng = np.random.default_rng(p)
+    for offset in (0.0, 1e6) if intercept else (0.0,):
+        X, y, t = overlapping(rng, p, offset, intercept=intercept)
+        assert hulls_meet(X, y, t, intercept=intercept)
+        assert hulls_meet(sp.csc_array(X), y, 1e-200 * t, intercept=intercept)
+        for lost in range(len(t)):
+            fewer = np.where(np.arange(len(t)) == lost, 0.0, t)
+            assert not hulls_meet(X, y, fewer, intercept=intercept)
+            flipped = np.where(np.arange(len(t)) == lost, -y, y)
+            assert not hulls_meet(X, flipped, t, intercept=intercept)
+
+
+def test_hulls_that_touch_in_a_point() -> None:
+    X = np.array([[0.1, 0.7], [0.1, 0.7], [5.0, 1.0], [-3.0, 2.0]])
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    assert hulls_meet(X, y, np.array([1.0, 1.0, 0.0, 0.0]), intercept=True)
+    assert hulls_meet(X, y, np.array([1.0, 1.0, 1e-17, 2e-17]), intercept=True)
+    assert hulls_meet(X, y, np.array([1.0, 1.0 - 1e-15, 1e-16, 0.0]), intercept=True)
+    X[1, 1] = np.nextafter(0.7, 1.0)
+    assert not hulls_meet(X, y, np.array([1.0, 1.0, 0.0, 0.0]), intercept=True)
+    assert not hulls_meet(X, y, np.array([1.0, 1.0, 1e-17, 2e-17]), intercept=True)
+
+
+def test_what_is_too_light_is_let_go() -> None:
+    """Rounding left weight where none belongs: as it is, it would pull another weight below zero."""
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    y = np.array([1.0, -1.0, 1.0, 1.0])
+    assert hulls_meet(X, y, np.array([1.0, 1.0, 2e-17, 1e-17]), intercept=True)
+    assert not hulls_meet(X[1:], y[1:], np.ones(3), intercept=True)
+
+
+def test_without_an_intercept_the_hull_holds_zero() -> None:
+    assert hulls_meet(np.zeros((1, 2)), np.ones(1), np.ones(1), intercept=False)
+    X = np.array([[1.0, 2.0], [3.0, 6.0]])
+    assert hulls_meet(X, np.array([1.0, -1.0]), np.array([1.0, 0.3]), intercept=False)
+    assert not hulls_meet(X, np.array([1.0, 1.0]), np.ones(2), intercept=False)
+    assert not hulls_meet(X, np.array([1.0, -1.0]), np.ones(2), intercept=True)
+    assert not hulls_meet(X, np.array([1.0, -1.0]), np.zeros(2), intercept=False)
+    assert not hulls_meet(X, np.array([1.0, -1.0]), -np.ones(2), intercept=False)
+    assert not hulls_meet(X[:0], np.zeros(0), np.zeros(0), intercept=True)
+
+
+def test_more_columns_than_rows() -> None:
+    """Rows that meet in a space of many columns, dependent ones among them, by exact numbers alone."""
+    rng = np.random.default_rng(5)
+    A = rng.integers(-9, 10, (4, 30)).astype(float)
+    X = np.vstack([A, A.sum(axis=0) / 4.0])
+    y = np.array([1.0, 1.0, 1.0, 1.0, -1.0])
+    assert hulls_meet(X, y, np.array([0.25, 0.25, 0.25, 0.25 + 1e-12, 1.0]), intercept=True)
+    X[4, 7] += 2.0**-40
+    assert not hulls_meet(X, y, np.array([0.25, 0.25, 0.25, 0.25, 1.0]), intercept=True)
+
+
+def test_beyond_elimination_generic_data_are_still_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(table: Any, near: Any) -> bool:
+        raise AssertionError("would take minutes")
+
+    monkeypatch.setattr(exact, "_meet_exactly", never)
+    X, y, t = overlapping(np.random.default_rng(0), 150, 0.0, intercept=True)
+    assert hulls_meet(X, y, t, intercept=True)
+    assert not hulls_meet(X, y, np.where(np.arange(len(t)) == 9, 0.0, t), intercept=True)
+    doubled = np.column_stack([X, X[:, 0]])
+    assert not hulls_meet(doubled, y, t, intercept=True)
+    with pytest.raises(AssertionError, match="minutes"):
+        hulls_meet(doubled[:, [0, -1]], y, t, intercept=True)
+
+
+def integers(rows: Any) -> Any:
+    return np.array(rows, dtype=object)
+
+
+def test_a_nearby_solution_is_near() -> None:
+    """t = 1 solves none of these, and what does is further off than t itself: no proof."""
+    for gone in (1.0, 0.4):  # the solution of t_1 = gone·t_2 moves t_1 by 1 − gone
+        table = integers([[10, round(-10 * gone)]])
+        assert exact._meet_nearby(table, np.ones(2)) is (gone == 1.0)
+    assert not exact._meet_nearby(integers([[1, -1], [1, -1], [1, 1]]), np.ones(2))
+    assert not exact._meet_nearby(integers([[1, -1], [1, -1]]), np.ones(2))  # singular
+    nearly = integers([[2**60, -(2**60), 0], [2**60, -(2**60) + 1, -1]])
+    assert not exact._meet_nearby(nearly, np.ones(3))  # singular to rounding
+    assert exact._meet_exactly(nearly, np.ones(3))
+
+
+def test_the_proof_is_checked() -> None:
+    table = integers([[1, 2, -3], [0, 1, -1]])
+    assert exact._solves(table, integers([1, 1, 1]))
+    assert not exact._solves(table, integers([1, 1, 2]))
+    assert not exact._solves(table, integers([-1, -1, -1]))
+    assert not exact._solves(table, integers([0, 0, 0]))
+    assert not exact._solves(table, integers([2, 1, 1]))
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_elimination(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, s = int(rng.integers(0, 5)), int(rng.integers(1, 7))
+    table = rng.integers(-3, 4, (m, s)).astype(object) * (10**20 if seed % 2 else 1)
+    before = table.copy()
+    pivots, solved, unit = exact.eliminated(table)
+    assert np.array_equal(table, before)
+    rank = len(pivots)
+    assert rank == (np.linalg.matrix_rank(table.astype(float)) if m else 0)
+    assert not solved[rank:].any()
+    assert np.array_equal(solved[:rank][:, pivots], np.eye(rank, dtype=int).astype(object) * unit)
+    for j in set(range(s)) - set(pivots):  # unit · column_j = Σ solved · columns of the pivots, all before it
+        assert np.array_equal(unit * table[:, j], table[:, pivots] @ solved[:rank, j])
+        assert not any(solved[k, j] for k in range(rank) if pivots[k] > j)
+
+
+def test_floats_as_integers() -> None:
+    """Python's integers, never NumPy's, which round or wrap."""
+    for values, numbers, unit in [
+        ([0.75, -2.0, 0.0], [3, -8, 0], 4),
+        ([TINY], [1], 2**1074),
+        ([], [], 1),
+        ([1e300], [int(1e300)], 1),
+        ([1.5 * 2.0**63, -1.0], [3 * 2**62, -1], 1),
+    ]:
+        found, below = whole(values)
+        assert found.tolist() == numbers and below == unit
+        assert all(type(number) is int for number in found)
+
+
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_a_margin_is_bounded_from_above_and_tightly(seed: int, intercept: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 8)), int(rng.integers(1, 5))
+    scale = float(rng.choice([1.0, 1e-160, 1e150, 1e-310]))
+    X = (rng.normal(size=(n, p)) + rng.choice([0.0, 1e8])) * scale
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    weights = rng.choice([0.0, 1e-20, 1.0, 0.3, 7.0], n)
+    weights[:2] = rng.uniform(0.5, 1.0, 2)
+    factors = rng.uniform(0.5, 2.0, p) if seed % 2 else None
+    t = [Fraction(float(v)) for v in weights]
+    if intercept:
+        sums = {s: sum(v for v, side in zip(t, y, strict=True) if side == s) for s in (1.0, -1.0)}
+        t = [v / sums[side] for v, side in zip(t, y, strict=True)]
+    square = Fraction(0)
+    for j in range(p):
+        pulled = sum(v * int(s) * Fraction(float(x)) for v, s, x in zip(t, y, X[:, j], strict=True))
+        square += (pulled / (1 if factors is None else Fraction(float(factors[j])))) ** 2
+    square /= sum(t) ** 2
+    for form in (np.asarray, sp.csr_array):
+        found = Fraction(margin_at_most(form(X), y, weights, intercept=intercept, factors=factors))
+        assert found**2 >= square
+        slack = Fraction(2 * p + 3) * Fraction(TINY)
+        assert (found - slack) ** 2 <= square * (1 + Fraction(1, 2**49)) or found <= slack
+
+
+def test_a_margin_of_nothing_known() -> None:
+    X, y = np.array([[0.0], [2.0], [5.0]]), np.array([-1.0, 1.0, 1.0])
+    assert margin_at_most(X, y, np.array([1.0, 1.0, 0.0]), intercept=True) == pytest.approx(1.0, rel=1e-15)
+    assert margin_at_most(X, y, np.array([1.0, 1.0, 1.0]), intercept=True) == pytest.approx(1.75, rel=1e-15)
+    assert margin_at_most(X, y, np.array([0.0, 1.0, 1.0]), intercept=True) == np.inf
+    assert margin_at_most(X, y, np.array([1.0, 0.0, 0.0]), intercept=True) == np.inf
+    assert margin_at_most(X, y, np.zeros(3), intercept=False) == np.inf
+    assert margin_at_most(X, y, np.array([0.0, 1.0, 1.0]), intercept=False) == pytest.approx(3.5, rel=1e-15)
+    assert margin_at_most(X, y, np.array([-9.0, 1.0, -1.0]), intercept=False) == pytest.approx(2.0, rel=1e-15)
+    huge = np.array([[1.7e308], [-1.7e308]])
+    assert margin_at_most(huge, y[1:] * [1, -1], np.ones(2), intercept=True) == pytest.approx(1.7e308)
+    assert margin_at_most(np.tile(huge, 2), y[1:] * [1, -1], np.ones(2), intercept=True) == np.inf
+    small = np.array([1e-10])
+    assert margin_at_most(huge, y[1:] * [1, -1], np.ones(2), intercept=True, factors=small) == np.inf
+    assert margin_at_most(np.ones((2, 1)), y[1:] * [1, -1], np.ones(2), intercept=True) <= 4 * TINY
+    assert math.isfinite(margin_at_most(np.zeros((2, 0)), np.array([1.0, -1.0]), np.ones(2), intercept=True))

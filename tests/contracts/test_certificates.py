@@ -85,7 +85,7 @@ def test_preconditioning_keeps_both_values(
     for theta in candidates(data, inner):
         point, _ = feasible(inner, theta)
         np.testing.assert_allclose(working.working_theta(working.theta(point)), point, rtol=1e-14)
-        value, astray = inner.dual(point), inner.astray(inner.correlation(point))
+        value, astray = inner.dual(point), inner.astray(point, inner.correlation(point))
         if np.isfinite(value) and astray <= 1e-9 * float(np.abs(point).sum()):
             scale = unit * (abs(value) + float(np.abs(point) @ np.abs(inner.y)))
             assert asked.dual(working.theta(point)) == pytest.approx(unit * value, rel=1e-7, abs=1e-8 * scale)

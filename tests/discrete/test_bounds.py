@@ -33,7 +33,7 @@ def best(gram: Matrix, linear: Vector, price: float, room: int) -> float:
 
 
 def node(gram: Matrix, linear: Vector, split: Vector, w: Vector, price: float, room: int) -> Node:
-    return Node(gram, linear, split, w, 1.0, price, len(gram), room)
+    return Node(gram, linear, split, w, 1.0, price, len(gram), room, float(gram.max()))
 
 
 def scratch(p: int) -> Scratch:
@@ -45,7 +45,7 @@ def test_the_bound_holds_for_any_start_and_any_split(seed: int) -> None:
     rng = np.random.default_rng(seed)
     gram, linear = quadratic(seed, 7)
     price, room = (0.0, 0.02)[seed % 2], (2, 3, 7)[seed % 3]
-    lacking, split = spectral_split(gram)
+    lacking, split = spectral_split(gram, room)
     assert lacking == 0
     assert np.linalg.eigvalsh(gram - np.diag(split))[0] >= 0.0
     true = best(gram, linear, price, room)
@@ -66,7 +66,7 @@ def test_dependent_columns_have_no_split() -> None:
     X = np.linalg.cholesky(gram).T
     X = np.column_stack([X, X[:, 0] + X[:, 1]])
     X /= np.linalg.norm(X, axis=0)
-    lacking, ranks = first_split(X.T @ X, np.zeros(6), 100)
+    lacking, ranks = first_split(X.T @ X, np.zeros(6), 100, 6)
     assert lacking == 1
     assert set(np.argsort(-ranks)[:3]) == {0, 1, 5}
 

@@ -99,7 +99,7 @@ def test_a_multiple_that_differs_by_rounding_alone() -> None:
         found = dg.fit(X, y, loss="zero_one", penalty="none")
     alone = dg.fit(X[:, 1:], y, loss="zero_one", penalty="none")
     assert found.bound == pytest.approx(best, abs=1e-12) and best < alone.objective
-    assert found.objective <= alone.objective and alone.converged
+    assert found.objective <= alone.objective * (1 + 1e-12) and alone.converged
     twice = dg.fit(np.column_stack([x, 2.0 * x]), y, loss="zero_one", penalty="none")
     assert twice.converged and twice.objective == pytest.approx(alone.objective, abs=1e-12)
 
@@ -155,12 +155,20 @@ def test_squares_of_columns_that_nearly_agree(seed: int, asked: dict[str, float]
     assert quick.bound <= best * (1 + 1e-7)
 
 
-def test_too_many_sets_with_columns_that_nearly_agree() -> None:
+def test_many_sets_with_columns_that_nearly_agree() -> None:
     X, y = thin(0, 80, 40)
-    with pytest.warns(NotCertifiedWarning, match="too small for the search"):
-        found = dg.fit(X, y, loss="squared", penalty="l0", budget=6)
-    everything = dg.fit(X, y, loss="squared", penalty="none")
-    assert 0.0 < found.bound <= everything.objective * (1 + 1e-6)
+    found = dg.fit(X, y, loss="squared", penalty="l0", budget=6)
+    assert found.converged and np.all(found.coef[:2] != 0.0)
+
+
+def test_columns_that_differ_by_rounding_alone() -> None:
+    """A set does better in exact arithmetic, by weights that no floats are near enough to: it is said."""
+    rng = np.random.default_rng(1)
+    x, d = rng.normal(size=(2, 12))
+    X = np.column_stack([x, x + 2.0**-51 * d])
+    with pytest.warns(NotCertifiedWarning, match="but for rounding"):
+        found = dg.fit(X, d, loss="squared", penalty="l0", budget=2)
+    assert not found.converged and 0.0 < found.bound < found.objective
 
 
 @pytest.mark.parametrize("name", ["logistic", "hinge", "absolute"])

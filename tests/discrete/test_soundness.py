@@ -12,12 +12,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
+from dualgap.discrete import Finding, pursue
 from dualgap.errors import NotCertifiedWarning
+from dualgap.fitting.reading import read
+from dualgap.problem.problem import Problem
+from dualgap.solvers.drive import Limits
+from exact_planes import separable
 
 Rational = list[Fraction]
 
@@ -63,7 +69,8 @@ class Squares:
             for i in range(at + 1, len(where)):
                 share = table[i][at] / table[at][at]
                 table[i] = [u - share * v for u, v in zip(table[i], table[at], strict=True)]
-        return table[-1][-1]
+        least: Fraction = table[-1][-1]
+        return least
 
     def best(self, price: Fraction, limit: int) -> Fraction:
         """The least objective of all sets."""
@@ -93,8 +100,8 @@ def near(rng: np.random.Generator, k: int) -> tuple[Matrix, Vector]:
         X[:, 0] = X[:, 1] + X[:, 2] + 2.0**-k * d
     else:
         X[:, 0] = X[:, 1] * rng.choice([1.0, -2.0, 0.3]) + 2.0**-k * d
-    y = rng.choice([0.0, 1.0]) * d + X[:, -1] * rng.normal() + rng.choice([0.01, 0.3, 1.0]) * rng.normal(size=n)
-    return X, y
+    y = rng.choice([0.0, 1.0]) * d + X[:, -1] * rng.normal()
+    return X, y + rng.choice([0.01, 0.3, 1.0]) * rng.normal(size=n)
 
 
 def odd(rng: np.random.Generator) -> tuple[Matrix, Vector]:
@@ -112,7 +119,8 @@ def odd(rng: np.random.Generator) -> tuple[Matrix, Vector]:
         X = X * 10.0 ** rng.integers(-99, 100, p)
     elif kind == 4:
         X = rng.integers(-2, 3, (n, p)).astype(float)
-    y = X @ (rng.normal(size=p) / np.abs(X).max(axis=0).clip(1e-300)) + rng.choice([0.0, 0.1, 1.0]) * rng.normal(size=n)
+    y = X @ (rng.normal(size=p) / np.abs(X).max(axis=0).clip(1e-300))
+    y = y + rng.choice([0.0, 0.1, 1.0]) * rng.normal(size=n)
     if rng.random() < 0.3:
         y = y + 2.0 ** rng.integers(10, 41)
     if rng.random() < 0.2:
@@ -131,11 +139,16 @@ def asked(rng: np.random.Generator, y: Vector, p: int) -> tuple[dict[str, Any], 
     return keywords | {"budget": limit}, Fraction(0), limit, Fraction(ridge)
 
 
+def row_weights(rng: np.random.Generator, n: int) -> Vector:
+    kinds: list[Vector] = [np.ones(n), rng.random(n) + 0.1, 10.0 ** rng.integers(-12, 13, n)]
+    return kinds[int(rng.integers(3))]
+
+
 def judged(rng: np.random.Generator, X: Matrix, y: Vector, **more: Any) -> bool:
     """Both claims held against all sets; was it proven?"""
     n, p = X.shape
     intercept = bool(rng.random() < 0.6)
-    weights = [np.ones(n), rng.random(n) + 0.1, 10.0 ** rng.integers(-12, 13, n)][int(rng.integers(3))]
+    weights = row_weights(rng, n)
     keywords, price, limit, ridge = asked(rng, y, p)
     found = fit(X, y, loss="squared", fit_intercept=intercept, sample_weight=weights, **keywords, **more)
     judge = Squares(X, y, weights, intercept=intercept, ridge=ridge)
@@ -172,3 +185,285 @@ def test_squares_of_searches_cut_short() -> None:
     for seed in range(24):
         rng = np.random.default_rng(seed)
         judged(rng, *near(rng, int(rng.integers(20, 54))), max_iter=int(rng.integers(1, 4)))
+
+
+# -- other losses ------------------------------------------------------------------------------------
+
+
+class Piecewise:
+    """A loss of straight pieces: its least is where as many rows as there are columns sit on a kink."""
+
+    def __init__(self, X: Matrix, y: Vector, weights: Vector, loss: str, *, intercept: bool) -> None:
+        self.rows = [[*rational(row), *([Fraction(1)] if intercept else [])] for row in X]
+        self.y, self.a, self.p, self.loss, self.intercept = rational(y), shares(weights), X.shape[1], loss, intercept
+
+    def kinks(self, y: Fraction) -> list[Fraction]:
+        return [y - EPSILON, y + EPSILON] if self.loss.startswith("epsilon") else [y]
+
+    def row(self, y: Fraction, z: Fraction) -> Fraction:
+        if self.loss == "absolute":
+            return abs(z - y)
+        if self.loss == "hinge":
+            return max(1 - y * z, Fraction(0))
+        return max(abs(z - y) - EPSILON, Fraction(0))
+
+    def value(self, columns: list[int], w: Rational) -> Fraction:
+        z = [sum((row[j] * v for j, v in zip(columns, w, strict=True)), Fraction(0)) for row in self.rows]
+        return sum((a * self.row(y, v) for a, y, v in zip(self.a, self.y, z, strict=True)), Fraction(0))
+
+    def least(self, chosen: tuple[int, ...]) -> Fraction:
+        columns = _independent(self.rows, [*chosen, *([self.p] if self.intercept else [])])
+        places = [(i, kink) for i, y in enumerate(self.y) for kink in self.kinks(y)]
+        found = [self.value([], [])]
+        for on in itertools.combinations(places, len(columns)):
+            w = _solved([[self.rows[i][j] for j in columns] for i, _ in on], [kink for _, kink in on])
+            if w is not None:
+                found.append(self.value(columns, w))
+        return min(found)
+
+    def best(self, price: Fraction, limit: int) -> Fraction:
+        sets = itertools.chain.from_iterable(
+            itertools.combinations(range(self.p), size) for size in range(min(limit, self.p) + 1)
+        )
+        return min(self.least(chosen) + price * len(chosen) for chosen in sets)
+
+    def reached(self, found: dg.Solution, price: Fraction) -> Fraction:
+        w = np.append(found.coef, found.intercept) if self.intercept else found.coef
+        paid = price * int(np.count_nonzero(found.coef))
+        return self.value(list(range(len(w))), rational(w)) + paid
+
+
+EPSILON = Fraction(0.25)
+
+
+def _independent(rows: list[Rational], columns: list[int]) -> list[int]:
+    """Those that are no combinations of columns before them."""
+    table = [[row[j] for j in columns] for row in rows]
+    kept, at = [], 0
+    for j in range(len(columns)):
+        pick = next((i for i in range(at, len(table)) if table[i][j] != 0), None)
+        if pick is None:
+            continue
+        kept.append(columns[j])
+        table[at], table[pick] = table[pick], table[at]
+        for i in range(at + 1, len(table)):
+            share = table[i][j] / table[at][j]
+            table[i] = [u - share * v for u, v in zip(table[i], table[at], strict=True)]
+        at += 1
+    return kept
+
+
+def _solved(square: list[Rational], right: Rational) -> Rational | None:
+    table = [[*row, value] for row, value in zip(square, right, strict=True)]
+    size = len(table)
+    for at in range(size):
+        pick = next((i for i in range(at, size) if table[i][at] != 0), None)
+        if pick is None:
+            return None
+        table[at], table[pick] = table[pick], table[at]
+        for i in range(size):
+            if i != at:
+                share = table[i][at] / table[at][at]
+                table[i] = [u - share * v for u, v in zip(table[i], table[at], strict=True)]
+    return [table[i][-1] / table[i][i] for i in range(size)]
+
+
+def small(rng: np.random.Generator, *, labels: bool) -> tuple[Matrix, Vector, int]:
+    """Few rows and columns, near to dependent, twins, offsets; and how near, 0 for not at all."""
+    n, p = int(rng.integers(4, 8)), int(rng.integers(1, 4))
+    X, k = rng.normal(size=(n, p)), 0
+    d = rng.normal(size=n)
+    kind = int(rng.integers(6))
+    if kind < 3 and p > 1:
+        k = int(rng.integers(18, 54))
+        X[:, 0] = X[:, 1] * rng.choice([1.0, -2.0]) + 2.0**-k * d
+    elif kind == 3 and p > 1:
+        X[:, 0] = 2.0 * X[:, 1]
+    elif kind == 4:
+        X = np.round(X)
+    elif kind == 5:
+        X = X + 2.0 ** rng.integers(10, 31)
+    y = d + rng.normal(size=n)
+    if labels:
+        y = np.where(y > 0.0, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+    return X, y, k
+
+
+def strength(rng: np.random.Generator, p: int) -> tuple[dict[str, Any], Fraction, int]:
+    if rng.random() < 0.5:
+        lam = float(rng.choice([0.01, 0.1]))
+        return {"lam": lam}, Fraction(lam), 99
+    limit = int(rng.integers(0, p + 1))
+    return {"budget": limit}, Fraction(0), limit
+
+
+def piecewise_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[bool, int]:
+    X, y, k = small(rng, labels=loss == "hinge")
+    intercept, weights = bool(rng.random() < 0.6), row_weights(rng, len(y))
+    keywords, price, limit = strength(rng, X.shape[1])
+    found = fit(X, y, loss=loss, penalty="l0", fit_intercept=intercept, sample_weight=weights, **keywords, **more)
+    judge = Piecewise(X, y, weights, loss, intercept=intercept)
+    assert Fraction(found.bound) <= judge.best(price, limit)
+    assert Fraction(found.objective) >= judge.reached(found, price)
+    return found.converged, k
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hinge", "epsilon_insensitive(0.25)"])
+@pytest.mark.parametrize("block", range(3))
+def test_losses_of_straight_pieces(loss: str, block: int) -> None:
+    for seed in range(8 * block, 8 * block + 8):
+        piecewise_judged(np.random.default_rng(seed), loss)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hinge"])
+@pytest.mark.parametrize("solver", ["greedy_forward", "hard_thresholding"])
+def test_losses_of_straight_pieces_by_heuristics(loss: str, solver: str) -> None:
+    for seed in range(6):
+        piecewise_judged(np.random.default_rng(seed), loss, solver=solver)
+
+
+class Curved:
+    """logistic or squared_hinge in sixty digits: Newton's method from zero, halved until it descends."""
+
+    def __init__(self, X: Matrix, y: Vector, weights: Vector, loss: str, *, intercept: bool) -> None:
+        columns = [*X.T, np.ones(len(y))] if intercept else [*X.T]
+        self.columns = [[mpmath.mpf(float(v)) for v in column] for column in columns]
+        self.y = [int(v) for v in y]
+        total = mpmath.fsum(mpmath.mpf(float(v)) for v in weights)
+        self.a = [mpmath.mpf(float(v)) / total for v in weights]
+        self.p, self.loss, self.intercept = X.shape[1], loss, intercept
+
+    def row(self, m: Any) -> tuple[Any, Any, Any]:
+        """Value, slope and bend at a margin."""
+        if self.loss == "logistic":
+            share = 1 / (1 + mpmath.exp(m))
+            return mpmath.log1p(mpmath.exp(-m)), -share, share * (1 - share)
+        short = max(1 - m, mpmath.mpf(0))
+        return short * short, -2 * short, mpmath.mpf(2 if short > 0 else 0)
+
+    def value(self, columns: list[int], w: list[Any]) -> Any:
+        z = [mpmath.fsum(self.columns[j][i] * v for j, v in zip(columns, w, strict=True)) for i in range(len(self.y))]
+        return mpmath.fsum(a * self.row(y * v)[0] for a, y, v in zip(self.a, self.y, z, strict=True))
+
+    def least(self, chosen: tuple[int, ...]) -> Any:
+        """Not below the infimum, and most often equal to it."""
+        columns = [*chosen, *([self.p] if self.intercept else [])]
+        w = [mpmath.mpf(0)] * len(columns)
+        best = self.value(columns, w)
+        for _ in range(60):
+            w, better = self._step(columns, w, best)
+            if not better < best * (1 - mpmath.mpf(10) ** -40):
+                return min(best, better)
+            best = better
+        return best
+
+    def _step(self, columns: list[int], w: list[Any], best: Any) -> tuple[list[Any], Any]:
+        m = len(columns)
+        slope, bend = mpmath.zeros(m, 1), mpmath.zeros(m, m)
+        for i, (a, y) in enumerate(zip(self.a, self.y, strict=True)):
+            x = [self.columns[j][i] for j in columns]
+            _, first, second = self.row(y * mpmath.fsum(u * v for u, v in zip(x, w, strict=True)))
+            for r in range(m):
+                slope[r] += a * first * y * x[r]
+                for c in range(m):
+                    bend[r, c] += a * second * x[r] * x[c]
+        for r in range(m):
+            bend[r, r] += bend[r, r] * mpmath.mpf(10) ** -48 + mpmath.mpf(10) ** -55
+        direction = mpmath.lu_solve(bend, -slope) if m else slope
+        step = mpmath.mpf(1)
+        for _ in range(40):
+            ahead = [v + step * direction[r] for r, v in enumerate(w)]
+            value = self.value(columns, ahead)
+            if value < best:
+                return ahead, value
+            step /= 2
+        return w, best
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("block", range(3))
+def test_curved_losses(loss: str, block: int) -> None:
+    for seed in range(5 * block, 5 * block + 5):
+        curved_judged(np.random.default_rng(seed), loss)
+
+
+def curved_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[bool, int]:
+    X, y, k = small(rng, labels=True)
+    intercept, weights = bool(rng.random() < 0.6), row_weights(rng, len(y))
+    keywords, price, limit = strength(rng, X.shape[1])
+    found = fit(X, y, loss=loss, penalty="l0", fit_intercept=intercept, sample_weight=weights, **keywords, **more)
+    with mpmath.workdps(60):
+        judge = Curved(X, y, weights, loss, intercept=intercept)
+        paid = mpmath.mpf(price.numerator) / price.denominator
+        sets = itertools.chain.from_iterable(
+            itertools.combinations(range(judge.p), size) for size in range(min(limit, judge.p) + 1)
+        )
+        best = min(judge.least(chosen) + paid * len(chosen) for chosen in sets)
+        assert mpmath.mpf(found.bound) <= best
+        w = [mpmath.mpf(float(v)) for v in [*found.coef, *([found.intercept] if intercept else [])]]
+        value = judge.value(list(range(len(w))), w) + paid * int(np.count_nonzero(found.coef))
+        assert mpmath.mpf(found.objective) >= value
+    return found.converged, k
+
+
+# -- planes ------------------------------------------------------------------------------------------
+
+
+def planes_judged(rng: np.random.Generator, **more: Any) -> bool:
+    """zero_one and sigmoid: every set of rows that may be lost, separated in rationals or not."""
+    X, y, _ = small(rng, labels=True)
+    n, p = X.shape
+    intercept, weights = bool(rng.random() < 0.6), row_weights(rng, n)
+    cost, signed = shares(weights), []
+    for x, label in zip(X, y, strict=True):
+        row = (*rational(x), *([Fraction(1)] if intercept else []))
+        signed.append(tuple(v * int(label) for v in row))
+    best = min(
+        sum((c for c, gone in zip(cost, lost, strict=True) if gone), Fraction(0))
+        for lost in itertools.product([False, True], repeat=n)
+        if separable([row for row, gone in zip(signed, lost, strict=True) if not gone])
+    )
+    found = fit(X, y, loss="zero_one", penalty="none", fit_intercept=intercept, sample_weight=weights, **more)
+    assert Fraction(found.bound) <= best
+    w = rational(np.append(found.coef, found.intercept) if intercept else found.coef)
+    margins = [sum((u * v for u, v in zip(row, w, strict=True)), Fraction(0)) for row in signed]
+    errors = sum((c for c, margin in zip(cost, margins, strict=True) if margin <= 0), Fraction(0))
+    assert Fraction(found.objective) >= errors >= best
+    smooth = fit(X, y, loss="sigmoid", penalty="none", fit_intercept=intercept, sample_weight=weights, max_iter=1)
+    assert Fraction(smooth.bound) <= best / 2
+    return found.converged
+
+
+@pytest.mark.parametrize("solver", ["arrangement", "hitting_set"])
+@pytest.mark.parametrize("block", range(3))
+def test_planes(solver: str, block: int) -> None:
+    for seed in range(8 * block, 8 * block + 8):
+        planes_judged(np.random.default_rng(seed), solver=solver)
+
+
+# -- the loop ----------------------------------------------------------------------------------------
+
+
+class Wrong:
+    """A search whose bound is above what its weights reach."""
+
+    name = "wrong"
+    seconds = None
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        return ()
+
+    def cost(self, problem: Problem) -> float:
+        return 0.0
+
+    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        yield Finding(problem.null_weights, 2.0 * problem.null, 1)
+
+
+def test_a_bound_above_the_objective_is_none() -> None:
+    rng = np.random.default_rng(0)
+    reading = read(rng.normal(size=(9, 2)), rng.normal(size=9), loss="squared", penalty="l0", budget=1)
+    problem = reading.terms.problem(reading.table.design, reading.targets())
+    answer = pursue(problem, Wrong(), None, Limits())
+    assert answer.bound == 0.0 and not answer.proven and answer.gap > 0.0

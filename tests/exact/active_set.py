@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from exact.arithmetic import Echelon, common, dot, solve_semidefinite
 from exact.programme import Programme, Row
 
 NEAR = 1e-7  # a row this close to a kink, beside its terms, starts on it
+SECONDS = 3.0  # of a walk: numbers that differ by hundreds of powers of ten make long fractions
 PATIENCE = 40  # steps after which ties are broken at random
 
 
@@ -276,7 +278,8 @@ def minimise(programme: Programme, u: Sequence[Fraction], limit: int = 150) -> F
     """The minimum from a start where every φ is finite."""
     walk = start(programme, u)
     steps, optimal = 0, False
-    while steps < limit:
+    began = time.process_time()
+    while steps < limit and time.process_time() - began < SECONDS:
         steps += 1
         walk.patient = steps < PATIENCE
         if not walk.step():

@@ -14,7 +14,8 @@ Table = list[list[int]]
 
 real: Any = MPContext()  # a context of its own: nobody else's precision changes ours
 real.dps = 100
-SLACK = Fraction(1, 10**70)  # relative, far above what a hundred digits round and far below any float
+FAR = 10**7
+LONG = 30_000  # bits of an exponent beyond which a number is nothing, or not worth writing out
 
 
 def rational(value: Any) -> Fraction:
@@ -49,8 +50,19 @@ def as_rational(value: Any) -> Fraction:
         if exponent:
             raise OverflowError("infinity or NaN is no rational")
         return Fraction(0)
+    if exponent < -LONG:
+        return Fraction(0)
+    if exponent > LONG:
+        raise OverflowError("too large to be written out")
     found = int(mantissa) * power_of_two(int(exponent))
     return -found if sign else found
+
+
+def power_of_e(x: Any) -> Any:
+    """e^x; 0 and infinity where it is far beyond every float, since its digits would take for ever."""
+    if x < -FAR:
+        return real.zero
+    return real.inf if x > FAR else real.exp(x)
 
 
 def common(values: Iterable[Fraction]) -> tuple[list[int], int]:

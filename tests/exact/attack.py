@@ -173,9 +173,9 @@ class Tally:
             others = {
                 state: count for state, count in counts.items() if state not in ("proven", "not proven")
             }
-            told = ", ".join(f"{state} {count}" for state, count in sorted(others.items()))
+            rest = ", ".join(f"{state} {count}" for state, count in sorted(others.items()))
             ended = f"{counts['proven'] or '':>9}{counts['not proven'] or '':>9}"
-            print(f"{data[:27]:<28}{sum(counts.values()):>9}{ended}   {told}")
+            print(f"{data[:27]:<28}{sum(counts.values()):>9}{ended}   {rest}")
         print(f"\n{'kind':<12}{'cases':>9}{'ms of CPU':>12}")
         for kind, count in self.numbers.most_common():
             print(f"{kind:<12}{count:>9}{1e3 * self.seconds[kind] / count:>12.1f}")
@@ -183,8 +183,8 @@ class Tally:
         for name in sorted(set(self.claims) | set(self.false)):
             size, again = self.worst.get(name, (math.nan, ""))
             told = f"   {size:.1e}  {again}" if name in self.false else ""
-            counts = f"{self.claims[name]:>9}{self.false[name] or '':>9}{self.gross[name] or '':>17}"
-            print(f"{name:<28}{counts}{told}")
+            numbers = f"{self.claims[name]:>9}{self.false[name] or '':>9}{self.gross[name] or '':>17}"
+            print(f"{name:<28}{numbers}{told}")
         print(
             f"{self.cases} cases, {sum(self.claims.values())} claims judged, {sum(self.false.values())} false"
         )

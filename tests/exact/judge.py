@@ -239,7 +239,10 @@ def judge_consistency(
         return
     difference = rational(objective) - rational(bound)
     close = math.isfinite(gap) and abs(rational(gap) - difference) <= ULP * abs(difference) + Fraction(5e-324)
-    verdict.claim(f"{name} gap", close and gap >= 0, f"gap {gap!r}, objective − bound {float(difference)!r}")
+    off = apart(gap, difference, abs(rational(objective)) * 10000) if math.isfinite(gap) else math.inf
+    verdict.claim(
+        f"{name} gap", close and gap >= 0, f"gap {gap!r}, objective − bound {show(difference)}", off
+    )
     relative = getattr(claims, "relative_gap", None)
     if relative is None:
         return
@@ -297,7 +300,7 @@ def judge_zeros(
         elif known[j] and not moved:
             size = max(abs(v) for v in at_best)
             zero = not at_best[j] if exact[j] else abs(at_best[j]) <= size * Fraction(1, 10**15)
-            verdict.claim("zero", zero, f"weight {j} is {float(at_best[j])!r} at the optimum, proven zero")
+            verdict.claim("zero", zero, f"weight {j} is {show(at_best[j])} at the optimum, proven zero")
 
 
 def judge_distance(
@@ -382,8 +385,8 @@ def judge_direction(verdict: Verdict, statement: Statement, direction: Any, inte
         return
     margins = _margins(statement, d, levels)
     holds = all(m >= 0 for m in margins) and any(m > 0 for m in margins)
-    worst = float(min(margins))
-    verdict.claim("no minimiser", holds, f"{words}: the least margin is {worst!r}, of {len(margins)}")
+    worst = show(min(margins))
+    verdict.claim("no minimiser", holds, f"{words}: the least margin is {worst}, of {len(margins)}")
 
 
 def _margins(statement: Statement, d: list[Fraction], levels: list[Fraction]) -> list[Fraction]:

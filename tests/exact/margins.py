@@ -13,11 +13,11 @@ import numpy as np
 
 import dualgap as dg
 from exact import draws
-from exact.arithmetic import rational
+from exact.arithmetic import as_real, rational, real
 from exact.draws import Array, Rng
 from exact.judge import Verdict, apart, finite, show
 from exact.optimum import optimum
-from exact.statement import Statement, as_values, read
+from exact.statement import Statement, as_values, read, stated
 from exact.trial import Trial, attempt
 
 STRENGTHS = (200, 900, 4000)  # λ = 2^-k: so small that the soft margin is the hard one
@@ -75,7 +75,7 @@ def judge_plane(
     margins = [z if y > 0 else -z for y, z in zip(statement.y, statement.predictions(w, b), strict=True)]
     least = min(margins)
     if least <= 0:
-        verdict.claim(f"{name} plane", False, f"objective {objective!r}, a margin is {float(least)!r}")
+        verdict.claim(f"{name} plane", False, f"objective {objective!r}, a margin is {show(least)}")
         return
     stretch = max(Fraction(1), 1 / least)
     square = statement.size(w) * stretch * stretch
@@ -167,12 +167,14 @@ def _judge_rest(
 ) -> None:
     objective, bound = float(solution.objective), float(solution.bound)
     words = f"bound {bound!r} above the objective {objective!r}"
-    verdict.claim("margin order", bound <= objective, words)
+    verdict.claim("margin order", bound <= objective, words, apart(bound, stated(objective)))
     error = solution.coef_error
     if error is not None and best is not None and error < math.inf:
         away = sum((a - c) ** 2 for a, c in zip(plane[0], best.w, strict=True))
-        words = f"coef_error {error!r}, the optimum is {math.sqrt(away)!r} away"
-        verdict.claim("margin distance", away <= rational(error) ** 2, words)
+        distance = real.sqrt(as_real(Fraction(away)))
+        words = f"coef_error {error!r}, the optimum is {real.nstr(distance, 6)} away"
+        size = real.sqrt(as_real(sum((c * c for c in best.w), Fraction(0))))
+        verdict.claim("margin distance", away <= rational(error) ** 2, words, float(distance / (size or 1)))
     if any(np.asarray(solution.proven_zero)) and best is not None:
         wrong = [j for j in np.flatnonzero(solution.proven_zero) if best.w[j] or plane[0][j]]
         verdict.claim("margin zero", not wrong, f"columns {wrong} are not zero")

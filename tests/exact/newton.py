@@ -9,6 +9,7 @@ a candidate, judged by its exact value.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exact.active_set import NEAR
-from exact.arithmetic import Echelon, as_rational, as_real, real, solve_square
+from exact.arithmetic import FAR, Echelon, as_rational, as_real, power_of_e, real, solve_square
 from exact.programme import Programme
 from exact.statement import TRANSCENDENTAL, Statement, as_values
 
@@ -26,7 +27,7 @@ TINY = real.mpf(10) ** -90  # a pivot this small beside the scaled diagonal is n
 DONE = real.mpf(10) ** -25  # a step this small beside the point ends the search: values are off by its square
 FLAT = real.mpf(10) ** -18  # a slope this small beside its terms is none
 WELL = 1e9  # condition numbers that floats solve
-FAR = 10**6
+SECONDS = 3.0  # of a search: what it has by then is a candidate as well
 
 Reals = list[Any]
 Entries = list[tuple[int, Any]]
@@ -143,10 +144,10 @@ class Losses:
             a, line = self.a[i], self.space.entries[i]
             m = sum((x * u[j] for j, x in line), real.zero)
             x = m if y < 0 else -m
-            if x > FAR:
+            if x > FAR // 10:
                 to.value = float("inf")
                 return
-            e = real.exp(x)
+            e = power_of_e(x)
             if self.name == "exponential":
                 slope, curve, value = a * e, a * e, a * e
             else:
@@ -161,7 +162,7 @@ class Losses:
         each, line, a = self.space.each, self.space.entries[i], self.a[i]
         scores = [sum((x * u[k * each + j] for j, x in line), real.zero) for k in range(self.space.blocks)]
         top = max(scores)
-        powers = [real.exp(score - top) for score in scores]
+        powers = [power_of_e(score - top) for score in scores]
         whole = sum(powers)
         to.value += float(a * (top + real.log(whole) - scores[label]))
         shares = [power / whole for power in powers]
@@ -532,7 +533,10 @@ def polish(
     search = Descent(statement, programme, u, held)
     settled, best = False, float("inf")
     previous: tuple[Reals, Reals, Any] | None = None
+    began = time.process_time()
     for _ in range(limit):
+        if time.process_time() - began > SECONDS:
+            break
         here = search.local(search.u)
         if previous is not None and not here.value <= best + 1e-9 * abs(best):
             before, direction, length = previous  # it rose, beyond what floats round: a shorter step

@@ -108,15 +108,14 @@ def _in_reals(
     for _ in range(1 if transcendental else ROUNDS):
         u = programme.coordinates(w, b)
         held = closest(programme, u)
-        if not transcendental:
-            near = _through_parabola(statement, (w, b), theta)
+        try:
+            near = None if transcendental else _through_parabola(statement, (w, b), theta)
             if near is not None:
                 (w, b), held = near
-                found.append((w, b, False))
+                found.append(([_short(v) for v in w], _short(b), False))
                 u = programme.coordinates(w, b)
-        try:
             point = polish(statement, programme, u, held)
-        except (ArithmeticError, OverflowError, ValueError):
+        except (ArithmeticError, ValueError):  # numbers beyond floats: a candidate less
             break
         found.append((point.w, point.b, point.settled))
         if point.settled:
@@ -155,7 +154,7 @@ def _by_price(
         elif not low:
             price, step = price / step, step * step
         else:
-            price = Fraction(float(low) ** 0.5 * float(high) ** 0.5)
+            price = _short(as_rational(real.sqrt(as_real(low) * as_real(high))))
             if not low < price < high:
                 break
     inner = build(replace(priced, lam=price))
@@ -163,7 +162,7 @@ def _by_price(
     held = {i: k for i, k in closest(inner, inner.coordinates(*point), 1e-5).items() if i < rows}
     try:
         ended = polish(statement, programme, programme.coordinates(*point), held)
-    except (ArithmeticError, OverflowError, ValueError):
+    except (ArithmeticError, ValueError):
         return [(*point, False)]
     return [(*point, False), (ended.w, ended.b, ended.settled)]
 
@@ -236,17 +235,20 @@ def _price(statement: Statement, w: list[Fraction], theta: Sequence[float] | Non
         )
     if theta is None or len(theta) != len(statement.y):
         return None
-    along = 0.0
-    for j, value in enumerate(w):
-        along += float(value) * sum(row[j] * t for row, t in zip(statement.X, theta, strict=True))
-    if not along > 0.0 or along != along or along == float("inf"):
+    columns = zip(*statement.X, strict=True)
+    along = Fraction(0)
+    for value, column in zip(w, columns, strict=True):
+        along += value * sum(
+            (rational(x) * rational(t) for x, t in zip(column, theta, strict=True)), Fraction(0)
+        )
+    if along <= 0:
         return None
     if name != "elastic_net":
-        return Fraction(along)
+        return along
     alpha = statement.penalty[1]
     sizes = [abs(v * k) for v, k in zip(w, statement.scale, strict=True)]
     steep = sum(f * (v + 2 * alpha * v * v) for f, v in zip(statement.factors, sizes, strict=True))
-    return Fraction(along) / steep if steep else None
+    return along / steep if steep else None
 
 
 def _best(statement: Statement, points: list[tuple[Any, Any, bool]]) -> Optimum:

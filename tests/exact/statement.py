@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from exact.arithmetic import as_rational, as_real, rational, real
+from exact.arithmetic import FAR, as_rational, as_real, power_of_e, rational, real
 
 CLASSIFICATION = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron")
 TRANSCENDENTAL = ("logistic", "exponential")
@@ -21,7 +21,6 @@ DEFAULTS = {
     "lp": 1.5,
 }
 INFINITE = real.inf
-FAR = 10**7  # powers of e beyond this are not computed
 
 Value = Any  # Fraction, or a real of a hundred digits where no rational would do
 Vector = Sequence[Fraction]
@@ -225,9 +224,9 @@ def margin_loss(name: str, m: Fraction) -> Value:
     """L of m = y z."""
     if name in TRANSCENDENTAL:
         x = -as_real(m)
-        if -m > FAR:  # log(1 + e^x) is x to a million digits; e^x is beyond every float
-            return x if name == "logistic" else INFINITE
-        return real.log1p(real.exp(x)) if name == "logistic" else real.exp(x)
+        if name == "logistic":  # beyond FAR it is x itself to a million digits
+            return real.log1p(power_of_e(x)) if x <= FAR else x
+        return power_of_e(x)
     short = max((0 if name == "perceptron" else 1) - m, Fraction(0))
     return short * short if name == "squared_hinge" else short
 
@@ -236,8 +235,8 @@ def log_one_plus(ahead: list[Any]) -> Any:
     """log(1 + Σ e^ahead)."""
     top = max([real.zero, *ahead])
     if top == 0:
-        return real.log1p(sum(real.exp(value) for value in ahead))
-    return top + real.log(real.exp(-top) + sum(real.exp(value - top) for value in ahead))
+        return real.log1p(sum(power_of_e(value) for value in ahead))
+    return top + real.log(power_of_e(-top) + sum(power_of_e(value - top) for value in ahead))
 
 
 def as_values(w: Any) -> list[Fraction]:

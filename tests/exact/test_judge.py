@@ -124,11 +124,12 @@ def test_nothing_near_an_optimum_is_better(loss: str, form: dict[str, Any]) -> N
     start = ([Fraction(1, 7), Fraction(-1, 5)], Fraction(1, 3))
     theta = np.sign(y - y.mean())  # any hint will do
     best = optimum(statement, [start], theta.tolist())
+    if not best.settled:  # a start from nowhere: then the point is a candidate and no more
+        assert "budget" in form and form["penalty"] not in ("l1", "linf")
+        return
     rng = np.random.default_rng(1)
     for size in 10.0 ** -np.arange(0, 16, 1.5):
         moved = [v + rational(size * rng.normal()) for v in (*best.w, best.b)]
-        if not best.settled:
-            pytest.skip("a round budget, a loss with kinks, and a start from nowhere: a candidate only")
         assert not below(statement.value(moved[:-1], moved[-1]), best.value)
     polyhedral = form["penalty"] in ("none", "l1", "linf")
     if loss in PIECEWISE and (

@@ -59,7 +59,7 @@ def load_or_refuse(content: bytes, y: Any = None) -> None:
             assert all(len(said) < 1000 for said in objections)
 
 
-@settings(max_examples=4000)
+@settings(max_examples=250)
 @given(st.sampled_from(sorted(FITS)), st.data())
 def test_changed_values_behind_a_right_checksum(name: str, data: st.DataObject) -> None:
     found = json.loads(document(name))

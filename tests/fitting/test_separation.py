@@ -71,7 +71,7 @@ def exists(table: Any, numbers: Any, classes: int, *, intercept: bool) -> bool:
             share = line[enter]
             line[:] = [a - share * b for a, b in zip(line, system[leave], strict=True)]
         basis[leave] = enter
-    return cost[-1] != 0
+    return bool(cost[-1] != 0)
 
 
 def refused(table: Any, labels: Any, **keywords: Any) -> UnboundedError:
@@ -225,11 +225,8 @@ def apart(rng: np.random.Generator, offset: float) -> tuple[Any, Any]:
     n, p = int(rng.integers(10, 61)), int(rng.integers(1, 7))
     table, w = rng.normal(size=(n, p)), rng.normal(size=p)
     w /= np.linalg.norm(w)
-    numbers = (table @ w > 0.3 * rng.normal()).astype(int)
-    numbers[:2] = 0, 1
     score = table @ w
-    level = float(np.median(score))
-    numbers = (score > level).astype(int)
+    numbers = (score > np.quantile(score, rng.uniform(0.2, 0.8))).astype(int)
     return table + np.outer(0.1 * (numbers - 0.5), w) + offset, numbers
 
 
@@ -247,10 +244,9 @@ def test_what_is_said_of_noisy_classes_is_true(offset: float) -> None:
         rng = np.random.default_rng(seed)
         n, p = int(rng.integers(10, 41)), int(rng.integers(1, 5))
         table = rng.normal(size=(n, p))
-        numbers = (table @ rng.normal(size=p) + 0.4 * rng.logistic(size=n) > 0).astype(int)
-        numbers[:2] = 0, 1
+        numbers = (table @ rng.normal(size=p) + 0.1 * rng.logistic(size=n) > 0).astype(int)
         told.append(decided(table + offset, numbers))
-    assert 2 < sum(told) < 13
+    assert 2 < sum(told) < 13  # some of either kind
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -261,7 +257,7 @@ def test_planes_through_whole_numbers(offset: float, form: Any) -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
         table = rng.integers(0, 4, (int(rng.integers(10, 50)), int(rng.integers(2, 5)))).astype(float)
-        score = table @ rng.integers(-3, 4, table.shape[1])
+        score = table @ rng.integers(-3, 4, table.shape[1]).astype(float)
         score -= np.quantile(score, rng.uniform(0.2, 0.8), method="nearest")
         numbers = np.where(score == 0, rng.random(len(score)) < 0.5, score > 0).astype(int)
         if seed % 3 == 0:
@@ -274,17 +270,17 @@ def test_planes_through_whole_numbers(offset: float, form: Any) -> None:
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 def test_many_classes_on_planes_through_whole_numbers(offset: float) -> None:
     told = []
-    for seed in range(8):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         classes, p = 3 + seed % 2, int(rng.integers(1, 4))
-        table = rng.integers(0, 4, (30, p)).astype(float)
-        score = table @ rng.integers(-2, 3, (p, classes))
+        table = rng.integers(0, 4, (20, p)).astype(float)
+        score = table @ rng.integers(-2, 3, (p, classes)).astype(float)
         score = score - np.round(np.median(score, axis=0)) + 1e-3 * rng.random(score.shape)
         numbers = np.argmax(score, axis=1)
         numbers[:classes] = np.arange(classes) if seed % 3 else numbers[:classes]
         if len(set(numbers)) == classes:
             told.append(decided(table + offset, numbers, classes))
-    assert len(told) >= 5 and any(told)
+    assert len(told) >= 4 and any(told)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
@@ -317,10 +313,11 @@ def test_an_overlap_of_one_digit_is_no_separation() -> None:
 def test_a_plane_of_thirds_is_solved_for() -> None:
     """No decimals of 3 : 7 : −5 lie on it; the rows of either class that touch it determine it."""
     rng = np.random.default_rng(0)
-    table = rng.integers(-6, 7, (300, 3)).astype(float)
-    score = table @ [3.0, 7.0, -5.0] - 4.0
-    numbers = np.where(score == 0, rng.random(300) < 0.5, score > 0).astype(int)
-    assert np.count_nonzero(score == 0) > 6
+    grid = rng.permutation(np.stack(np.meshgrid(*3 * [np.arange(-6.0, 7.0)]), axis=-1).reshape(-1, 3))
+    score = grid @ [3.0, 7.0, -5.0] - 4.0
+    kept = np.concatenate([np.flatnonzero(score == 0)[:20], np.flatnonzero(np.abs(score) > 2)[:100]])
+    table, score = grid[kept], score[kept]
+    numbers = np.where(score == 0, np.arange(120) % 2, score > 0).astype(int)
     for offset in (0.0, 1e6, 1e9):
         error = refused(table + offset, numbers)
         assert np.array_equal(error.direction / error.direction[0], np.array([3.0, 7.0, -5.0]) / 3.0)

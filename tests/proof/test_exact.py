@@ -1,4 +1,4 @@
-"""Exact decisions against a judge in rational arithmetic, and against points that floats would wave through."""
+"""Exact decisions against a judge in rational arithmetic, and against points that floats would let pass."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.kernel_machines.hull import nearest_points, plane
 from dualgap.proof import exact
 from dualgap.proof.exact import clears, hulls_meet, leads, margin_at_most, separates, signs, whole
 
@@ -202,7 +203,7 @@ def test_a_margin_of_one_is_one() -> None:
 
 
 def planes(X: Matrix, y: Vector, *, intercept: bool) -> bool:
-    """Has some plane all rows strictly on their side? By elimination (Fourier and Motzkin), rationals only."""
+    """Has some plane all rows strictly on their side? By elimination (Fourier and Motzkin) of rationals."""
     rows = {
         tuple(Fraction(float(v)) * int(s) for v in (*x, *([1.0] if intercept else [])))
         for x, s in zip(X, y, strict=True)
@@ -400,9 +401,9 @@ def test_a_margin_is_bounded_from_above_and_tightly(seed: int, intercept: bool) 
         t = [v / sums[side] for v, side in zip(t, y, strict=True)]
     square = Fraction(0)
     for j in range(p):
-        pulled = sum(v * int(s) * Fraction(float(x)) for v, s, x in zip(t, y, X[:, j], strict=True))
-        square += (pulled / (1 if factors is None else Fraction(float(factors[j])))) ** 2
-    square /= sum(t) ** 2
+        terms = [v * int(s) * Fraction(float(x)) for v, s, x in zip(t, y, X[:, j], strict=True)]
+        square += (sum(terms, Fraction(0)) / (1 if factors is None else Fraction(float(factors[j])))) ** 2
+    square /= sum(t, Fraction(0)) ** 2
     for form in (np.asarray, sp.csr_array):
         found = Fraction(margin_at_most(form(X), y, weights, intercept=intercept, factors=factors))
         assert found**2 >= square
@@ -426,3 +427,93 @@ def test_a_margin_of_nothing_known() -> None:
     assert margin_at_most(huge, y[1:] * [1, -1], np.ones(2), intercept=True, factors=small) == np.inf
     assert margin_at_most(np.ones((2, 1)), y[1:] * [1, -1], np.ones(2), intercept=True) <= 4 * TINY
     assert math.isfinite(margin_at_most(np.zeros((2, 0)), np.array([1.0, -1.0]), np.ones(2), intercept=True))
+
+
+def nearly_touching(rng: np.random.Generator, p: int, gap: float, offset: float) -> tuple[Matrix, Vector]:
+    """Two classes `gap` apart, p + 3 rows of which lie on the edges."""
+    n = 6 * p + 10
+    X, w = rng.normal(size=(n, p)), rng.normal(size=p)
+    w /= np.linalg.norm(w)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    along = X @ w
+    beyond = np.where(np.arange(n) < p + 3, 0.0, np.abs(along))
+    return X + np.outer(y * (gap / 2 + beyond) - along, w) + offset, y
+
+
+@pytest.mark.parametrize("gap", [1e-1, 1e-6, 1e-9, 1e-12, 1e-13])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+@pytest.mark.parametrize("p", [1, 2, 5, 12])
+def test_planes_between_hulls_that_nearly_touch(p: int, offset: float, gap: float) -> None:
+    """Found, exact, and as wide as can be, but for what the rounding of w and b must cost."""
+    if offset * 1e-14 > gap:
+        return
+    for seed in range(4):
+        X, y = nearly_touching(np.random.default_rng(seed), p, gap, offset)
+        hulls = nearest_points(X, y, intercept=True)
+        found = plane(X, y, hulls, intercept=True)
+        assert found is not None and clears(X, y, *found)
+        assert not hulls_meet(X, y, hulls.weights, intercept=True)
+        most = margin_at_most(X, y, hulls.weights, intercept=True)
+        margin = 1.0 / float(np.linalg.norm(found[0]))
+        assert margin <= most
+        assert most - margin <= 2.0**-52 * 30.0 * (10.0 * p + offset) + 1e-9 * most
+
+
+def test_planes_in_units_of_their_columns_and_through_zero() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] > 0, 1.0, -1.0)
+    X += 0.1 * y[:, None] * [1.0, -2.0, 0.5]
+    factors = np.array([0.3, 1.7, 4.0])
+    for intercept in (True, False):
+        hulls = nearest_points(X, y, intercept=intercept, factors=factors)
+        found = plane(X, y, hulls, intercept=intercept, factors=factors)
+        assert found is not None and clears(X, y, *found)
+        assert intercept or found[1] == 0.0
+        most = margin_at_most(X, y, hulls.weights, intercept=intercept, factors=factors)
+        assert 1.0 / np.linalg.norm(factors * found[0]) == pytest.approx(most, rel=1e-9)
+
+
+def mixed(rng: np.random.Generator, kind: str, p: int) -> tuple[Matrix, Vector]:
+    n = 12 * p + 10
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(n, p))
+    if kind == "whole":
+        X = rng.integers(0, 4, (n, p)).astype(float)
+    if kind == "tenths":
+        X = rng.integers(0, 10, (n, p)) / 10.0
+    if kind == "far":
+        X = X + 1e9
+    if kind == "one point":
+        X[:, 0] = np.abs(X[:, 0]) * y
+        X[0], X[1] = 0.1, 0.1
+        X[0, 0], X[1, 0] = 0.0, 0.0
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["normal", "whole", "tenths", "far", "one point"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_hulls_of_data_are_decided(kind: str, intercept: bool) -> None:
+    """Either the plane or the proof that there is none, never neither."""
+    for p in (1, 2, 5, 20):
+        for seed in range(4):
+            X, y = mixed(np.random.default_rng(seed), kind, p)
+            hulls = nearest_points(X, y, intercept=intercept)
+            found = plane(X, y, hulls, intercept=intercept)
+            meet = hulls_meet(X, y, hulls.weights, intercept=intercept)
+            assert meet is (found is None)
+            assert found is None or clears(X, y, *found)
+
+
+def test_hulls_without_a_plane_in_floats() -> None:
+    """A digit apart at 1e9 in two columns: no plane through floats is found, and none is promised."""
+    X = np.array([[1e9, 0.0], [1e9, 1.0], [np.nextafter(1e9, 2e9), 0.5]])
+    y = np.array([-1.0, -1.0, 1.0])
+    hulls = nearest_points(X, y, intercept=True)
+    found = plane(X, y, hulls, intercept=True)
+    assert found is None or clears(X, y, *found)
+    assert not hulls_meet(X, y, hulls.weights, intercept=True)
+    assert margin_at_most(X, y, hulls.weights, intercept=True) == pytest.approx(0.5 * 2.0**-23, rel=1e-9)
+    same = np.zeros((2, 1))
+    still = nearest_points(same, np.array([1.0, -1.0]), intercept=True)
+    assert plane(same, np.array([1.0, -1.0]), still, intercept=True) is None

@@ -17,6 +17,7 @@ from dualgap.solvers.trace import Trace
 
 X, Y, LABELS = source.data(60, 4)
 RIDGE: dict[str, Any] = {"loss": "squared", "penalty": "l2", "lam": 0.1}
+ROUNDED = 1e-12  # a proven objective is the true one from above, that of the trace as it comes
 
 STEPS = [
     (dg.steps.Constant(0.1), False, lambda k: 0.1),
@@ -110,7 +111,7 @@ def test_a_step_too_long_says_so_and_the_step_it_names_works(name: str) -> None:
     assert "too long" in found.status
     named = float(found.status.split("1/L = ")[1].split()[0])
     assert quiet(solver=solver(named), **RIDGE).converged
-    assert np.isfinite(found.objective) and found.objective <= found.trace[0].objective
+    assert np.isfinite(found.objective) and found.objective <= found.trace[0].objective * (1 + ROUNDED)
 
 
 def test_a_step_slightly_too_long_says_so_at_the_end() -> None:
@@ -132,7 +133,7 @@ def test_columns_of_size_a_thousand_under_stochastic_gradient(loss: str) -> None
     assert near.objective - best.objective <= 0.05 * (null - best.objective)
     assert "differ in size" in near.status
     assert "too long" in wild.status and "Steps that begin at" in wild.status
-    assert wild.objective <= wild.trace[0].objective
+    assert wild.objective <= wild.trace[0].objective * (1 + ROUNDED)
 
 
 def test_seeds_decide_the_draws() -> None:

@@ -74,7 +74,8 @@ def cells(signs: Signs, best: tuple[float, Vector], floor: float) -> Iterator[Fi
     while at < count:
         began = time.perf_counter()
         last = min(at + step, count)
-        found, entered, angle = cheapest_cell(sides, at, last, upper - signs.lost - 1e-12, doubts.empty())
+        goal = upper - signs.lost - signs.rounding
+        found, entered, angle = cheapest_cell(sides, at, last, goal, doubts.empty())
         if entered[0] >= 0:
             upper, u = signs.lost + found, signs.clear(_inside(signs, entered, angle))
         doubts.take()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.gram import reduced
+from dualgap.discrete.reached import reached
 from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows
 from dualgap.discrete.selection import selection
@@ -107,6 +108,11 @@ class Columns:
         kept = working.coordinates(w) if value <= found.value else found.w
         theta = working.working_theta(best.theta) if bound >= found.bound else found.theta
         return Relaxed(kept, theta, max(bound, found.bound), min(value, found.value), found.gains)
+
+    def reached(self, w: Vector, tolerance: float) -> float:
+        """The objective of asked weights in the units of the working problem, from above."""
+        asked = self.working.asked
+        return reached(asked, asked.regulariser.feasible(w), tolerance) / self.working.objective_unit
 
     def model(self, fitted: Relaxed) -> tuple[NDArray[np.float64], Vector, Index, float]:
         """The second-order model at a fit, on the columns to choose from: G, c, columns and their unit."""

@@ -3,12 +3,18 @@
 Every infeasible subset of the rows must lose a row. The cheapest set of rows that hits all the subsets known
 so far is a bound; if what it leaves is feasible it is the answer, and if not, there are more subsets to know.
 (Pfetsch 2008; combinatorial Benders cuts, Codato and Fischetti 2006.) No constant stands for infinity.
+
+An integer program says what to hit next; what it says of the cost is believed where multipliers of linear
+programs show it, branch by branch: any multipliers ≥ 0 prove a bound, whatever the tolerances they come from
+(Neumaier and Shcherbina 2004).
 """
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,19 +23,31 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from dualgap.arrays import Index, Mask, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.signs import Signs
+from dualgap.proof.rounding import gamma
 
 PAUSE = 0.1  # seconds between two findings at first
 ROUNDS = 60  # of separation between two integer programs
 VARIED = 40  # random parts of the rows that are looked into after each of these
 NONE = 2  # what the integer program ends with where there is no solution
 UNIT = 100.0  # mean weight in the integer program, whose tolerances are absolute: 1e-6
+SHOWN = 5.0  # seconds for the branches that show the cost of a cover
+SHORT = 1e-7  # of the cost: what they may miss of it
+ROUNDED = 1e-12  # of a weight: how far from a multiple of the grain it may be
+
+
+Rows: TypeAlias = tuple[int, ...]
 
 
 def _grain(weights: Vector) -> float:
     """The number that all weights are multiples of, if the least of them is that; else 0."""
     least = float(weights.min())
     multiples = weights / least
-    return least if np.all(np.abs(multiples - np.round(multiples)) <= 1e-9 * multiples) else 0.0
+    return least if np.all(np.abs(multiples - np.round(multiples)) <= ROUNDED * multiples) else 0.0
+
+
+def _raised(value: float, grain: float) -> float:
+    """A bound on the cost of some rows; where all weights are multiples of one, so is the cost."""
+    return grain * float(np.ceil(value / grain - 1e-6)) * (1.0 - 2.0 * ROUNDED) if grain else value
 
 
 class Cover:
@@ -41,6 +59,7 @@ class Cover:
         self.subsets: list[Index] = []
         self.known: set[bytes] = set()
         self.bound, self.grain = signs.lost, _grain(self.weights)
+        self.seems = 0.0  # the bound by the integer program's own account
         self.rng = np.random.default_rng(0)
 
     def findings(self) -> Iterator[Finding]:
@@ -61,21 +80,19 @@ class Cover:
                 if not self._separate(share):
                     break
             count += 1
-            hit, value = self._integral()
-            self._raise(value)
+            hit = self._integral()
             yield self._finding(count)
             if hit is None:
                 continue
             if not self._collect(np.flatnonzero(~hit)):
+                self._raise(self._shown(self.best - self.signs.lost))
                 yield self._finding(count)
                 return
             self._vary(np.flatnonzero(~hit))
 
     def _raise(self, value: float) -> None:
-        """Take a bound on the cost; where all weights are multiples of one, so is the cost."""
-        if self.grain:
-            value = self.grain * float(np.ceil(value / self.grain - 1e-6))
-        self.bound = max(self.bound, self.signs.lost + value)
+        """Take a bound on the cost."""
+        self.bound = max(self.bound, self.signs.lost + _raised(value, self.grain))
 
     def _finding(self, count: int) -> Finding:
         return Finding(self.u, self.bound, count)
@@ -121,32 +138,25 @@ class Cover:
         return sp.csr_array((np.ones(len(columns)), columns, starts), shape=(len(sizes), len(self.weights)))
 
     def _fractional(self) -> tuple[Vector, float]:
-        """The cheapest fractional hitting set, and what its multipliers prove, whatever its tolerances."""
+        """The cheapest fractional hitting set, and what its multipliers prove."""
         if not self.subsets:
             return np.zeros(len(self.weights)), 0.0
-        matrix = self._matrix()
-        found = linprog(self.weights, -matrix, -np.ones(len(self.subsets)), bounds=(0.0, 1.0))
-        if found.x is None:
-            return np.zeros(len(self.weights)), 0.0
-        price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        over = np.minimum(self.weights - matrix.T @ price, 0.0)
-        return np.asarray(found.x), float(price.sum() + over.sum()) * (1.0 - 1e-13)
+        return _relaxed(self._matrix(), self.weights)
 
-    def _integral(self) -> tuple[Mask | None, float]:
-        """The cheapest hitting set, or what is known of it after a while.
+    def _integral(self) -> Mask | None:
+        """The cheapest hitting set as it seems; None if none was found in a while.
 
         Where the best plane is one grain above the bound, any hitting set that is cheaper will do: the next
-        subsets are found sooner, and if there is none, that is the proof.
+        subsets are found sooner, and if there is none, all rows are hit.
         """
         count = len(self.subsets)
         if not count:
-            return np.zeros(len(self.weights), dtype=bool), 0.0
+            return np.zeros(len(self.weights), dtype=bool)
         unit = UNIT / float(self.weights.mean())
         rules = [LinearConstraint(self._matrix(), np.ones(count), np.inf)]
-        goal = self.best - self.signs.lost
-        last = self.grain > 0.0 and self.bound >= self.best - 1.5 * self.grain
+        last = self.grain > 0.0 and max(self.bound, self.seems) >= self.best - 1.5 * self.grain
         if last:
-            below = unit * (goal - 0.5 * self.grain)
+            below = unit * (self.best - self.signs.lost - 0.5 * self.grain)
             rules.append(LinearConstraint(unit * self.weights[None, :], 0.0, below))
         found = milp(
             unit * self.weights,
@@ -156,10 +166,49 @@ class Cover:
             options={"time_limit": 5.0, "mip_rel_gap": 1e3 if last else 0.0},
         )
         if last and found.status == NONE:
-            return np.ones(len(self.weights), dtype=bool), goal
-        bound = found.mip_dual_bound if found.mip_dual_bound is not None else 0.0
-        proven = max((1.0 - 1e-8) * float(bound) - 1e-5, 0.0) / unit
-        return (None if found.x is None else np.asarray(found.x > 0.5)), proven
+            return np.ones(len(self.weights), dtype=bool)
+        self.seems = max(self.seems, self.signs.lost + (found.mip_dual_bound or 0.0) / unit)
+        return None if found.x is None else np.asarray(found.x > 0.5)
+
+    def _shown(self, goal: float) -> float:
+        """What branches of the fractional problem prove of the cost, up to the goal, or for so long."""
+        if not self.subsets:
+            return 0.0
+        goal = goal - 0.5 * self.grain if self.grain else (1.0 - SHORT) * goal
+        matrix, ended, count = self._matrix().tocsc(), time.perf_counter() + SHOWN, 0
+        heap: list[Any] = []
+        self._grow(heap, matrix, (), (), 0)
+        while heap:
+            least, _, inside, out, share = heapq.heappop(heap)
+            if least >= goal or time.perf_counter() > ended:
+                return float(least)
+            pick = int(np.argmax(np.minimum(share, 1.0 - share)))
+            count += 2
+            self._grow(heap, matrix, (*inside, pick), out, count)
+            self._grow(heap, matrix, inside, (*out, pick), count + 1)
+        return goal
+
+    def _grow(self, heap: list[Any], matrix: Any, inside: Rows, out: Rows, count: int) -> None:
+        """Add a branch with some rows hit and some not, if that can be."""
+        value, share = self._branch(matrix, inside, out)
+        if share is not None:
+            heapq.heappush(heap, (_raised(value, self.grain), count, inside, out, share))
+
+    def _branch(self, matrix: Any, inside: Rows, out: Rows) -> tuple[float, Vector | None]:
+        """The bound with some rows hit and some not; None if that cannot be."""
+        hit = np.zeros(matrix.shape[0], dtype=bool)
+        for j in inside:
+            hit[matrix.indices[matrix.indptr[j] : matrix.indptr[j + 1]]] = True
+        live = np.ones(len(self.weights), dtype=bool)
+        live[[*inside, *out]] = False
+        part = matrix.tocsr()[~hit][:, live]
+        if not np.all(np.diff(part.indptr)):
+            return np.inf, None
+        share = np.zeros(len(self.weights))
+        value = 0.0
+        if part.shape[0]:
+            share[live], value = _relaxed(part, self.weights[live])
+        return value + float(self.weights[list(inside)].sum()), share
 
     def _separate(self, share: Vector) -> bool:
         """Infeasible subsets that the fractional set does not hit; True if there were any."""
@@ -183,3 +232,19 @@ class Cover:
         for _ in range(VARIED):
             some = self.rng.permutation(left)[: max(int(len(left) * self.rng.uniform(0.4, 0.95)), 1)]
             self._collect(np.sort(some))
+
+
+def _relaxed(matrix: Any, weights: Vector) -> tuple[Vector, float]:
+    """The cheapest fractional hitting set, and what its multipliers prove, whatever its tolerances.
+
+    For prices p ≥ 0 of the subsets no cost is below Σp + Σ min(weights − matrixᵀp, 0).
+    """
+    found = linprog(weights, -matrix, -np.ones(matrix.shape[0]), bounds=(0.0, 1.0))
+    if found.x is None:
+        return np.full(len(weights), 0.5), 0.0
+    price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+    charged = matrix.T @ price
+    over = np.minimum(weights - charged, 0.0)
+    size = float(price.sum() + charged.sum() + weights.sum())
+    value = float(price.sum() + over.sum()) - 2.0 * gamma(sum(matrix.shape) + 4) * size
+    return np.asarray(found.x), max(value, 0.0)

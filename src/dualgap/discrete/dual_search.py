@@ -125,8 +125,12 @@ class DualSearch:
         self.open.append(Open(columns.always, columns.counted, -np.inf, self.w))
 
     def _offer(self, fitted: Relaxed) -> None:
-        if fitted.value < self.upper:
-            self.upper, self.w, self.asked = fitted.value, fitted.w, self.columns.weights(fitted)
+        if not fitted.value < self.upper:
+            return
+        asked = self.columns.weights(fitted)
+        value = self.columns.reached(asked, self.limits.tolerance)  # what rounded weights predict is what counts
+        if value < self.upper:
+            self.upper, self.w, self.asked = value, fitted.w, asked
 
     def _close(self, bound: float) -> None:
         self.floor = min(self.floor, bound)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.proof.exact import eliminated
 
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
 
@@ -113,18 +114,38 @@ def residues(rows: Integers) -> NDArray[np.int64]:
 
 
 def independent(rows: Integers) -> Index:
-    """The first columns that are not combinations of columns before them."""
-    prime, kept = PRIMES[0], []
+    """The first columns that are not combinations of columns before them.
+
+    By a prime first: what is independent there is so. What is not is a combination if that can be shown.
+    """
+    prime, kept, used = PRIMES[0], list[int](), list[int]()
     left = (rows % prime).astype(np.int64)
     for j in range(left.shape[1]):
         at = np.flatnonzero(left[:, j])
         if not len(at):
+            if not _is_combination(rows, j, kept, used):
+                return _independent(rows)  # the prime divides what it should not
             continue
         kept.append(j)
+        used.append(int(at[0]))
         pivot = left[at[0]].copy()
         across = left[:, j] * pow(int(pivot[j]), -1, prime) % prime
         left = (left - across[:, None] * pivot % prime) % prime
     return np.array(kept, dtype=np.intp)
+
+
+def _is_combination(rows: Integers, column: int, kept: list[int], used: list[int]) -> bool:
+    """Is a column one of those kept? The rows used say which it would be, all rows whether it is."""
+    square = np.column_stack([rows[np.ix_(used, kept)], rows[used, column]])
+    pivots, solved, unit = eliminated(square)
+    if pivots != list(range(len(kept))):
+        return False
+    return bool(np.all(rows[:, kept] @ solved[: len(kept), -1] == unit * rows[:, column]))
+
+
+def _independent(rows: Integers) -> Index:
+    """The same by integers alone."""
+    return np.array(eliminated(rows)[0], dtype=np.intp)
 
 
 def infeasible(rows: Integers) -> tuple[Index | None, Vector]:

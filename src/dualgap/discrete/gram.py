@@ -169,7 +169,7 @@ class GramProblem(UnitColumns):
             blur = gamma(m + 3) * (1.0 + top * length)
             far = float(np.linalg.norm(r)) + blur * np.sqrt(m)
             value = 1.0 - float(self.linear @ w) - float(r @ w) - (m + 1) * ROUNDED
-            found = value - far * far / least - 4.0 * blur * (1.0 + length) * 1.1
+            found = float(value - far * far / least - 4.0 * blur * (1.0 + length) * 1.1)
             if found > 0.0:
                 return found
         if m <= FULL and self.squares is not None:

@@ -54,7 +54,7 @@ class LocalDescent:
         bare = problem.with_regulariser(unregularised(problem.p))
         stated = list(statements(bare))
         if stated[-1].integers is not None:
-            yield Finding(None, 0.5 * (stated[-1].lost + packing(stated[-1])))
+            yield Finding(None, 0.5 * stated[-1].below(stated[-1].lost + packing(stated[-1])))
         working = precondition(problem)
         origins = [] if start is None else [start]
         fits = [stated[0].weights(u) for u in surrogates(stated[0])]

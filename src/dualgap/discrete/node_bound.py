@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U, gamma, total
 
@@ -37,13 +37,49 @@ def below(relaxation: Relaxation, branch: Branch, theta: Vector) -> tuple[float,
     count = int(np.count_nonzero(bare))
     if count >= len(theta):
         return nothing
+    theta, moved = _snapped(theta, relaxation.problem.dual_bounds_inside())
     found = None
     if relaxation.centred and not relaxation.hides(live[bare]):
         found = _at(relaxation, branch, theta, relaxation.X[:, live[bare]])
-    if found is None and relaxation.centred_beside(live[~bare]):
-        span = relaxation.span(live[bare])
-        found = None if span is None else _at(relaxation, branch, theta, span.array)
+    if found is None and (relaxation.centred or bare.all()):
+        used = None if moved.all() or found is not None else theta != 0.0
+        for rows in (None, used):
+            if found is None and (rows is None or not rows.all()):
+                found = _by_span(relaxation, branch, theta, rows)
     return nothing if found is None or not found[0] > nothing[0] else found
+
+
+def _by_span(
+    relaxation: Relaxation, branch: Branch, theta: Vector, rows: Mask | None
+) -> tuple[float, Vector] | None:
+    """With what the columns without a ridge span, on the rows where θ is not zero: no others matter."""
+    live = branch.live
+    bare = live[relaxation.chosen.ridge[live] == 0.0]
+    span = relaxation.span(bare, rows)
+    if span is None:
+        return None
+    F = span.array
+    if rows is not None:
+        F = np.zeros((len(theta), span.array.shape[1]))
+        F[rows] = span.array
+    return _at(relaxation, branch, theta, F)
+
+
+def _snapped(theta: Vector, bounds: tuple[Vector, Vector]) -> tuple[Vector, Mask]:
+    """θ within its bounds, on one where it is next to it; and which entries are not."""
+    theta = np.clip(theta, *bounds)
+    room = _room(theta, bounds)
+    firm = room > FIRM * float(room.max(initial=0.0))
+    return np.where(firm, theta, np.where(theta - bounds[0] < bounds[1] - theta, *bounds)), firm
+
+
+def _room(theta: Vector, bounds: tuple[Vector, Vector]) -> Vector:
+    """How far entries are from their nearer bound; where they have none, as far as the largest."""
+    room = np.minimum(theta - bounds[0], bounds[1] - theta)
+    endless = np.isinf(room)
+    if endless.any():
+        room[endless] = float(np.abs(theta).max())
+    return np.asarray(room)
 
 
 def top_sum(values: Vector, room: int) -> float:
@@ -104,15 +140,16 @@ def _placed(
 
     If a share of θ was given up, no entry is to move by more than about that, so that all can.
     """
-    n, m = F.shape
-    room = np.minimum(theta - bounds[0], bounds[1] - theta)
-    endless = np.isinf(room)
-    if endless.any():
-        room[endless] = float(np.abs(theta).max())
+    n, room = len(F), _room(theta, bounds)
     if share:
-        room = np.minimum(room, share * np.where(endless, room, bounds[1] - bounds[0]))
+        width = bounds[1] - bounds[0]
+        room = np.minimum(room, share * np.where(np.isinf(width), room, width))
     top = float(room.max(initial=0.0))
     room[room <= FIRM * top] = 0.0
+    F = F[:, (F[theta != 0.0] != 0.0).any(axis=0)]  # others are no matter
+    m = F.shape[1]
+    if not m:
+        return theta, np.zeros(1)
     A = (F * room[:, None]).T @ F
     size = np.sqrt(A.diagonal())
     if not (top > 0.0 and np.all(size > 0.0)):

@@ -59,7 +59,7 @@ class PlaneSearch:
         bare, keep = _unpenalised(problem)
         for stated in statements(bare):
             for finding in self.planes(stated, None if start is None else start[keep]):
-                bound = finding.bound if stated.integers is not None else -np.inf
+                bound = stated.below(finding.bound) if stated.integers is not None else -np.inf
                 if finding.w is None:
                     yield replace(finding, bound=bound)
                     continue

@@ -105,19 +105,15 @@ class Relaxation:
         part = self.unit[:, bare]
         return bool(lapack.dpotrf(part.T @ part - THIN * np.eye(len(bare)))[1])
 
-    def centred_beside(self, columns: Index) -> bool:
-        """Are these columns what they should be but for a few roundings, if there are any?"""
-        return self.centred or not len(columns)
-
-    def span(self, bare: Index) -> Span | None:
-        """What these columns span in coordinates that hide nothing; None where that takes too long."""
+    def span(self, bare: Index, rows: Mask | None = None) -> Span | None:
+        """What these columns span, on some rows, in coordinates that hide nothing; None if that takes long."""
         if self.X.shape[0] * len(bare) > LARGEST:
             return None
-        key = bare.tobytes()
+        key = bare.tobytes() + (b"" if rows is None else rows.tobytes())
         if key not in self.spans:
             if len(self.spans) > KEPT:
                 self.spans.clear()
-            self.spans[key] = Span(self.working, given(self.working, np.sort(bare)))
+            self.spans[key] = Span(self.working, given(self.working, np.sort(bare)), rows)
         return self.spans[key]
 
     def solve(self, branch: Branch, start: Vector, goal: float, vertex: Vertex | None = None) -> Relaxed:

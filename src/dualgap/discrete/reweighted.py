@@ -11,15 +11,16 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.discrete.as_is import as_is
 from dualgap.discrete.base import Finding
+from dualgap.discrete.reached import reached
 from dualgap.discrete.registry import search
 from dualgap.penalties import Constrained, Penalised, Regulariser
 from dualgap.penalties.bridge import Concave, Powers, QuasiNorm
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
-from dualgap.problem.certificate import Bounds
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.problem.zeros import with_zeros
+from dualgap.proof.check import Checked
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.registry import candidates
@@ -28,6 +29,7 @@ from dualgap.traits import Trait
 ROUNDS = 60
 INNER = Limits(1e-7, 2000)
 FAITHFUL = 0.03  # smoothing, in the same units, at which a start still counts
+LOWER = 1e-12  # what chords and their reach give way for rounding
 LEAST = 1e-9  # smoothing, in units of the largest weight: what is below stays zero
 STATIONARY = (
     "Stationary, not proven optimal: the penalty is not convex, and the bound is that of a relaxation."
@@ -92,10 +94,11 @@ class _Run:
         assert found is not None
         self.gauge: Concave = found
         self.count = 0
-        self.best = self.problem.null
+        asked = working.asked
+        self.best = reached(asked, asked.null_weights, INNER.tolerance)  # as asked
         self.floor, self.full = 0.0, self.problem.null_weights
 
-    def solve(self, regulariser: Regulariser, start: Vector) -> Bounds:
+    def solve(self, regulariser: Regulariser, start: Vector) -> Checked:
         """A convex problem in the working coordinates."""
         self.count += 1
         part = self.problem.with_regulariser(regulariser)
@@ -103,27 +106,41 @@ class _Run:
         return with_zeros(part, found, INNER.tolerance)
 
     def below(self) -> Finding:
-        """The loss without the penalty: a bound that is always there."""
+        """The loss without the penalty: a bound that is always there, unless rounding alone tells columns apart."""
         asked = self.working.asked
         free = precondition(asked.with_regulariser(unregularised(asked.p)))
         found = drive(free, lambda: candidates(free.problem, "auto"), None, INNER).bounds
         self.count += 1
-        self.floor, self.full = found.dual / self.working.objective_unit, self.working.coordinates(found.w)
-        return Finding(found.w, found.dual, self.count)
+        self.full = self.working.coordinates(found.w)
+        if found.box is None:
+            self.floor = found.dual
+        return Finding(found.w, self.floor, self.count)
 
     def above(self) -> Finding:
-        """The relaxation: chords of the penalty, between zero and as far as any better weights can go."""
-        regulariser = self.problem.regulariser
+        """The relaxation: chords of the penalty, between zero and as far as any better weights can go.
+
+        It is solved in the working coordinates and proven in those asked, its chords a little lower.
+        """
+        asked, regulariser = self.working.asked, self.working.asked.regulariser
         if isinstance(regulariser, Penalised):
-            reach = max(self.best - self.floor, 0.0) / regulariser.strength
+            reach = max(self.best - self.floor, 0.0) / regulariser.strength * (1.0 + LOWER)
         else:
             reach = regulariser.radius
-        chord = self.gauge.chord(reach)
-        l1 = Separable(chord, np.zeros_like(chord))
-        found = self.solve(regulariser.with_gauge(l1), self.problem.null_weights)
-        theta = self.working.theta(found.theta)
-        bound = found.dual * self.working.objective_unit
-        return Finding(None, bound, self.count, theta, STATIONARY)
+        gauge = concave(asked)
+        assert gauge is not None
+        chord = gauge.chord(reach) * (1.0 - LOWER)
+        relaxed = asked.with_regulariser(regulariser.with_gauge(Separable(chord, np.zeros_like(chord))))
+        working = precondition(relaxed)
+        found = drive(working, lambda: candidates(working.problem, "auto"), None, INNER).bounds
+        self.count += 1
+        bound = found.dual if found.box is None else -np.inf
+        return Finding(None, bound, self.count, found.theta, STATIONARY)
+
+    def _note(self, w: Vector, value: float) -> None:
+        """Keep the best objective, from above."""
+        if value < self.best:
+            asked = self.working.asked
+            self.best = min(self.best, reached(asked, asked.regulariser.feasible(w), INNER.tolerance))
 
     def origins(self, count: int, start: Vector | None) -> Iterator[Vector]:
         """Zero (which begins with plain l1), the start given, the fit without a penalty, and parts of it.
@@ -154,8 +171,9 @@ class _Run:
             w = self.solve(tangent_at(self.problem, w, smoothing), w).w
             w = self.problem.regulariser.feasible(w)
             value = self.problem.primal(w)
-            self.best = min(self.best, value)
-            yield Finding(self.working.weights(w), nodes=self.count)
+            asked = self.working.weights(w)
+            self._note(asked, value * self.working.objective_unit)
+            yield Finding(asked, nodes=self.count)
             if smoothing <= LEAST * scale and before - value <= 1e-9 * max(abs(value), 1e-300):
                 return
             before, smoothing = value, max(0.2 * smoothing, LEAST * scale)

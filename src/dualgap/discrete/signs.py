@@ -21,6 +21,7 @@ from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import FEW, U
 from dualgap.solvers.base import Iterate
 from dualgap.solvers.drive import Limits, drive
 from dualgap.solvers.newton import Newton
@@ -65,6 +66,16 @@ class Signs:
         side, near = self.rows @ u, blur(u)
         wrong = np.where(side <= near, self.plus, 0.0) + np.where(side >= -near, self.minus, 0.0)
         return self.lost + float(wrong.sum())
+
+    @property
+    def rounding(self) -> float:
+        """What a cost can be off by: sums and differences of the weights, a few for each row, are rounded."""
+        total = self.lost + float(self.plus.sum() + self.minus.sum())
+        return 32.0 * (len(self.rows) + 16) * U * total
+
+    def below(self, cost: float) -> float:
+        """A bound on the cost, its rounding and that of the weights, which are shares, paid for."""
+        return max(cost - 3.0 * self.rounding, 0.0) * (1.0 - 2.0 * FEW)
 
     def weights(self, u: Vector) -> Vector:
         """u in the coordinates of the problem."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.exact import frame
 from dualgap.discrete.squares import Squares, affordable
 from dualgap.penalties import Penalised
@@ -22,9 +22,10 @@ class Span:
     Predictions are those of the working problem: array @ u.
     """
 
-    def __init__(self, working: Working, columns: Index) -> None:
+    def __init__(self, working: Working, columns: Index, rows: Mask | None = None) -> None:
         self.working, self.columns = working, columns
-        self.frame = frame(working.asked.design.columns(columns).toarray())
+        table = working.asked.design.columns(columns).toarray()
+        self.frame = frame(table if rows is None else table[rows])
         self.array: Matrix = np.asfortranarray(self.frame.table)
 
     def weights(self, u: Vector) -> Vector:

@@ -263,7 +263,8 @@ def _as_integer(value: float) -> tuple[int, int]:
 
 def _slices(table: Matrix, bits: int) -> list[Matrix] | None:
     """Whole numbers q_0, q_1, … with table = Σ q_s 2^(−bits·(s + 1)); None if there are too many."""
-    parts, left = [], table
+    parts: list[Matrix] = []
+    left = table
     while left.any():
         if len(parts) == SLICES:
             return None

@@ -14,11 +14,13 @@ from dualgap.discrete.base import Finding
 from dualgap.discrete.hitting_set import PLENTY, HittingSet
 from dualgap.discrete.local_planes import good_plane
 from dualgap.discrete.plane_search import PlaneSearch, counts_errors, scaled
+from dualgap.discrete.reached import reached
 from dualgap.discrete.registry import search
 from dualgap.discrete.selection import Selection, chooses_columns, selection
 from dualgap.discrete.signs import Signs, packing, statements
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 
@@ -62,8 +64,8 @@ class _Branching:
     def __init__(self, problem: Problem, limits: Limits) -> None:
         self.problem, self.limits = problem, limits
         self.chosen: Selection = selection(problem)
-        spread = problem.design.weighted_square_norms(problem.a)
-        self.counted: Index = np.flatnonzero(self.chosen.counted & (spread > 0.0))
+        some = problem.design.toarray().any(axis=0)
+        self.counted: Index = np.flatnonzero(self.chosen.counted & some)
         self.always: Index = np.flatnonzero(~self.chosen.counted)
         self.upper, self.floor, self.nodes = np.inf, np.inf, 0
         self.w = problem.null_weights
@@ -96,12 +98,12 @@ class _Branching:
             yield self._finding(np.inf)
 
     def _finding(self, current: float) -> Finding:
-        least = min(current, self.upper, self.floor, min((o.bound for o in self.open), default=np.inf))
+        least = min(current, self.floor, min((o.bound for o in self.open), default=np.inf))
         return Finding(self.w, least, self.nodes)
 
     def _offer(self, w: Vector) -> None:
         inside = scaled(self.problem, self.problem.regulariser.feasible(w), self.limits.tolerance)
-        value = self.problem.primal(inside)
+        value = reached(self.problem, inside, self.limits.tolerance)
         if value < self.upper:
             self.upper, self.w = value, inside
 
@@ -129,10 +131,10 @@ class _Branching:
     def _look(self, at: _Open, free: Index) -> None:
         """Bound a branch by all its columns, and split it on the column of largest weight."""
         parts, live = self._part(np.concatenate([at.inside, free]))
-        price = self.chosen.price * len(at.inside)
+        price, last = self._paid(len(at.inside)), parts[-1]
         bound = max(at.bound, price)
-        if parts[-1].integers is not None:
-            bound = max(bound, parts[-1].lost + packing(parts[-1]) + price)
+        if last.integers is not None:
+            bound = max(bound, (last.below(last.lost + packing(last)) + price) * (1.0 - U))
         if bound >= self.goal:
             self.floor = min(self.floor, bound)
             return
@@ -142,18 +144,23 @@ class _Branching:
         pick = int(np.argmax(np.abs(w[free]) * spread[free]))
         rest = np.delete(free, pick)
         self.open.append(_Open(at.inside, rest, bound))
-        self.open.append(_Open(np.append(at.inside, free[pick]), rest, max(bound, price + self.chosen.price)))
+        more = max(bound, self._paid(len(at.inside) + 1))
+        self.open.append(_Open(np.append(at.inside, free[pick]), rest, more))
+
+    def _paid(self, count: int) -> float:
+        """The price of so many columns, from below."""
+        return self.chosen.price * count * (1.0 - U)
 
     def _leaf(self, inside: Index, bound: float) -> Iterator[Finding]:
         """These columns and no others: the exact search without a penalty."""
         parts, live = self._part(inside)
-        price = self.chosen.price * len(inside)
+        price = self._paid(len(inside))
         for part in parts:
             for finding in _exact(part).planes(part, None):
                 if finding.w is not None:
                     self._widened(part, live, finding.w)
                 if part.integers is not None:
-                    bound = max(bound, finding.bound + price)
+                    bound = max(bound, (part.below(finding.bound) + price) * (1.0 - U))
                 if bound >= self.goal:
                     break
                 yield self._finding(bound)

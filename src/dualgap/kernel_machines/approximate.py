@@ -21,7 +21,7 @@ from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import LinearGram
 from dualgap.kernels.base import array_of
 from dualgap.kernels.mercer import Gaussian, Laplacian
-from dualgap.proof.kernel import check_kernel
+from dualgap.proof.kernel import kernel_value
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.traits import Trait
 
@@ -99,8 +99,8 @@ def _exact(
     """Both values in the exact problem: the lifted point for the bound, the low-rank model for the answer."""
     best = problem.judged(lifted(problem, outcome), None, limits.tolerance)
     for beta, b in points:
-        own = check_kernel(problem.stated, beta, b, best.theta, limits.tolerance, problem.null)
-        best = replace(best, w=own.w, primal=own.primal)
+        value = kernel_value(problem.stated, beta, b, limits.tolerance)
+        best = replace(best, w=np.append(beta, b), primal=value)
     gap = problem.relative(best.gap, best.primal)
     small = "solved" if outcome.status is Status.CERTIFIED else "not solved to tolerance"
     remark = (

@@ -17,6 +17,7 @@ from dualgap.kernel_machines.newton import newton
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.refined import RefinedSet, free_variables
 from dualgap.problem.certificate import Bounds
+from dualgap.proof.check import Checked
 from dualgap.proof.rounding import U
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.solvers.trace import Record, Trace
@@ -53,7 +54,7 @@ class _Run:
         self.name = "null"
         nothing = np.zeros(problem.n)
         self.best = problem.bounds(nothing, nothing)
-        self.proof = problem.judged(nothing, None, limits.tolerance)
+        self.proof: Checked | None = None
         self.last: Vector | None = None
         self.indefinite = False
 
@@ -86,10 +87,12 @@ class _Run:
             self.best = self.best.improved(found)
             self.record(found.primal, self.best.primal, self.best.dual)
 
-    def record(self, *values: float) -> None:
+    def record(self, here: float, objective: float, bound: float) -> None:
         """A line of the trace."""
         support = int(np.count_nonzero(self.best.w[:-1]))
-        self.trace.append(Record(self.count, self.elapsed, *values, self.name, None, support))
+        self.trace.append(
+            Record(self.count, self.elapsed, here, objective, bound, self.name, None, support)
+        )
 
     def prove(self, beta: Vector, b: float | None, theta: Vector | None = None) -> None:
         """Ask the proof's kernel; either half of what it says may be the best.
@@ -97,7 +100,8 @@ class _Run:
         Two halves that contradict each other say that K is not semi-definite, and prove nothing.
         """
         if np.all(np.isfinite(beta)):
-            found = self.proof.improved(self.problem.judged(beta, b, self.limits.tolerance, theta))
+            found = self.problem.judged(beta, b, self.limits.tolerance, theta)
+            found = found if self.proof is None else self.proof.improved(found)
             self.indefinite |= found.gap < 0.0
             self.proof = replace(found, dual=0.0) if self.indefinite else found
 
@@ -108,45 +112,54 @@ class _Run:
 
     @property
     def proven(self) -> bool:
-        return self.problem.relative(self.proof.gap, self.proof.primal) <= self.limits.tolerance
+        proof = self.proof
+        return (
+            proof is not None and self.problem.relative(proof.gap, proof.primal) <= self.limits.tolerance
+        )
 
-    def settle(self) -> None:
-        """The proof of the best points, and of one that was only passed by."""
+    def settled(self) -> Checked:
+        """The proof there is; else that of the best points, of one that was only passed by, and of nothing."""
+        if self.proof is not None and self.proven:
+            return self.proof
         if self.last is not None:
             self.take(self.problem.bounds(self.last))
         best = self.best
+        self.prove(np.zeros(self.problem.n), None)
         self.prove(best.theta / (2.0 * self.problem.lam), float(best.w[-1]))
+        assert self.proof is not None
         if best.primal < self.proof.primal:
             self.prove(best.w[:-1], float(best.w[-1]), self.proof.theta)
+        return self.proof
 
 
 def solve(problem: KernelProblem, limits: Limits, start: Vector | None = None) -> Outcome:
     """The problem solved until the gap is proven, a limit is met, or no method makes progress."""
     run = _Run(problem, limits)
     run.take(run.best)
-    status = Status.CERTIFIED if run.proven else None
+    if run.promising:
+        run.prove(run.best.w[:-1], None)
+    status = None
     try:
-        if status is None:
+        if not run.proven:
             with np.errstate(all="ignore"):
                 status = _through(run, start)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    if not run.proven:
-        run.settle()
+    proof = run.settled()
     status = Status.CERTIFIED if run.proven else status or Status.STALLED
-    run.record(run.proof.primal, run.proof.primal, run.proof.dual)
-    remark = _what_would_help(run) if status is Status.STALLED else ""
-    return Outcome(run.proof, status, run.name, run.count, run.elapsed, run.trace, remark)
+    run.record(proof.primal, proof.primal, proof.dual)
+    remark = _what_would_help(run, proof) if status is Status.STALLED else ""
+    return Outcome(proof, status, run.name, run.count, run.elapsed, run.trace, remark)
 
 
-def _what_would_help(run: _Run) -> str:
+def _what_would_help(run: _Run, proof: Checked) -> str:
     """A run without progress: are there digits left?"""
     if run.indefinite:
         return (
             "No bound is proven: K has negative eigenvalues beyond rounding, and this answer makes use of them. "
             "A smaller C would help, or a kernel matrix that is positive semi-definite."
         )
-    largest = float(np.abs(run.proof.theta).max(initial=0.0)) / (2.0 * run.problem.lam)
+    largest = float(np.abs(proof.theta).max(initial=0.0)) / (2.0 * run.problem.lam)
     return (
         f"{Status.STALLED.value.split(';')[0]}: coefficients of up to {largest:.0e} leave too few digits of Kβ. "
         "A smaller C, a larger gamma or a looser tolerance would help."
@@ -248,7 +261,7 @@ def _by_factor(run: _Run) -> Status | None:
     status = run.see(Proposal(run.name, lifted(problem, outcome)))
     if status is None and Trait.PIECEWISE_QUADRATIC in problem.loss.traits:
         box = box_of(problem)
-        parts = box.split(run.proof.theta / (2.0 * problem.lam))
+        parts = box.split(run.best.theta / (2.0 * problem.lam))
         for near in NEAR:
             for proposal in _finish(problem, box, box.snapped(parts, near)):
                 status = run.see(proposal)

@@ -19,6 +19,7 @@ CHUNK = 256  # rows computed together
 NEAR = 1 << 18  # numbers of a band that is computed and used at once
 WIDE, BAND = 512, 256  # columns and rows of a band in a symmetric product
 FIRST = 512  # rows for which memory is taken at first
+TILE = 128  # rows and columns of a tile
 SMALL = 1500  # below this many rows the matrix is computed whole
 CANCELLATION = 100.0  # diagonal over spread beyond which single precision loses too much
 
@@ -111,8 +112,17 @@ def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
 
 
 def symmetric(K: Matrix) -> Matrix:
-    """(K + Kᵀ)/2; K itself where that is the same."""
-    return K if np.array_equal(K, K.T) else np.asarray(0.5 * (K + K.T))
+    """(K + Kᵀ)/2; K itself where that is the same. By tiles, which stay near the processor."""
+    found = K
+    for i in range(0, len(K), TILE):
+        for j in range(0, i + 1, TILE):
+            left, right = K[i : i + TILE, j : j + TILE], K[j : j + TILE, i : i + TILE].T
+            if np.array_equal(left, right):
+                continue
+            found = K.copy() if found is K else found
+            middle = 0.5 * (left + right)
+            found[i : i + TILE, j : j + TILE], found[j : j + TILE, i : i + TILE] = middle, middle.T
+    return found
 
 
 class Gram:

@@ -15,6 +15,7 @@ from dualgap.errors import DataError
 from dualgap.kernels.base import Kernel, Rows, array_of, dots, square_norms
 
 HARMLESS = 1e-3  # an exponent that rounding may take this far above zero needs no pass of its own
+FAINT = 1e-13  # an exponent that may lose this much in ‖x‖² + ‖x'‖² − 2 x·x' is computed from x − x'
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """k = exp(−γ ‖x − x'‖²)."""
+    """k = exp(−γ ‖x − x'‖²), of arrays to a few 1e-13; of sparse tables to the rounding of γ‖x‖²."""
 
     gamma: float = 1.0
     name = "rbf"
@@ -98,13 +99,21 @@ class Gaussian(Kernel):
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             near = array_of(left) - centre
             own = square_norms(near)[:, None]
+            far = (reach + self.gamma * float(own.max(initial=0.0))) * rounding
+            if far > FAINT and right.dtype == np.float64:
+                return self._by_differences(array_of(left), right)
             exponent = np.hstack([near, np.ones((len(near), 1), right.dtype), own])
             result = np.matmul(exponent.astype(right.dtype, copy=False), turned, out=out)
-            if (reach + self.gamma * float(own.max(initial=0.0))) * rounding > HARMLESS:
+            if far > HARMLESS:
                 np.minimum(result, kind(0), out=result)
             return np.exp(result, out=result)
 
         return rows
+
+    def _by_differences(self, left: Matrix, right: Matrix) -> Matrix:
+        result = cdist(left, right, "sqeuclidean")
+        result *= -self.gamma
+        return np.asarray(np.exp(result, out=result))
 
     def diagonal(self, rows: Matrix) -> Vector:
         return np.ones(rows.shape[0])

@@ -14,8 +14,9 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.traits import Trait
 
-HUGE = 1e15  # beyond it log(1 + d) is nothing beside d
+NEAR = 0.5  # up to it log(1 + d) is had from d, beyond from 1 + d
 LOST = 2.0**-47  # 64 roundings: expit and log1p are within 4 each
+FAINT = 2.0**-1000  # numbers above it have all their digits
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Loss(ABC):
         """The interval of slopes with a finite conjugate, row by row."""
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        """L(y, z) + L*(y, u) − uz ≥ 0, u inside `domain`, to a few roundings of itself.
+        """L(y, z) + L*(y, u) − uz ≥ 0, u inside `domain`, to a few roundings of itself and of L.
 
         A sum of products of distances, each ≥ 0: no large terms cancel in it, as they do in the three alone.
         Convex losses only.
@@ -163,17 +164,23 @@ def class_weights(y: Vector, a: Vector) -> tuple[float, float]:
     return plus, float(a[y <= 0].sum())
 
 
-def divergence(share: Vector, model: Vector) -> Vector:
-    """share·log(share/model) − share + model ≥ 0, model > 0, from above.
+def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:
+    """share·log(share/model) − share + model ≥ 0, from above; a share below 0 counts as 0.
 
-    With d = (model − share)/share it is share·(d − log(1 + d)), where the last step loses up to four roundings
-    of |model − share|: these are added, and so is what the model's own rounding moves.
+    With d = (model − share)/share it is share·(d − log(1 + d)), where the last step loses some roundings of
+    |model − share|: these are added, and so is what the model's own rounding moves. Near d = −1 little of the
+    model is left in d, and the ratio is taken. `depth`, −log model or more, counts where that underflows.
     """
     move = model - share
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        d = move / share
-        value = np.where(d < HUGE, share * (d - np.log1p(d)), move)  # log(1 + d) ≥ 0 is left out there
-    value[(share > 0.0) & (model <= 0.0)] = np.inf
+        d, ratio = move / share, model / share
+        log = np.where(np.abs(d) < NEAR, np.log1p(d), np.log(ratio))
+        some = share > 0.0
+        value = np.where(some & (ratio < np.inf), share * (d - log), move)  # else log(1 + d) ≥ 0 is left out
+        faint = some & (np.minimum(model, ratio) < FAINT)
+        if faint.any():
+            log, deep = np.log(share[faint]), depth[faint]
+            value[faint] = share[faint] * (log + deep + LOST * (np.abs(log) + deep)) + model[faint]
     return np.asarray(np.maximum(value, 0.0) + LOST * np.abs(move))
 
 

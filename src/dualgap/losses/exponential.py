@@ -35,7 +35,7 @@ class Exponential(Loss):
         return np.asarray(xlogy(v, v) - v)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        return divergence(-(u * y), self.value(y, z))
+        return divergence(-(u * y), self.value(y, z), y * z)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)

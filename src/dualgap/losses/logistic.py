@@ -42,7 +42,9 @@ class Logistic(Loss):
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         # the divergence of two coins; each half is ≥ 0, and one is the other with the sides exchanged
         m, share = y * z, -(u * y)
-        return divergence(share, expit(-m)) + divergence(1.0 - share, expit(m))
+        depth = np.concatenate([m, -m])
+        both = divergence(np.concatenate([share, 1.0 - share]), expit(-depth), depth)
+        return np.asarray(both[: len(m)] + both[len(m) :])
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)

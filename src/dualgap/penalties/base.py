@@ -20,6 +20,10 @@ from dualgap.traits import Trait
 if TYPE_CHECKING:
     from dualgap.penalties.forms import Constrained
 
+LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
+LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows may lose
+FAINT = 2.0**-1000  # numbers above it have all their digits
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -81,8 +85,16 @@ class Gauge(Protocol):
         """(strength·h)(w) − w·v plus (strength·h)*, from above for every v within `reach`; and κ ≥ 0.
 
         Where the conjugate is infinite it is that of v/(1 + κ), the nearest multiple inside; for every w',
-        w'·v ≤ (strength·h)*(v/(1 + κ)) + (1 + κ)·strength·h(w'). Free coordinates are not looked at.
+        w'·v ≤ (strength·h)*(v/(1 + κ)) + (1 + κ)·strength·h(w'). Free coordinates are not looked at. What the
+        caller adds: a share LOST of the first, of |w|·|v| and strength·h(w), and of 1 + κ, for the rounding.
         """
+
+    @property
+    def least(self) -> float:
+        """The lowest price that strength 1 puts on a coordinate, infinite if none has one."""
+
+    def doubt(self, w: Vector, value: float) -> float:
+        """How far the `value` that is computed at w may be from h(w), with what underflows."""
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         """The least strength for which v ∈ ∂(strength·h)(0); infinite if there is none."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
-from dualgap.penalties.base import Gauge, Penalty, Projection
+from dualgap.penalties.base import FAINT, LEAST, LOST, Gauge, Penalty, Projection
 from dualgap.penalties.norm import norm
 from dualgap.traits import Trait
 
@@ -28,6 +28,7 @@ class _Shared:
     """What neither gauge below has, for want of convexity, and what both have alike."""
 
     scale: Vector
+    least = np.inf
 
     @property
     def traits(self) -> Trait:
@@ -68,6 +69,12 @@ class QuasiNorm(_Shared):
 
     def value(self, w: Vector) -> float:
         return norm(self.scale * w, self.order)
+
+    def doubt(self, w: Vector, value: float) -> float:
+        """The root multiplies what the sum is off by; a weight that underflows beside another may count."""
+        size = np.abs(self.scale * w)
+        faint = (size < FAINT * max(float(size.max(initial=0.0)), 1.0)) & (w != 0.0) & ~self.free
+        return np.inf if faint.any() else LOST / self.order * value
 
     def substituted(self, factor: Vector) -> QuasiNorm:
         return QuasiNorm(self.order, self.scale * np.abs(factor))
@@ -116,6 +123,10 @@ class Powers(_Shared):
 
     def value(self, w: Vector) -> float:
         return float(self.scale @ np.abs(w) ** self.order)
+
+    def doubt(self, w: Vector, value: float) -> float:
+        faint = LEAST * float(np.count_nonzero(self.scale) + self.scale.sum())
+        return (LOST + len(w) * 2.0**-52) * value + faint
 
     def substituted(self, factor: Vector) -> Powers:
         return Powers(self.order, self.scale * np.abs(factor) ** self.order)

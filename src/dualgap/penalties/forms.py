@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import Gauge, Projection
+from dualgap.penalties.base import FAINT, LEAST, Gauge, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
-
-LOST = 2.0**-46  # 128 roundings: what a norm and its dual may lose
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +45,13 @@ class Penalised:
         """g(w)."""
         return self.strength * self.gauge.value(w)
 
+    def priced(self, w: Vector) -> tuple[float, float]:
+        """g(w), and how far off that may be."""
+        if not w[~self.free].any():
+            return 0.0, 0.0
+        size = self.gauge.value(w)
+        return self.strength * size, self.strength * self.gauge.doubt(w, size) + LEAST
+
     def conjugate(self, v: Vector) -> float:
         """g*(v) for v in its domain, free coordinates not looked at."""
         return self.gauge.penalised_conjugate(v, self.strength)
@@ -60,7 +65,9 @@ class Penalised:
         return w
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
-        """See Gauge: g(w) + g*(v) − w·v from above, and by what share v is too long."""
+        """See Gauge: g(w) + g*(v) − w·v from above, by what share v is too long; ∞ if a price underflows."""
+        if self.strength * self.gauge.least < FAINT:
+            return np.inf, np.inf
         return self.gauge.fenchel_young(w, v, reach, self.strength)
 
     def prox(self, point: Vector, step: float) -> Vector:
@@ -112,6 +119,22 @@ class Constrained:
         """0, or infinity outside (up to rounding)."""
         return 0.0 if self.gauge.value(w) <= self.radius * (1 + 1e-12) else np.inf
 
+    def priced(self, w: Vector) -> tuple[float, float]:
+        """g(w), and how far off that may be; w is within."""
+        return 0.0, 0.0
+
+    def within(self, w: Vector) -> bool:
+        """Is h(w) ≤ radius, as real numbers? False where rounding cannot tell."""
+        size = self.gauge.value(w)
+        return size + self.gauge.doubt(w, size) <= self.radius or not w[~self.free].any()
+
+    def kept(self, w: Vector) -> Vector:
+        """w, if need be shrunk until it is within."""
+        if self.within(w):
+            return w
+        shrunk = self.gauge.shrink(w, self.radius - 2.0 * self.gauge.doubt(w, self.radius))
+        return shrunk if self.within(shrunk) else np.where(self.free, w, 0.0)
+
     def conjugate(self, v: Vector) -> float:
         """The support function of the ball."""
         return self.gauge.support(v, self.radius)
@@ -125,19 +148,14 @@ class Constrained:
         return self.gauge.shrink(w, self.radius)
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
-        """See Gauge; at any price μ, g*(v) ≤ μ·radius + (μh)*(v), so that none is ever too long."""
+        """See Gauge; w is within. At any price μ, g*(v) ≤ μ·radius + (μh)*(v): none is ever too long."""
         if self.radius == 0.0:
             return 0.0, 0.0
-        price = self.gauge.price(np.abs(v) + reach, self.radius)
-        if price == 0.0:
-            return 0.0, 0.0
-        for _ in range(3):  # the rounding of the price
-            bracket, excess = self.gauge.fenchel_young(w, v, reach, price)
-            if excess <= 0.0:
-                break
-            price *= 1.0 + 2.0 * excess + LOST
-        unused = self.radius - self.gauge.value(w) * (1.0 - LOST - len(w) * 2.0**-52)  # the sum over the columns
-        return bracket + price * unused, excess
+        price = max(self.gauge.price(np.abs(v) + reach, self.radius), FAINT / self.gauge.least)
+        bracket, excess = self.gauge.fenchel_young(w, v, reach, price)
+        size = self.gauge.value(w)
+        unused = self.radius - size + self.gauge.doubt(w, size)
+        return bracket + price * (unused + excess * self.radius), 0.0
 
     def prox(self, point: Vector, step: float) -> Vector:
         """The nearest point of the ball."""

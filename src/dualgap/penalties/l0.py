@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector, positive
 from dualgap.errors import DataError
-from dualgap.penalties.base import Gauge, Penalty, Projection
+from dualgap.penalties.base import LEAST, LOST, Gauge, Penalty, Projection
 from dualgap.penalties.forms import Constrained, DualProx
 from dualgap.traits import Trait
 
@@ -22,6 +22,7 @@ class Count:
 
     counted: Mask
     l2: Vector
+    least = np.inf
 
     @property
     def traits(self) -> Trait:
@@ -33,6 +34,10 @@ class Count:
 
     def value(self, w: Vector) -> float:
         return self.size(w) + float(self.l2 @ (w * w))
+
+    def doubt(self, w: Vector, value: float) -> float:
+        faint = LEAST * float(np.count_nonzero(self.l2) + self.l2.sum())
+        return (LOST + len(w) * 2.0**-52) * value + faint
 
     def size(self, w: Vector) -> float:
         """How many of the counted weights are not zero."""
@@ -102,6 +107,16 @@ class AtMost(Constrained):
     def value(self, w: Vector) -> float:
         inside = self.gauge.size(w) <= self.radius
         return float(self.gauge.l2 @ (w * w)) if inside else np.inf
+
+    def priced(self, w: Vector) -> tuple[float, float]:
+        value = self.value(w)
+        return value, self.gauge.doubt(w, value) if w.any() else 0.0
+
+    def within(self, w: Vector) -> bool:
+        return self.gauge.size(w) <= self.radius
+
+    def kept(self, w: Vector) -> Vector:
+        return self.feasible(w)
 
     def conjugate(self, v: Vector) -> float:
         """Σ v_j²/(4 l2_j) over the `radius` counted columns where it is largest, and the uncounted ones."""

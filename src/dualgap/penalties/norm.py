@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import Projection
+from dualgap.penalties.base import LEAST, LOST, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
 TINY = 1e-300  # keeps powers of zero finite
-LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
 
 
 def norm(values: Vector, order: float) -> float:
@@ -41,6 +40,7 @@ class Norm:
 
     order: float
     scale: Vector
+    least = 1.0
 
     @property
     def traits(self) -> Trait:
@@ -60,6 +60,9 @@ class Norm:
 
     def value(self, w: Vector) -> float:
         return norm(self.scale * w, self.order)
+
+    def doubt(self, w: Vector, value: float) -> float:
+        return LOST * value + (len(w) + 1) * LEAST
 
     def polar(self, v: Vector) -> float:
         """The dual norm of v, free coordinates not looked at."""
@@ -140,13 +143,11 @@ class Norm:
         return self.polar(v)
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
-        """strength·‖w‖ − w·v, the larger of which is what rounding is counted in."""
         seen = ~self.free
         w, v, reach = w[seen], v[seen], reach[seen]
-        size, along = strength * norm(self.scale[seen] * w, self.order), w * v
-        polar = norm((np.abs(v) + reach) / self.scale[seen], self.dual_order) * (1.0 + LOST)
-        lost = LOST * (size + float(np.abs(along).sum())) + float(np.abs(w) @ reach)
-        return max(size - float(along.sum()), 0.0) + lost, max(polar / strength - 1.0, 0.0)
+        size, along = strength * norm(self.scale[seen] * w, self.order), float((w * v).sum())
+        polar = norm((np.abs(v) + reach) / self.scale[seen], self.dual_order)
+        return max(size - along, 0.0) + float((np.abs(w) * reach).sum()), max(polar / strength - 1.0, 0.0)
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         return self.polar(v)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import Projection
+from dualgap.penalties.base import LEAST, LOST, Projection
 from dualgap.traits import Trait
 
 
@@ -40,8 +40,21 @@ class Separable:
         """Where the conjugate is infinite beyond the price."""
         return np.asarray((self.l2 == 0) & (self.l1 > 0))
 
+    @cached_property
+    def least(self) -> float:
+        prices = np.where(self.l2 > 0.0, self.l2, self.l1)[~self.free]
+        return float(prices.min(initial=np.inf))
+
+    @cached_property
+    def _faint(self) -> float:
+        """What underflow takes from h: of each product half of LEAST, of squares times their weight."""
+        return LEAST * (float(np.count_nonzero(~self.free)) + float(self.l2.sum()))
+
     def value(self, w: Vector) -> float:
         return float(self.l1 @ np.abs(w) + self.l2 @ (w * w))
+
+    def doubt(self, w: Vector, value: float) -> float:
+        return (LOST + len(w) * 2.0**-52) * value + self._faint  # two sums over the columns
 
     def substituted(self, factor: Vector) -> Separable:
         return Separable(self.l1 * np.abs(factor), self.l2 * factor * factor)

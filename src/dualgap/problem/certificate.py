@@ -51,7 +51,7 @@ def bounds(
     if theta is None:
         theta, correlation = problem.slope(prediction), None
     point, v = problem.feasible(theta, correlation)
-    dual = problem.dual(point, v) - problem.astray(v)
+    dual = problem.dual(point, v) - problem.astray(point, v)
     if not np.isfinite(primal):
         primal = np.inf
     if np.isnan(dual):

@@ -16,6 +16,7 @@ from dualgap.proof.check import Checked, check
 from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
 
+ROUNDED = 1e-12  # share of Σ|θ| that Xᵀθ may be off by where columns are of size one
 ASTRAY = 10.0  # the size that a free weight may have in good coordinates
 
 
@@ -144,9 +145,13 @@ class Problem(Statement):
         conjugate = self.loss.conjugate(self.y, -theta / self.a)
         return -float(self.a @ conjugate) - self.regulariser.conjugate(v)
 
-    def astray(self, v: Vector) -> float:
-        """A guess at what free columns cost whose x_j·θ is not 0: weights are about one in good coordinates."""
-        return ASTRAY * float(np.abs(v[self.free]).sum())
+    def astray(self, theta: Vector, v: Vector) -> float:
+        """A guess at what free columns cost whose x_j·θ is not 0, nor rounding.
+
+        Weights are about one in good coordinates.
+        """
+        missed = float(np.abs(v[self.free]).sum())
+        return ASTRAY * missed if missed > ROUNDED * float(np.abs(theta).sum()) else 0.0
 
     def judged(self, w: Vector, theta: Vector, tolerance: float) -> Checked:
         """What the kernel says of w and θ."""

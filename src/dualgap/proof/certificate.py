@@ -31,10 +31,10 @@ class Terms(Protocol):
 class Certificate:
     """`objective` is not below the true value of these weights, and no weights do better than `bound`.
 
-    `theta` is the θ of the documentation's dual, an entry (for several classes a row) per row given; None where
-    a search proves the bound. One class against the rest: both values are sums over the classes. `box`, where
-    it is not None, holds the size of each weight, the intercept last, up to which the bound is claimed: columns
-    that only rounding tells apart leave no more to be said.
+    `theta` is the θ of the documentation's dual, an entry (for several classes a row) per row given; None
+    where a search proves the bound. One class against the rest: both values are sums over the classes. `box`,
+    where it is not None, holds the size of each weight, the intercept last, up to which the bound is claimed:
+    columns that only rounding tells apart leave no more to be said.
     """
 
     theta: Any
@@ -63,16 +63,15 @@ class Certificate:
         """Both values from the arrays, the weights and θ alone, and as true of these rows whatever they are.
 
         A θ that is not feasible here is moved until it is; one that is good for nothing proves what is
-        plain: no loss is below its minimum.
+        plain: no loss is below its minimum. Weights that break a budget are worth ∞.
         """
         tasks = self.terms.tasks(self, X, y)
-        found = [task.judged(w, theta) for task, (w, theta) in zip(tasks, self.points(), strict=True)]
-        boxes = [one.box for one in found if one.box is not None]
+        found = [task.judged(w, finite(theta)) for task, (w, theta) in zip(tasks, self.points(), strict=True)]
         return replace(
             self,
-            objective=added((one.primal for one in found), up=True),
+            objective=added((np.inf if one.moved else one.primal for one in found), up=True),
             bound=added((one.dual for one in found), up=False),
-            box=boxes[0] if boxes else None,
+            box=narrowest([one.box for one in found]),
         )
 
     def points(self) -> list[tuple[Vector, Any]]:
@@ -90,3 +89,14 @@ class Certificate:
         by = f"θ for {len(self.theta)} rows" if self.theta is not None else f"by {self.search.solver.name}"
         held = "" if self.box is None else ", for weights in a box"
         return f"Certificate(objective {self.objective:.10g}, proven bound {self.bound:.10g}, {by}{held})"
+
+
+def narrowest(boxes: Sequence[Vector | None]) -> Vector | None:
+    """A box inside all of these, for bounds that are added; None where none is needed."""
+    some = [box for box in boxes if box is not None]
+    return np.min(some, axis=0) if some else None
+
+
+def finite(theta: Any) -> Any:
+    """θ; 0, which proves next to nothing, where it holds what is no number."""
+    return theta if theta is None or np.all(np.isfinite(theta)) else np.zeros_like(theta)

@@ -4,8 +4,8 @@ The gap is a sum of terms that are ≥ 0 by the inequality of Fenchel and Young,
 
     P(w) − P(w') ≤ Σ a [L(z) + L*(u) − zu] + [g(w) + g*(v) − w·v]        for every w',  u = −θ/a,  v = Xᵀθ,
 
-for any θ in the loss's domain with x_j·θ = 0 for free columns. What rounding may hide of each term is added to
-it; the bound is the objective less that sum, and so never above it.
+for any θ in the loss's domain with x_j·θ = 0 for free columns. What rounding may hide of each term is added
+to it; the bound is the objective less that sum, and so never above it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.losses import Loss
+from dualgap.losses.base import FAINT
 from dualgap.penalties import Penalised
 from dualgap.proof.balance import Balanced, orthogonal, zero_sum
-from dualgap.proof.rounding import FEW, LEAST, gamma, total
+from dualgap.proof.rounding import FEW, LEAST, U, total
 from dualgap.proof.statement import SMALL, Statement
+from dualgap.traits import Trait
 
+# Weights of rows, strengths and prices are known to a share FEW of themselves, so that P, a sum of terms ≥ 0,
+# is known to as much of itself at every w'. Norms are known to FEW; losses, terms and what becomes of them to
+# less. All of that together:
+SLACK = 4.0 * FEW
+AWAY = 1.0 + 8.0 * U  # a quotient times this is no nearer to 0 than the true one
 SHARE = 0.125  # of the gap that is wanted: what rounding may cost before more digits are spent on it
+NOTHING = 1e-9  # share of the objective by which a θ may miss the bound that needs none, and still be kept
 FIRST = 4.0  # a box is at least this many times as wide as the weights
 
 
@@ -38,6 +46,7 @@ class Checked:
     correlation: Vector  # Xᵀθ, and
     reach: Vector  # the error of each of its entries
     box: Vector | None = None  # |w_j| up to which the bound holds; None: everywhere
+    moved: bool = False  # w is not the one that was given, which breaks the budget
 
     @property
     def gap(self) -> float:
@@ -48,34 +57,28 @@ class Checked:
         """The better half of each: either proves its own."""
         first = self if self.primal <= other.primal else other
         second = self if self.dual >= other.dual else other
-        return replace(second, w=first.w, primal=first.primal)
+        return replace(second, w=first.w, primal=first.primal, moved=first.moved)
 
 
-def check(
-    problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, null: float = 0.0
-) -> Checked:
+def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, null: float = 0.0) -> Checked:
     """Both values at w (moved into the budget) and at a feasible point near θ.
 
-    `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap is
-    missed, and rounding alone costs a good part of it, all is done again in twice the digits.
+    `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap
+    is missed, and rounding alone costs a good part of it, all is done again in twice the digits.
     """
-    w = inside(problem, w)
+    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
         found = _checked(problem, w, theta, tolerance, null, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
         if found.gap > wanted and not found.rounding <= SHARE * wanted:
-            again = _checked(problem, w, theta, tolerance, null, exact=True)
-            return again.improved(found)
-    return found
+            found = _checked(problem, w, theta, tolerance, null, exact=True).improved(found)
+    return found if w is given else replace(found, moved=True)
 
 
 def inside(problem: Statement, w: Vector) -> Vector:
     """w where g is finite, rounding included: a budget is kept as real numbers."""
     regulariser = problem.regulariser
-    if isinstance(regulariser, Penalised):
-        return w
-    keep = regulariser.radius * (1.0 - 4.0 * FEW - 2.0 * gamma(len(w)))
-    return w if regulariser.gauge.value(w) <= keep else regulariser.gauge.shrink(w, keep)
+    return w if isinstance(regulariser, Penalised) else regulariser.kept(w)
 
 
 def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) -> Checked:
@@ -84,17 +87,19 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     Losses that jump are those of the worse side, wherever twice the digits cannot tell. A bound above the
     objective is a wrong one, and proves nothing.
     """
-    w = w if problem.regulariser.value(w) < np.inf else problem.regulariser.feasible(w)
+    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
         t, error = problem.misses(w, exact=True)
         sides = [problem.loss.value(problem.centre, t + side * error) for side in (-2.0, 0.0, 2.0)]
-        risk, priced = total(problem.a * np.max(sides, axis=0)), problem.regulariser.value(w)
-    primal = (risk + priced) * (1.0 + 4.0 * FEW + gamma(len(w))) + (4.0 * LEAST if risk or priced else 0.0)
+        risk, (priced, doubt) = total(problem.a * np.max(sides, axis=0)), problem.regulariser.priced(w)
+    # what is not flat may underflow
+    under = 8.0 * LEAST * len(t) if risk or (t.any() and Trait.SMOOTH in problem.loss.traits) else 0.0
+    primal = (risk + priced) * (1.0 + FEW) + doubt + under
     primal = primal if primal == primal else np.inf
     zero = np.zeros(len(w))
     dual = bound if 0.0 <= bound <= primal else 0.0
     point = np.zeros(len(problem.y)) if theta is None else theta
-    return Checked(w, point, primal, dual, 0.0, zero, zero)
+    return Checked(w, point, primal, dual, 0.0, zero, zero, moved=w is not given)
 
 
 def _checked(
@@ -107,12 +112,12 @@ def _checked(
     dual = _feasible(problem, theta, exact=exact)
     v, reach = problem.rows.against(dual.theta, exact=exact)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
-    u = -(dual.theta / a) * (1.0 + 4.0 * FEW)
-    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + 8.0 * FEW * np.abs(u)
-    slack = float(dual.reach.sum()) * (1.0 + FEW)
+    u = -(dual.theta / a) * AWAY
+    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + FAINT  # u may have underflown, and t is ≤ error/U
+    slack = total(dual.reach)
     if slack:
         reach = reach + slack * problem.rows.tops
-        step = dual.reach / a * (1.0 + 32.0 * FEW)
+        step = dual.reach / a * (1.0 + SLACK)
         apart = apart + step
         terms = np.maximum(loss.fenchel_young(y, t, u - step), loss.fenchel_young(y, t, u + step))
     else:
@@ -120,27 +125,32 @@ def _checked(
     v, reach = problem.spread(v), problem.spread(reach)
     bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
     along = float(np.abs(w) @ (np.abs(v) + reach))
-    rounding = width + total(a * (error * apart)) + 16.0 * FEW * (objective + bracket + along)
+    rounding = width + total(a * (error * apart)) + SLACK * (objective + bracket + along)
     # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
     rounding += excess * objective
-    gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
     box, charge = _box(w, dual, SHARE * tolerance * max(objective, SMALL * null))
-    return told(Checked(w, dual.theta, objective, gap + charge, rounding, v, reach, box))
+    gap = total(a * terms) + bracket + rounding + charge
+    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box))
 
 
 def told(found: Checked) -> Checked:
     """The gap, so far in place of the bound, made into one. No loss and no penalty is below zero."""
-    primal = found.primal if found.primal == found.primal else np.inf
+    primal = float(found.primal) if found.primal == found.primal else np.inf
     if found.dual < primal < np.inf:
-        return replace(found, primal=float(primal), dual=float(primal - found.dual))
+        return replace(found, primal=primal, dual=float(primal - found.dual))
+    if found.dual <= primal * (1.0 + NOTHING) < np.inf:  # θ proves just that
+        return replace(found, primal=primal, dual=0.0)
     zero = np.zeros_like(found.correlation)
     nothing = replace(found, theta=np.zeros_like(found.theta), correlation=zero, reach=zero)
-    return replace(nothing, primal=float(primal), dual=0.0, box=None)
+    return replace(nothing, primal=primal, dual=0.0, box=None)
 
 
 def slopes(loss: Loss, y: Vector, t: Vector, error: Any) -> tuple[Vector, Vector]:
-    """The least and the greatest slope of the loss within the error of t."""
-    if loss.curvature < np.inf:
+    """The least and the greatest slope of the loss within the error of t: at both ends, for it is convex.
+
+    Where slopes cost an exponential, that at t and what its curvature allows are as good, and half the work.
+    """
+    if loss.curvature < np.inf and Trait.PIECEWISE_QUADRATIC not in loss.traits:
         slope = loss.derivative(y, t)
         room = 2.0 * loss.curvature * error + FEW * np.abs(slope)
         return slope - room, slope + room
@@ -153,10 +163,11 @@ def _values(
 ) -> tuple[float, float]:
     """P(w) from above, and how far below that it may be."""
     a = problem.a
-    risk, priced = total(a * problem.loss.value(problem.centre, t)), problem.regulariser.value(w)
+    risk, (priced, doubt) = total(a * problem.loss.value(problem.centre, t)), problem.regulariser.priced(w)
     spread = total(a * (error * np.maximum(np.abs(low), np.abs(high))))
-    under = 4.0 * LEAST * len(a) if t.any() or w.any() else 0.0
-    lost = 4.0 * FEW * (risk + spread + priced) + gamma(len(w)) * priced + under
+    # products that underflow: none where the loss is flat
+    under = 8.0 * LEAST * (len(a) + len(w)) if low.any() or high.any() else 0.0
+    lost = FEW * (risk + spread + priced) + doubt + under
     return risk + spread + priced + lost, 2.0 * (spread + lost)
 
 

@@ -6,12 +6,14 @@ A dual point is given by its entries off the row's own class, φ_ik = −θ_ik �
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses.base import divergence
 from dualgap.proof.balance import grid, orthogonal, taken
-from dualgap.proof.check import SHARE, Checked, inside, told
+from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
 from dualgap.proof.statement import SMALL, Statement
 
@@ -26,75 +28,74 @@ def check_joint(
     problem: Joint, w: Vector, theta: Matrix, tolerance: float = 0.0, null: float = 0.0
 ) -> Checked:
     """Both values at w, class after class with its intercept last, and at a feasible point near θ."""
-    w = inside(problem, w)
+    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
         found = _checked(problem, w, theta, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
         if found.gap > wanted and not found.rounding <= SHARE * wanted:
-            return _checked(problem, w, theta, exact=True).improved(found)
-    return found
-
-
-def joint_value(problem: Joint, w: Vector) -> float:
-    """P(w) from above."""
-    with np.errstate(all="ignore"):
-        found = _values(problem, w, *_scores(problem, w, exact=False))[0]
-    return found if found == found else np.inf
+            found = _checked(problem, w, theta, exact=True).improved(found)
+    return found if w is given else replace(found, moved=True)
 
 
 def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checked:
     a, own = problem.a, problem.y.astype(np.intp)
-    z, error = _scores(problem, w, exact=exact)
+    rows, classes = np.arange(len(own)), problem.classes
+    z, error = _scores(problem, w, own, exact=exact)
     primal, width = _values(problem, w, z, error)
     phi, slack = _feasible(problem, theta, own, exact=exact)
-    rows = np.arange(len(own))
-    spent = phi.sum(axis=1)
     full = -phi
-    full[rows, own] = spent
-    doubt = gamma(phi.shape[1]) * float(spent.sum()) + float(slack.sum()) * (1.0 + FEW)
-    v, reach = _correlations(problem, full, doubt, exact=exact)
-    share = phi / a[:, None] * (1.0 + 4.0 * FEW)
+    full[rows, own] = spent = phi.sum(axis=1)
+    v, reach = _correlations(problem, full, gamma(classes) * total(spent) + total(slack), exact=exact)
+    share = phi / a[:, None] * AWAY
+    step = (slack / a[:, None] + 16.0 * U * share) * (1.0 + SLACK)  # what it may be off by
     share[rows, own] = 1.0 - share.sum(axis=1)
     model = _softmax(z)
-    terms = divergence(share, model).sum(axis=1)
-    # what moving a share by a step costs at most: the slopes of the divergence at its end
+    depth = z.max(axis=1, keepdims=True) - z + np.log(classes)
+    terms = divergence(share, model, depth).sum(axis=1)
+    # a step up to the share itself costs no more than it times the slope and one, here and in the own class
     slope = np.abs(np.log(np.maximum(share, LEAST)) - np.log(np.maximum(model, LEAST)))
-    slope += slope[rows, own][:, None] + 2.0
-    step = slack / a[:, None] + 16.0 * FEW * share
-    loose = (step * slope).sum(axis=1) + error * (np.abs(model - share).sum(axis=1) + 8.0 * error)
+    there = slope[rows, own]
+    loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
+    loose += error * (np.abs(model - share).sum(axis=1) + error)
     bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
     along = float(np.abs(w) @ (np.abs(v) + reach))
-    rounding = width + total(a * loose) + 16.0 * FEW * (primal + bracket + along) + excess * primal
-    gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
+    rounding = width + total(a * loose) + SLACK * (primal + bracket + along) + excess * primal
+    gap = total(a * terms) + bracket + rounding
     return told(Checked(w, full, primal, gap, rounding, v, reach))
 
 
-def _scores(problem: Joint, w: Vector, *, exact: bool) -> tuple[Matrix, float]:
-    """Xw + b, a column per class, and the error of each entry, that of differences and exponents included."""
+def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matrix, float]:
+    """Xw + b less that of the row's own class, a column per class, and the error of each entry.
+
+    Scores may be huge and their differences small: what is rounded of a score is kept beside it.
+    """
     table = w.reshape(problem.classes, -1)
     coefs, levels = (table[:, :-1], table[:, -1]) if problem.intercept else (table, np.zeros(len(table)))
-    columns, errors = [], []
-    for coef, level in zip(coefs, levels, strict=True):
+    shape = problem.rows.n, problem.classes
+    high, rest, most = np.empty(shape), np.empty(shape), 0.0
+    for k, (coef, level) in enumerate(zip(coefs, levels, strict=True)):
         value, low, error = problem.rows.times(coef, exact=exact)
-        high, rest = two_sum(value, np.full(len(value), level))
-        columns.append(high + (rest + low))
-        errors.append(error)
-    z = np.column_stack(columns)
-    z -= z[np.arange(len(z)), problem.y.astype(np.intp)][:, None]
-    return z, max(errors) * 2.0 + 8.0 * U * float(np.abs(z).max(initial=0.0) + np.abs(levels).max())
+        high[:, k], rounded = two_sum(value, np.full(len(value), level))
+        rest[:, k] = rounded + low
+        most = max(most, error)
+    mine = np.arange(len(own)), own
+    ahead, rounded = two_sum(high, -high[mine][:, None])
+    z = ahead + (rounded + (rest - rest[mine][:, None]))
+    sizes = [float(np.abs(part).max(initial=0.0)) for part in (z, rest, rounded)]
+    return z, 2.0 * most + 4.0 * U * (sizes[0] + 2.0 * sizes[1] + sizes[2])
 
 
 def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, float]:
-    """P(w) from above, and how far below that it may be; z counts from the row's own class."""
-    top = np.maximum(z.max(axis=1), 0.0)
+    """P(w) from above, and how far below that it may be."""
+    top = z.max(axis=1)  # ≥ 0, which is the own class's
     others = np.exp(z - top[:, None])
     others[np.arange(len(z)), problem.y.astype(np.intp)] = 0.0
     tail = others.sum(axis=1)
     losses = np.where(top > 0.0, top + np.log(np.exp(-top) + tail), np.log1p(tail))
-    risk, priced = total(problem.a * losses), problem.regulariser.value(w)
-    # the slopes of a row's loss add up to at most twice what the loss itself is, or two
-    spread = total(problem.a * np.minimum(2.0, 2.0 * losses)) * error * (1.0 + 8.0 * error)
-    lost = 4.0 * FEW * (risk + spread + priced) + gamma(len(w)) * priced + 4.0 * LEAST * z.size
+    risk, (priced, doubt) = total(problem.a * losses), problem.regulariser.priced(w)
+    # the slopes of a row's loss add up to at most one, and to e^loss − 1 times what its error makes of that
+    spread = total(problem.a * np.minimum(1.0, 2.0 * losses * np.exp(error))) * error
+    lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (z.size + len(w))
     return risk + spread + priced + lost, 2.0 * (spread + lost)
 
 
@@ -115,7 +116,7 @@ def _feasible(problem: Joint, theta: Matrix, own: Index, *, exact: bool) -> tupl
     """φ in its domain and balanced against what is free, and how far off the exact point can be."""
     phi = np.maximum(-theta, 0.0)
     phi[np.arange(len(own)), own] = 0.0
-    room = problem.a * (1.0 - 8.0 * FEW)
+    room = problem.a * (1.0 - 2.0 * FEW)
     phi *= np.minimum(1.0, room / np.maximum(phi.sum(axis=1) * (1.0 + FEW), LEAST))[:, None]
     nothing = np.zeros_like(phi)
     if not np.all(np.isfinite(phi)):
@@ -150,9 +151,7 @@ def _circulating(phi: Matrix, own: Index) -> Matrix | None:
     return None
 
 
-def _against_columns(
-    problem: Joint, phi: Matrix, own: Index, *, exact: bool
-) -> tuple[Matrix, Matrix]:
+def _against_columns(problem: Joint, phi: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:
     """Each class's θ orthogonal to the free columns: one linear constraint on φ per class but the last."""
     F = problem.free_columns()
     off = np.ones(phi.shape, dtype=bool)
@@ -161,9 +160,9 @@ def _against_columns(
     sides = [(own[row] == k).astype(np.float64) - (other == k) for k in range(phi.shape[1] - 1)]
     A = np.hstack([F[row] * side[:, None] for side in sides])
     # bounds that leave each entry an even part of what its row has left: then the row keeps within its weight
-    left = np.maximum(problem.a * (1.0 - 8.0 * FEW) - phi.sum(axis=1) * (1.0 + FEW), 0.0)
+    left = np.maximum(problem.a * (1.0 - 2.0 * FEW) - phi.sum(axis=1) * (1.0 + FEW), 0.0)
     entries = phi[row, other]
-    upper = entries + left[row] / phi.shape[1] * (1.0 - 4.0 * FEW)
+    upper = entries + left[row] / phi.shape[1] * (1.0 - FEW)
     found = orthogonal(A, entries, (np.zeros(len(row)), upper), exact=exact)
     full, slack = np.zeros_like(phi), np.zeros_like(phi)
     if found is not None and not len(found.open_):

@@ -74,6 +74,7 @@ class Entries:
     ) -> None:
         self.rows, self.n, self.doubt = rows, len(diagonal), doubt
         self.shift = DEFINITE * np.sqrt(len(diagonal)) * np.abs(diagonal)
+        self._last: tuple[Vector, bool, Product] | None = None
 
     @classmethod
     def held(cls, K: Matrix) -> Entries:
@@ -82,7 +83,12 @@ class Entries:
         return cls(lambda part, columns: K[part] if len(columns) == n else K[part][:, columns], diagonal, 0.0)
 
     def times(self, v: Vector, *, exact: bool = False) -> Product:
-        """Kv, by blocks of rows; columns where v is zero are not read."""
+        """Kv, by blocks of rows; columns where v is zero are not read. The last product is remembered."""
+        if self._last is None or self._last[1] != exact or not np.array_equal(self._last[0], v):
+            self._last = v.copy(), exact, self._times(v, exact=exact)
+        return self._last[2]
+
+    def _times(self, v: Vector, *, exact: bool) -> Product:
         support = np.flatnonzero(v)
         live, k = v[support], len(support)
         value, low, size = np.zeros(self.n), np.zeros(self.n), np.zeros(self.n)
@@ -133,6 +139,10 @@ class KernelStatement:
         """The targets as the loss sees them once predictions are counted from `misses`' origin."""
         return np.zeros(len(self.y)) if self.loss.translates else self.y
 
+    def level(self, b: float) -> float:
+        """b; 0 without an intercept."""
+        return b if self.intercept else 0.0
+
     def misses(self, image: Product, b: float) -> tuple[Vector, Vector]:
         """Kβ + b, less y where the loss sees only the difference, and the error of each. b − y comes first."""
         base, rest = two_sum(np.asarray(b), -self.y if self.loss.translates else np.zeros(len(self.y)))
@@ -161,6 +171,7 @@ def check_kernel(
 
     `tolerance` and `null` as for `check`: they say when twice the digits are worth their price.
     """
+    b = problem.level(b)
     with np.errstate(all="ignore"):
         found = _checked(problem, beta, b, theta, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
@@ -169,7 +180,30 @@ def check_kernel(
     return found
 
 
-def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *, exact: bool) -> Checked:
+def kernel_value(problem: KernelStatement, beta: Vector, b: float, tolerance: float = 0.0) -> float:
+    """P(β, b) from above; in twice the digits where rounding may cost more than this share of it."""
+    b = problem.level(b)
+    with np.errstate(all="ignore"):
+        found = _valued(problem, beta, b, exact=False)
+        if not found.width <= SHARE * tolerance * found.objective:
+            found = _valued(problem, beta, b, exact=True)
+    return found.objective if found.objective == found.objective else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """P from above, what of that may be rounding, and what they are made of."""
+
+    objective: float
+    width: float
+    image: Product
+    t: Vector
+    wide: Vector  # how far z, for any τ, is from t
+    low: Vector
+    high: Vector
+
+
+def _valued(problem: KernelStatement, beta: Vector, b: float, *, exact: bool) -> _Value:
     loss, a, y, lam = problem.loss, problem.a, problem.centre, problem.lam
     image = problem.products.times(beta, exact=exact)
     t, error = problem.misses(image, b)
@@ -182,14 +216,21 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     under = 4.0 * LEAST * len(a) if t.any() or beta.any() else 0.0
     rounded = 4.0 * FEW * (risk + priced + spread + rise) + under
     objective = risk + priced + spread + rise + rounded
+    return _Value(objective, 2.0 * (spread + rounded) + rise + fall, image, t, wide, low, high)
+
+
+def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *, exact: bool) -> Checked:
+    a, found = problem.a, _valued(problem, beta, b, exact=exact)
     theta = problem.feasible(theta)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
     u = np.where(theta == 0.0, -0.0 * problem.y, -(theta / a) * (1.0 + 4.0 * FEW))  # −uy = 0, not −0
-    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + 8.0 * FEW * np.abs(u)
-    terms = loss.fenchel_young(y, t, u)
-    bracket = distance_between(problem.products, image, beta, theta, lam, objective, exact=exact)
-    rounding = 2.0 * (spread + rounded) + rise + fall + total(a * (wide * apart))
-    rounding += 16.0 * FEW * (objective + bracket)
+    apart = np.maximum(np.abs(found.low - u), np.abs(found.high - u)) + 8.0 * FEW * np.abs(u)
+    terms = problem.loss.fenchel_young(problem.centre, found.t, u)
+    objective = found.objective
+    bracket = distance_between(
+        problem.products, found.image, beta, theta, problem.lam, objective, exact=exact
+    )
+    rounding = found.width + total(a * (found.wide * apart)) + 16.0 * FEW * (objective + bracket)
     gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
     nothing = np.zeros(0)
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))
@@ -198,8 +239,8 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
 def _moved(low: Vector, high: Vector, priced: Vector) -> tuple[float, float]:
     """How far a τ may raise P, and how far lower it: by convexity, a slope there or here times what it moves."""
     paid, size = float(priced.sum()), float((np.abs(low) + np.abs(high) + np.abs(priced)).sum())
-    rise = float(np.maximum(low, high).sum()) + paid + 4.0 * FEW * size
-    fall = float(np.minimum(low, high).sum()) + paid - 4.0 * FEW * size
+    rise = float(np.maximum(low, high).sum()) + paid + FEW * size
+    fall = float(np.minimum(low, high).sum()) + paid - FEW * size
     return max(rise, 0.0), max(-fall, 0.0)
 
 
@@ -217,7 +258,7 @@ def distance_between(
     far = length + PART * (pair + length)
     some = far > 0.0
     share = float(np.max(far[some] / pair[some], initial=0.0))
-    few = 1.0 + 8.0 * FEW + gamma(len(beta))
+    few = 1.0 + 2.0 * FEW + gamma(len(beta))
     loose = lam * (share * share) * float(size @ image.size) * few
     if loose <= FEW * scale:
         return loose

@@ -39,6 +39,7 @@ def check_kernel_margin(
     problem: KernelStatement, beta: Vector, b: float, theta: Vector, tolerance: float = 0.0
 ) -> Checked:
     """Both values of a kernel's surface; of the problem only K, y and the intercept count."""
+    b = problem.level(b)
     with np.errstate(all="ignore"):
         found = _surface(problem, beta, b, theta, exact=False)
         if _poor(found, tolerance):
@@ -77,8 +78,8 @@ def _plane(problem: Statement, w: Vector, theta: Vector, kept: bool, *, exact: b
     doubt = (4.0 * FEW + gamma(len(w))) * value + (4.0 * LEAST * len(w) if w.any() else 0.0)
     paid, loose = _paid(problem.y * t - 1.0, theta, error)
     along = float(np.abs(w) @ (np.abs(v) + reach))
-    rounding = 2.0 * doubt + loose + 16.0 * FEW * (value + bracket + along)
-    gap = (paid + bracket) * (1.0 + 8.0 * FEW) + rounding
+    rounding = 2.0 * doubt + loose + 4.0 * FEW * (value + bracket + along)
+    gap = (paid + bracket) * (1.0 + 2.0 * FEW) + rounding
     return told(Checked(w, theta, value + doubt if kept else np.inf, gap, rounding, v, reach))
 
 
@@ -95,8 +96,8 @@ def _surface(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     theta = _feasible(theta, problem.y, intercept=problem.intercept)
     bracket = distance_between(problem.products, image, beta, theta, 1.0, value, exact=exact)
     paid, loose = _paid(beyond, theta, error + np.abs(away))
-    rounding = rise + 2.0 * doubt + loose + 16.0 * FEW * (value + bracket)
-    gap = (paid + bracket) * (1.0 + 8.0 * FEW) + rounding
+    rounding = rise + 2.0 * doubt + loose + 4.0 * FEW * (value + bracket)
+    gap = (paid + bracket) * (1.0 + 2.0 * FEW) + rounding
     nothing = np.zeros(0)
     objective = value if kept else np.inf
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))

@@ -16,7 +16,7 @@ from dualgap.arrays import Matrix, Vector
 
 U = 2.0**-53
 FEW = 2.0**-46  # 128 roundings: more than any formula here makes of one number, pairwise sums included
-LEAST = 2.0**-1074  # the smallest number: what a product that underflows may lose
+LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows may lose
 SPLITTER = 2.0**27 + 1.0
 
 
@@ -31,11 +31,15 @@ def total(values: Vector) -> float:
 
 
 def added(values: Iterable[float], *, up: bool) -> float:
-    """A sum from above, or from below; of one number, that number."""
-    listed = list(values)
-    if len(listed) == 1:
-        return listed[0]
-    return float(np.nextafter(math.fsum(listed), np.inf if up else -np.inf))
+    """A sum from above, or from below; as it is where no rounding is in it."""
+    listed, limit = list(values), math.inf if up else -math.inf
+    try:
+        found = math.fsum(listed)
+    except OverflowError:
+        return limit
+    if not math.isfinite(found) or math.fsum([*listed, -found]) == 0.0:
+        return found
+    return math.nextafter(found, limit)
 
 
 def two_sum(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
@@ -46,7 +50,7 @@ def two_sum(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def two_product(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
-    """a·b as its rounded value and the error of that, exactly but for underflow."""
+    """a·b as its rounded value and the error of that, exactly but for underflow: 8 LEAST at most."""
     value = a * b
     high, low = _split(a)
     other, rest = _split(b)
@@ -63,25 +67,30 @@ def _split(a: Matrix) -> tuple[Matrix, Matrix]:
 def summed(terms: Matrix) -> tuple[Matrix, Matrix]:
     """Σ along the first axis as a value and a correction; the correction alone is rounded."""
     low = np.zeros(terms.shape[1:])
+    if not len(terms):
+        return low, low
     while len(terms) > 1:
         half = len(terms) // 2
         value, error = two_sum(terms[:half], terms[half : 2 * half])
-        low += error.sum(axis=0)
-        terms = np.concatenate([value, terms[2 * half :]]) if len(terms) % 2 else value
-    return (terms[0] if len(terms) else low.copy()), low
+        low = low + error.sum(axis=0)
+        terms = np.concatenate([value, terms[2 * half :]])
+    return terms[0], low
 
 
 def lost(k: int) -> float:
     """What a sum of k products by `two_product` and `summed` may be off by, beside Σ|x||y|.
 
     The errors of one level of the tree are at most U Σ|x||y| together, those of the products too; there are
-    log₂ k + 2 such lots, and adding them up rounds as often as there are numbers.
+    at most log₂(k + 1) + 3 such lots, and adding them up rounds no more often than there are numbers.
     """
-    return (np.log2(k + 1.0) + 3.0) * U * gamma(2 * k + 4)
+    return (math.log2(k + 1.0) + 3.0) * U * gamma(2 * k + 4)
 
 
 def product(high: Matrix, low: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
-    """(high + low)·M as a value and a correction; off by `lost` beside |high||M| and gamma beside |low||M|."""
+    """(high + low)·M as a value and a correction, which is at most U of the value.
+
+    Off by lost(k) beside |high||M|, by gamma(k + 2) beside |low||M|, and by what underflows, 9 LEAST a term.
+    """
     out, rest = np.empty((len(high), M.shape[1])), low @ M
     for j in range(M.shape[1]):
         value, error = two_product(high.T, M[:, j, None])

@@ -8,33 +8,35 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.proof.rounding import FEW, LEAST, gamma, lost, summed, two_product
+from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, two_product
 
-BLOCK = 4096  # rows a partial sum runs over: the bound on its rounding stays below 1e-12 for any number of rows
+BLOCK = 4096  # rows of a partial sum: the bound on its rounding stays below 1e-12 for any number of rows
 FEWER = 3  # where one weight in so many is not zero, those columns alone are read
 CELLS = 1 << 17  # numbers split at a time: what is made of them stays in the cache
 
 
 class Rows:
-    """X. Every product comes with a number that its error is at most."""
+    """X, in 8-byte numbers. Every product comes with a number that its error is at most.
+
+    That is gamma of the roundings a term sees (`exact`: far less) times Σ|x||y|, for which the largest |x| of
+    each column stands, and LEAST for every product that may underflow; FEW covers its own rounding.
+    """
 
     def __init__(self, matrix: Any) -> None:
-        self.matrix = matrix
         self.sparse = hasattr(matrix, "indptr")
+        self.matrix: Any = _stored_once(matrix) if self.sparse else np.asarray(matrix, dtype=np.float64)
         self.n, self.p = int(matrix.shape[0]), int(matrix.shape[1])
 
     @cached_property
     def tops(self) -> Vector:
         """The largest |x| of each column."""
         if not self.sparse:
-            if not self.n:
-                return np.zeros(self.p)
-            return np.maximum(self.matrix.max(axis=0), -self.matrix.min(axis=0)).astype(np.float64)
+            most, least = self.matrix.max(axis=0, initial=0.0), self.matrix.min(axis=0, initial=0.0)
+            return np.asarray(np.maximum(most, -least))
         tops, size = np.zeros(self.p), np.abs(self.matrix.data)
         if self.matrix.format == "csc":
             some = np.flatnonzero(np.diff(self.matrix.indptr))
-            if len(some):
-                tops[some] = np.maximum.reduceat(size, self.matrix.indptr[some])
+            tops[some] = np.maximum.reduceat(size, self.matrix.indptr[some])
         else:
             np.maximum.at(tops, self.matrix.indices, size)
         return tops
@@ -49,73 +51,64 @@ class Rows:
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Vector, float]:
         """Xw as a value and a correction, and the error of their sum."""
         support = np.flatnonzero(w)
-        terms, size = min(self.widest, len(support)), float(self.tops[support] @ np.abs(w[support]))
+        size = float(self.tops[support] @ np.abs(w[support])) * (1.0 + gamma(len(support)))
+        terms = min(self.widest, len(support))
         if exact:
             value, low, share = self._times_exactly(support, w[support])
-            return value, low, (share * size + terms * 8.0 * LEAST) * (1.0 + FEW)
+            return value, low, (share * size + 8.0 * terms * LEAST) * (1.0 + FEW)
         if FEWER * len(support) <= len(w) and (not self.sparse or self.matrix.format == "csc"):
             value = self.matrix[:, support] @ w[support]
         else:
             value = self.matrix @ w
-        error = (gamma(terms + 1) * size + terms * LEAST) * (1.0 + FEW)
-        return np.asarray(value, dtype=np.float64), np.zeros(1), error
+        return value, np.zeros(1), (gamma(terms) * size + terms * LEAST) * (1.0 + FEW)
 
     def against(self, theta: Vector, *, exact: bool = False) -> tuple[Vector, Vector]:
         """Xᵀθ, and the error of each of its entries."""
         live = np.flatnonzero(theta)
-        size = float(np.abs(theta).sum())
+        size = float(np.abs(theta).sum()) * self.tops
         if exact:
             value, share = self._against_exactly(live, theta[live])
-            error = share * size * self.tops + FEW * np.abs(value) + len(live) * 8.0 * LEAST
+            error = share * size + U * np.abs(value) + 8.0 * len(live) * LEAST
             return value, error * (1.0 + FEW)
         if self.sparse:
-            value, terms = self.matrix.T @ theta, len(live)
+            value, roundings = self.matrix.T @ theta, len(live)
         else:
-            value, terms = self._against_blocks(live, theta)
-        error = (gamma(terms + 1) * size * self.tops + terms * LEAST) * (1.0 + FEW)
-        return np.asarray(value, dtype=np.float64), error
-
-    def _against_blocks(self, live: Index, theta: Vector) -> tuple[Vector, int]:
-        X = self.matrix
-        if FEWER * len(live) <= self.n:
-            X, theta = X[live], theta[live]
-        if len(theta) <= BLOCK:
-            return theta @ X, len(live)
-        starts = range(0, len(theta), BLOCK)
-        parts = np.array([theta[i : i + BLOCK] @ X[i : i + BLOCK] for i in starts])
-        return parts.sum(axis=0), BLOCK + len(starts)
+            some = live if FEWER * len(live) <= self.n else slice(None)
+            value, more = _in_blocks(theta[some], self.matrix[some])
+            roundings = min(len(live), BLOCK) + more
+        return value, (gamma(roundings) * size + len(live) * LEAST) * (1.0 + FEW)
 
     def times_many(self, weights: Matrix) -> tuple[Matrix, Vector]:
         """Xw for every row of weights, a row each, and the error of each row."""
-        value = np.asarray((self.matrix @ weights.T).T, dtype=np.float64)
-        terms = min(self.widest, weights.shape[1])
+        value = np.asarray((self.matrix @ weights.T).T)
         size = np.abs(weights) @ self.tops * (1.0 + gamma(self.p))
-        return value, (gamma(terms + 1) * size + terms * LEAST) * (1.0 + FEW)
+        return value, (gamma(self.widest) * size + self.widest * LEAST) * (1.0 + FEW)
 
     def against_many(self, thetas: Matrix) -> tuple[Matrix, Matrix]:
         """Xᵀθ for every row of θ, a row each, and the error of each entry."""
-        size = np.abs(thetas).sum(axis=1)[:, None] * (1.0 + FEW)
+        size = np.abs(thetas).sum(axis=1)[:, None] * (1.0 + gamma(self.n)) * self.tops
         if self.sparse:
-            value, terms = (self.matrix.T @ thetas.T).T, self.n
+            value, roundings = np.asarray((self.matrix.T @ thetas.T).T), self.n
         else:
-            starts = range(0, self.n, BLOCK)
-            parts = [thetas[:, i : i + BLOCK] @ self.matrix[i : i + BLOCK] for i in starts]
-            value, terms = np.sum(parts, axis=0), min(BLOCK, self.n) + len(parts)
-        error = (gamma(terms + 1) * size * self.tops + terms * LEAST) * (1.0 + FEW)
-        return np.asarray(value, dtype=np.float64), error
+            value, more = _in_blocks(thetas, self.matrix)
+            roundings = min(self.n, BLOCK) + more
+        return value, (gamma(roundings) * size + self.n * LEAST) * (1.0 + FEW)
 
     def lengths(self, a: Vector) -> Vector:
-        """√(Σ a x²) of each column, from above."""
-        if not self.sparse:
-            squares = np.einsum("ij,ij,i->j", self.matrix, self.matrix, a)
-        else:
+        """√(Σ a x²) of each column, from above, for weights a up to one.
+
+        The sum rounds n + 1 times, what is made of it here at most seven times more.
+        """
+        if self.sparse:
             squares = self.matrix.multiply(self.matrix).T @ a
-        return np.asarray(np.sqrt(squares * (1.0 + gamma(self.n + 4)) + self.n * LEAST), dtype=np.float64)
+        else:
+            squares = np.einsum("ij,ij,i->j", self.matrix, self.matrix, a)
+        return np.asarray(np.sqrt(squares * (1.0 + gamma(self.n + 8)) + self.n * LEAST))
 
     def columns(self, which: Index) -> Matrix:
         """Some columns as an array."""
         part = self.matrix[:, which]
-        return np.asarray(part.toarray() if self.sparse else part, dtype=np.float64)
+        return np.asarray(part.toarray() if self.sparse else part)
 
     def _times_exactly(self, support: Index, w: Vector) -> tuple[Vector, Vector, float]:
         if self.sparse:
@@ -138,6 +131,22 @@ class Rows:
         return value, lost(len(live))
 
 
+def _stored_once(matrix: Any) -> Any:
+    """A sparse matrix in 8-byte numbers, no place stored twice: or the largest |x| might be that of a sum."""
+    matrix = matrix.astype(np.float64, copy=False)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _in_blocks(thetas: Matrix, X: Matrix) -> tuple[Matrix, int]:
+    """θX by blocks of rows, and how often a term is rounded once its block is summed."""
+    starts = range(0, max(len(X), 1), BLOCK)
+    parts = [thetas[..., i : i + BLOCK] @ X[i : i + BLOCK] for i in starts]
+    return np.sum(parts, axis=0), len(parts) - 1
+
+
 def _dots(table: Matrix, w: Vector) -> tuple[Vector, Vector]:
     """wᵀ table as a value and a correction."""
     value, error = two_product(np.asarray(table, dtype=np.float64), w[:, None])
@@ -154,11 +163,10 @@ def _extended(matrix: Any, w: Vector) -> Any:
     """Row by row Σ x w in the longest format of the machine."""
     value = np.zeros(matrix.shape[0], dtype=np.longdouble)
     some = np.flatnonzero(np.diff(matrix.indptr))
-    if len(some):
-        terms = matrix.data.astype(np.longdouble) * w[matrix.indices]
-        value[some] = np.add.reduceat(terms, matrix.indptr[some])
+    value[some] = np.add.reduceat(matrix.data.astype(np.longdouble) * w[matrix.indices], matrix.indptr[some])
     return value
 
 
 def _extended_share(terms: int) -> float:
-    return 2.0 * (terms + 2) * float(np.finfo(np.longdouble).eps)
+    """What that sum may be off by beside Σ|x||w|, kept as two doubles: twice a rounding a term, and U²."""
+    return terms * float(np.finfo(np.longdouble).eps) + U * U

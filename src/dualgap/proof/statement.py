@@ -91,6 +91,6 @@ class Statement:
     def dual_bounds_inside(self) -> tuple[Vector, Vector]:
         """θ between these has −θ/a in the domain of the conjugate, whatever the rounding of a."""
         lower, upper = self.loss.domain(self.y)
-        inside = self.a * (1.0 - 8.0 * FEW)
+        inside = self.a * (1.0 - 2.0 * FEW)
         with np.errstate(invalid="ignore"):
             return -inside * upper, -inside * lower

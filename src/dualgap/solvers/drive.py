@@ -260,7 +260,9 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
         best = run.best
         assert best is not None
         origin = Iterate(best.w, best.theta, correlation=best.correlation, wanted=run.limits.tolerance)
-        status = _run_one(run, candidate.iterates(problem, origin))
+        with np.errstate(all="ignore"):
+            iterates = candidate.iterates(problem, origin)
+        status = _run_one(run, iterates)
         if status is not None:
             return status
     return Status.STALLED

@@ -19,7 +19,7 @@ from exact.arithmetic import Echelon, common, dot, solve_semidefinite
 from exact.programme import Programme, Row
 
 NEAR = 1e-7  # a row this close to a kink, beside its terms, starts on it
-SECONDS = 3.0  # of a walk: numbers that differ by hundreds of powers of ten make long fractions
+SECONDS = 0.5  # of a walk: numbers that differ by hundreds of powers of ten make long fractions
 PATIENCE = 40  # steps after which ties are broken at random
 
 

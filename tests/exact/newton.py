@@ -27,7 +27,7 @@ TINY = real.mpf(10) ** -90  # a pivot this small beside the scaled diagonal is n
 DONE = real.mpf(10) ** -25  # a step this small beside the point ends the search: values are off by its square
 FLAT = real.mpf(10) ** -18  # a slope this small beside its terms is none
 WELL = 1e9  # condition numbers that floats solve
-SECONDS = 3.0  # of a search: what it has by then is a candidate as well
+SECONDS = 1.0  # of a search: what it has by then is a candidate as well
 
 Reals = list[Any]
 Entries = list[tuple[int, Any]]

@@ -16,6 +16,7 @@ from exact.statement import TRANSCENDENTAL, Statement, Value, below
 Point = tuple[list[Fraction], Any]  # w, b
 
 POLYHEDRAL_BUDGETS = ("l1", "linf", "none")
+FARTHEST = 3000  # powers of two beyond which a start is none, and below which it is zero
 SEARCHES = 12  # prices that are tried for a budget
 ROUNDS = 3  # times that a round norm is replaced by a parabola through the last answer
 
@@ -218,6 +219,10 @@ def _short(value: Fraction) -> Fraction:
     if drop <= 0 or not value:
         return value
     shift = value.numerator.bit_length() - value.denominator.bit_length() - 100
+    if shift > FARTHEST:
+        raise OverflowError("no start")
+    if shift < -FARTHEST:
+        return Fraction(0)
     whole = value / power_of_two(shift)
     return (whole.numerator // whole.denominator) * power_of_two(shift)
 

@@ -22,31 +22,29 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U, gamma, total
 
 if TYPE_CHECKING:
-    from dualgap.discrete.relaxation import Branch, Relaxation
+    from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 
 LEAST = (1e-3, 1e-6, 1e-9)  # eigenvalues of A, columns of unit length, that are tried
 FIRM = 1e-9  # of the largest: rows with less room than that stay where they are
 GIVEN = (0.0, 2.0**-36, 2.0**-30)  # share of θ that is given up, where its bounds leave no room
 
 
-def below(relaxation: Relaxation, branch: Branch, theta: Vector) -> tuple[float, Vector]:
+def below(relaxation: Relaxation, branch: Branch, found: Relaxed) -> tuple[float, Vector]:
     """The bound of a branch at a dual point, and from above the t of its free columns."""
     nothing = relaxation.paid(branch), np.zeros(len(branch.free))  # no loss is below zero
-    live = branch.live
+    live, theta = branch.live, found.theta
     bare = relaxation.chosen.ridge[live] == 0.0
-    count = int(np.count_nonzero(bare))
-    if count >= len(theta):
+    if not found.bound > nothing[0]:
         return nothing
     theta, moved = _snapped(theta, relaxation.problem.dual_bounds_inside())
-    found = None
+    shown = None
     if relaxation.centred and not relaxation.hides(live[bare]):
-        found = _at(relaxation, branch, theta, relaxation.X[:, live[bare]])
-    if found is None and (relaxation.centred or bare.all()):
-        used = None if moved.all() or found is not None else theta != 0.0
-        for rows in (None, used):
-            if found is None and (rows is None or not rows.all()):
-                found = _by_span(relaxation, branch, theta, rows)
-    return nothing if found is None or not found[0] > nothing[0] else found
+        shown = _at(relaxation, branch, theta, relaxation.X[:, live[bare]])
+    if shown is None and (relaxation.centred or bare.all()):
+        shown = _by_span(relaxation, branch, theta, None)
+        if shown is None and not (moved.all() or theta.all()):
+            shown = _by_span(relaxation, branch, theta, theta != 0.0)
+    return nothing if shown is None or not shown[0] > nothing[0] else shown
 
 
 def _by_span(

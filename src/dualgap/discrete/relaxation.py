@@ -124,21 +124,27 @@ class Relaxation:
     def _by_vertices(self, branch: Branch, goal: float, vertex: Vertex | None) -> Relaxed | None:
         """Where the loss is piecewise linear and nothing is curved."""
         live = branch.live
-        if self.vertices is None or self.chosen.ridge[live].any() or self.hides(live):
+        if self.vertices is None or self.chosen.ridge[live].any():
             return None
-        found = self.vertices.ascended(live, vertex, goal - self.paid(branch), NEAR)
+        span = self.span(live) if self.hides(live) else None
+        X = self.X[:, live] if span is None else span.array
+        found = self.vertices.ascended(X, vertex, goal - self.paid(branch), NEAR)
         if found is None:
             return None
-        size = BALANCE * float(np.linalg.norm(found.theta)) * self.lengths[live]
-        if not np.all(np.abs(self.X[:, live].T @ found.theta) <= size):
+        size = BALANCE * float(np.linalg.norm(found.theta)) * np.sqrt((X * X).sum(axis=0))
+        if not np.all(np.abs(X.T @ found.theta) <= size):
             return None
         bound, value = found.bound + self.paid(branch), found.value + self.paid(branch)
         tight = value - bound <= TIGHT * self.scale
         if not (bound >= goal or tight or (value < goal < np.inf and value - bound <= NEAR * (goal - value))):
             return None
+        gains = np.zeros(len(branch.free))
         w = np.zeros(self.problem.p)
-        w[live] = found.w
-        return Relaxed(w, found.theta, bound, value, np.zeros(len(branch.free)), found.vertex)
+        if span is None:
+            w[live] = found.w
+            return Relaxed(w, found.theta, bound, value, gains, found.vertex)
+        w = self.working.coordinates(self.working.weights(w) + span.weights(found.w))
+        return Relaxed(w, found.theta, bound, value, gains, found.vertex, X @ found.w)
 
     def paid(self, branch: Branch) -> float:
         """The price of what is in, from below."""
@@ -146,7 +152,7 @@ class Relaxation:
 
     def proved(self, branch: Branch, found: Relaxed) -> Relaxed:
         """The same with a bound, and with t, that are true as real numbers."""
-        bound, gains = below(self, branch, found.theta)
+        bound, gains = below(self, branch, found)
         return replace(found, bound=bound, gains=gains)
 
 
@@ -179,9 +185,8 @@ class _Descent:
         if self.span is None:
             return
         others, size = ~bare, self.span.array.shape[1]
-        fitted = np.linalg.lstsq(self.span.array, self.X[:, bare] @ self.w[bare], rcond=None)[0]
         self.X = np.column_stack([self.span.array, self.X[:, others]])
-        self.w = np.concatenate([fitted, self.w[others]])
+        self.w = np.concatenate([np.zeros(size), self.w[others]])  # what large weights predict is no start
         self.ridge = np.concatenate([np.zeros(size), self.ridge[others]])
         self.count = size if not others.any() else self.count - int(np.count_nonzero(bare)) + size
 

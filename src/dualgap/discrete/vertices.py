@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.problem.problem import Problem
 
 FEW = 600  # kinks from which a start from nothing takes too many steps
@@ -39,19 +39,18 @@ class Vertices:
         terms = problem.loss.terms(problem.y)
         row, which = np.nonzero(terms.lower < terms.upper)
         self.n, self.row = problem.n, row
-        self.X = np.ascontiguousarray(problem.design.toarray()[row])
         self.kink = np.ascontiguousarray(terms.kink[row, which])
         self.lower = problem.a[row] * terms.lower[row, which]
         self.upper = problem.a[row] * terms.upper[row, which]
 
-    def ascended(self, live: Index, start: Vertex | None, goal: float, near: float) -> Reached | None:
+    def ascended(self, X: Matrix, start: Vertex | None, goal: float, near: float) -> Reached | None:
         """From a vertex of more columns, or from nothing; None where that is not to be had."""
         from dualgap.compiled.subset_vertex import Kinks, ascend, independent, inverse
 
-        count, m = len(self.kink), len(live)
+        count, m = len(self.kink), X.shape[1]
         if not 0 < m <= count or (start is None and count > FEW):
             return None
-        kinks = Kinks(np.take(self.X, live, axis=1), self.kink, self.lower, self.upper)
+        kinks = Kinks(np.ascontiguousarray(X[self.row]), self.kink, self.lower, self.upper)
         delta = np.zeros(count) if start is None else start.delta.copy()
         rows, inverted, w = np.empty(m, np.int64), np.empty((m, m)), np.zeros(m)
         wanted = np.zeros(0, np.int64) if start is None else start.rows

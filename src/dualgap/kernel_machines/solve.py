@@ -55,6 +55,8 @@ class _Run:
         nothing = np.zeros(problem.n)
         self.best = problem.bounds(nothing, nothing)
         self.proof: Checked | None = None
+        self.low: Checked | None = None  # of the best objective, and
+        self.high: Checked | None = None  # of the best bound
         self.last: Vector | None = None
         self.indefinite = False
 
@@ -95,15 +97,23 @@ class _Run:
         )
 
     def prove(self, beta: Vector, b: float | None, theta: Vector | None = None) -> None:
-        """Ask the proof's kernel; either half of what it says may be the best.
+        """Ask the proof's kernel; what it says of one pair of points is kept, and either half of it apart.
 
-        Two halves that contradict each other say that K is not semi-definite, and prove nothing.
+        Two halves that contradict each other say that K is not semi-definite, and then nothing is proven.
         """
-        if np.all(np.isfinite(beta)):
-            found = self.problem.judged(beta, b, self.limits.tolerance, theta)
-            found = found if self.proof is None else self.proof.improved(found)
-            self.indefinite |= found.gap < 0.0
-            self.proof = replace(found, dual=0.0) if self.indefinite else found
+        if not np.all(np.isfinite(beta)):
+            return
+        found = self.problem.judged(beta, b, self.limits.tolerance, theta)
+        self.low = found if self.low is None or found.primal < self.low.primal else self.low
+        self.high = found if self.high is None or found.dual > self.high.dual else self.high
+        self.indefinite |= self.high.dual > self.low.primal
+        self.proof = found if self.proof is None or found.gap < self.proof.gap else self.proof
+        self.proof = replace(self.proof, dual=0.0) if self.indefinite else self.proof
+
+    def pair(self) -> None:
+        """The proof of the better halves together."""
+        if self.low is not None and self.high is not None and self.low is not self.high:
+            self.prove(self.low.w[:-1], float(self.low.w[-1]), self.high.theta)
 
     @property
     def promising(self) -> bool:
@@ -126,9 +136,11 @@ class _Run:
         best = self.best
         self.prove(np.zeros(self.problem.n), None)
         self.prove(best.theta / (2.0 * self.problem.lam), float(best.w[-1]))
+        assert self.low is not None and self.high is not None
+        if best.primal < self.low.primal:
+            self.prove(best.w[:-1], float(best.w[-1]), self.high.theta)
+        self.pair()
         assert self.proof is not None
-        if best.primal < self.proof.primal:
-            self.prove(best.w[:-1], float(best.w[-1]), self.proof.theta)
         return self.proof
 
 
@@ -257,8 +269,12 @@ def _by_factor(run: _Run) -> Status | None:
     R = factor(problem.gram.whole)
     outcome = linear_outcome(problem, R, stricter)
     run.name = f"factor, {outcome.solver}"
-    run.take(pulled_back(problem, R, outcome))
+    back = pulled_back(problem, R, outcome)
+    run.take(back)
     status = run.see(Proposal(run.name, lifted(problem, outcome)))
+    if status is None and run.high is not None:
+        run.prove(back.w[:-1], float(back.w[-1]), run.high.theta)
+        status = Status.CERTIFIED if run.proven else None
     if status is None and Trait.PIECEWISE_QUADRATIC in problem.loss.traits:
         box = box_of(problem)
         parts = box.split(run.best.theta / (2.0 * problem.lam))

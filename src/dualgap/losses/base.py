@@ -180,7 +180,7 @@ def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:
         faint = some & (np.minimum(model, ratio) < FAINT)
         if faint.any():
             log, deep = np.log(share[faint]), depth[faint]
-            value[faint] = share[faint] * (log + deep + LOST * (np.abs(log) + deep)) + model[faint]
+            value[faint] = share[faint] * (log + deep + LOST * (np.abs(log) + deep)) + move[faint]
     return np.asarray(np.maximum(value, 0.0) + LOST * np.abs(move))
 
 

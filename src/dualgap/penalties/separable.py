@@ -53,7 +53,7 @@ class Separable:
     def value(self, w: Vector) -> float:
         return float(self.l1 @ np.abs(w) + self.l2 @ (w * w))
 
-    def doubt(self, w: Vector, value: float) -> float:
+    def doubt(self, w: Vector, value: Any) -> Any:
         return (LOST + len(w) * 2.0**-52) * value + self._faint  # two sums over the columns
 
     def substituted(self, factor: Vector) -> Separable:

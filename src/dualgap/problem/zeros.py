@@ -7,6 +7,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
+from dualgap.problem.certificate import proven
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 
@@ -28,7 +29,7 @@ def with_zeros(problem: Problem, best: Checked, tolerance: float) -> Checked:
         if not idle.any():
             return best
         w = np.where(idle, 0.0, best.w)
-        found = problem.judged(w, best.theta, tolerance)
+        found = proven(problem, w, best.theta, tolerance)
         if found.primal <= best.primal or problem.relative(found.gap, found.primal) <= allowed:
             return found
     return best

@@ -30,6 +30,7 @@ from dualgap.traits import Trait
 SLACK = 4.0 * FEW
 AWAY = 1.0 + 8.0 * U  # a quotient times this is no nearer to 0 than the true one
 SHARE = 0.125  # of the gap that is wanted: what rounding may cost before more digits are spent on it
+SEEN, TOLD = 2e-9, 2e-8  # shares of the objective that it, and the bound, may be off by without more digits
 NOTHING = 1e-9  # share of the objective by which a θ may miss the bound that needs none, and still be kept
 FIRST = 4.0  # a box is at least this many times as wide as the weights
 
@@ -46,6 +47,7 @@ class Checked:
     correlation: Vector  # Xᵀθ, and
     reach: Vector  # the error of each of its entries
     box: Vector | None = None  # |w_j| up to which the bound holds; None: everywhere
+    width: float = 0.0  # what plain arithmetic may get the objective wrong by
     moved: bool = False  # w is not the one that was given, which breaks the budget
 
     @property
@@ -64,15 +66,22 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
     """Both values at w (moved into the budget) and at a feasible point near θ.
 
     `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap
-    is missed, and rounding alone costs a good part of it, all is done again in twice the digits.
+    is missed, and rounding alone costs a good part of it, all is done again in twice the digits; likewise where it shows in the values.
     """
     given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
         found = _checked(problem, w, theta, tolerance, null, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
-        if found.gap > wanted and not found.rounding <= SHARE * wanted:
-            found = _checked(problem, w, theta, tolerance, null, exact=True).improved(found)
+        if coarse(found, wanted):
+            better = _checked(problem, w, theta, tolerance, null, exact=True).improved(found)
+            found = replace(better, width=found.width)
     return found if w is given else replace(found, moved=True)
+
+
+def coarse(found: Checked, wanted: float) -> bool:
+    """Does rounding spoil the gap that is wanted, or show in the values themselves?"""
+    missed = found.gap > wanted and not found.rounding <= SHARE * wanted
+    return missed or found.width > SEEN * found.primal or found.rounding > TOLD * found.primal
 
 
 def inside(problem: Statement, w: Vector) -> Vector:
@@ -130,7 +139,7 @@ def _checked(
     rounding += excess * objective
     box, charge = _box(w, dual, SHARE * tolerance * max(objective, SMALL * null))
     gap = total(a * terms) + bracket + rounding + charge
-    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box))
+    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width))
 
 
 def told(found: Checked) -> Checked:

@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses.base import divergence
 from dualgap.proof.balance import grid, orthogonal, taken
-from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, inside, told
+from dualgap.proof.check import AWAY, SLACK, Checked, coarse, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
 from dualgap.proof.statement import SMALL, Statement
 
@@ -32,7 +32,7 @@ def check_joint(
     with np.errstate(all="ignore"):
         found = _checked(problem, w, theta, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
-        if found.gap > wanted and not found.rounding <= SHARE * wanted:
+        if coarse(found, wanted):
             found = _checked(problem, w, theta, exact=True).improved(found)
     return found if w is given else replace(found, moved=True)
 
@@ -61,7 +61,7 @@ def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checke
     along = float(np.abs(w) @ (np.abs(v) + reach))
     rounding = width + total(a * loose) + SLACK * (primal + bracket + along) + excess * primal
     gap = total(a * terms) + bracket + rounding
-    return told(Checked(w, full, primal, gap, rounding, v, reach))
+    return told(Checked(w, full, primal, gap, rounding, v, reach, width=width))
 
 
 def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matrix, float]:
@@ -114,7 +114,7 @@ def _correlations(problem: Joint, theta: Matrix, slack: float, *, exact: bool) -
 
 def _feasible(problem: Joint, theta: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:
     """φ in its domain and balanced against what is free, and how far off the exact point can be."""
-    phi = np.maximum(-theta, 0.0)
+    phi = np.maximum(-theta, 0.0, order="C")  # so that sums over the classes are made in pairs
     phi[np.arange(len(own)), own] = 0.0
     room = problem.a * (1.0 - 2.0 * FEW)
     phi *= np.minimum(1.0, room / np.maximum(phi.sum(axis=1) * (1.0 + FEW), LEAST))[:, None]
@@ -135,20 +135,16 @@ def _circulating(phi: Matrix, own: Index) -> Matrix | None:
     Entries become whole multiples of a power of two; a surplus is taken from a flow to a class that lacks.
     """
     units, exponent = grid(phi)
-    classes = phi.shape[1]
-    flow = np.array([units[own == k].sum(axis=0) for k in range(classes)])
-    for _ in range(2 * classes):
-        surplus = flow.sum(axis=1) - flow.sum(axis=0)
-        giver, taker = int(np.argmax(surplus)), int(np.argmin(surplus))
-        if surplus[giver] == 0:
-            return np.asarray(np.ldexp(units.astype(np.float64), exponent))
-        amount = min(int(surplus[giver]), -int(surplus[taker]), int(flow[giver, taker]))
-        if amount == 0:
+    flow = np.array([units[own == k].sum(axis=0) for k in range(phi.shape[1])])
+    while (surplus := flow.sum(axis=1) - flow.sum(axis=0)).any():
+        most = np.minimum(flow, np.minimum(np.maximum(surplus[:, None], 0), np.maximum(-surplus, 0)))
+        giver, taker = np.unravel_index(np.argmax(most), flow.shape)
+        if not most[giver, taker]:
             return None
         rows = np.flatnonzero((own == giver) & (units[:, taker] > 0))
-        units[rows, taker] -= taken(units[rows, taker], amount)
-        flow[giver, taker] -= amount
-    return None
+        units[rows, taker] -= taken(units[rows, taker], int(most[giver, taker]))
+        flow[giver, taker] -= most[giver, taker]
+    return np.asarray(np.ldexp(units.astype(np.float64), exponent))
 
 
 def _against_columns(problem: Joint, phi: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:

@@ -227,10 +227,10 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     apart = np.maximum(np.abs(found.low - u), np.abs(found.high - u)) + 8.0 * FEW * np.abs(u)
     terms = problem.loss.fenchel_young(problem.centre, found.t, u)
     objective = found.objective
-    bracket = distance_between(
+    bracket, doubt = distance_between(
         problem.products, found.image, beta, theta, problem.lam, objective, exact=exact
     )
-    rounding = found.width + total(a * (found.wide * apart)) + 16.0 * FEW * (objective + bracket)
+    rounding = found.width + total(a * (found.wide * apart)) + 16.0 * FEW * (objective + bracket) + doubt
     gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
     nothing = np.zeros(0)
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))
@@ -246,11 +246,11 @@ def _moved(low: Vector, high: Vector, priced: Vector) -> tuple[float, float]:
 
 def distance_between(
     products: Products, image: Product, beta: Vector, theta: Vector, lam: float, scale: float, *, exact: bool
-) -> float:
-    """dᵀKd/(4λ) at most, for d = θ − 2λβ and `image` = Kβ; what is nothing beside `scale` is not made less.
+) -> tuple[float, float]:
+    """dᵀKd/(4λ), for d = θ − 2λβ and `image` = Kβ, and what may have to be added to it.
 
-    Where |d| ≤ η·2λ|β| in every row it is at most λη²·|β|ᵀ|K||β|, which asks for no product with K. Otherwise
-    √(dᵀKd) is that of the d computed, and of what d may be off by at most.
+    Where |d| ≤ η·2λ|β| in every row it is at most λη²·|β|ᵀ|K||β|, which asks for no product with K and is enough
+    if it is nothing beside `scale`. Otherwise √(dᵀKd) is that of the d computed, and of what d may be off by.
     """
     size, double = np.abs(beta), 2.0 * lam
     d = theta - double * beta
@@ -258,14 +258,15 @@ def distance_between(
     far = length + PART * (pair + length)
     some = far > 0.0
     share = float(np.max(far[some] / pair[some], initial=0.0))
-    few = 1.0 + 2.0 * FEW + gamma(len(beta))
+    few = 1.0 + 8.0 * FEW + gamma(len(beta))
     loose = lam * (share * share) * float(size @ image.size) * few
     if loose <= FEW * scale:
-        return loose
+        return 0.0, loose
     apart = products.times(d, exact=exact)
     square, doubt = apart.along(d)
-    square = max(square, 0.0) + doubt + float(d @ apart.shift) * few
+    square = max(square, 0.0)
     # d is off by PART·(pair + |d|) at most: the length of that in |K|, part by part
     crossed = double * float((pair + 2.0 * length) @ image.size) + float(length @ apart.size)
-    root = np.sqrt(square) + PART * np.sqrt(crossed)
-    return float(root * root / (4.0 * lam)) * few
+    root = np.sqrt(square + doubt + float(d @ apart.shift) * few) + PART * np.sqrt(crossed)
+    found = square / (4.0 * lam)
+    return found, max(float(root * root / (4.0 * lam)) * few - found * (1.0 - FEW), 0.0)

@@ -1,0 +1,352 @@
+"""C = ∞ in the trusted kernel: margins are kept as real numbers or not at all, and both values are true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import dualgap as dg
+from dualgap import losses
+from dualgap.errors import InfeasibleError
+from dualgap.fitting.hard_margin import HardMargin
+from dualgap.fitting.inputs import read_table
+from dualgap.penalties import L2
+from dualgap.proof import margin as module
+from dualgap.proof.check import SHARE, Checked
+from dualgap.proof.kernel import DEFINITE, Entries, KernelStatement
+from dualgap.proof.margin import check_kernel_margin, check_margin, widest
+from dualgap.proof.rounding import FEW, U
+from exact.arithmetic import rational
+from exact.machines import Machine, dot, rationals
+
+
+def plane_problem(X: Any, y: Any, *, intercept: bool = True, factors: Any = None) -> Any:
+    n, p = X.shape
+    factors = np.ones(p) if factors is None else np.asarray(factors, dtype=np.float64)
+    terms = HardMargin(losses.Hinge(), L2(), 1.0, None, intercept, np.ones(n), factors, np.ones(p))
+    return terms.problem(read_table(X).design, np.asarray(y, dtype=np.float64))
+
+
+def truth(X: Any, y: Any, w: Any, theta: Any, factors: Any, intercept: bool) -> tuple[Any, Any]:
+    """‖w‖² or None where the margin is not kept, and Σ|θ| − ¼‖v‖² or None; exactly."""
+    coef, b = (w[:-1], rational(w[-1])) if intercept else (w, Fraction(0))
+    weights, price = rationals(coef), rationals(factors)
+    margins = [rational(label) * (dot(rationals(x), weights) + b) for x, label in zip(X, y, strict=True)]
+    square = sum((f * v * v for f, v in zip(price, weights, strict=True)), Fraction(0))
+    dual = rationals(theta)
+    if any(rational(label) * t < 0 for label, t in zip(y, dual, strict=True)) or (intercept and sum(dual) != 0):
+        return square if min(margins) >= 1 else None, None
+    v = [dot(rationals(column), dual) for column in np.asarray(X).T]
+    bound = sum(map(abs, dual)) - sum(t * t / f for t, f in zip(v, price, strict=True)) / 4
+    return square if min(margins) >= 1 else None, bound
+
+
+def judge(found: Checked, X: Any, y: Any, factors: Any, intercept: bool) -> None:
+    square, bound = truth(X, y, found.w, found.theta, factors, intercept)
+    assert bound is not None
+    if square is None:
+        assert found.primal == np.inf and found.dual == 0.0
+    else:
+        assert rational(found.primal) >= square
+        assert found.dual == 0.0 or rational(found.dual) <= bound
+
+
+def separated(seed: int, n: int = 12, p: int = 3, offset: float = 0.0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    y = np.where(np.arange(n) % 2 > 0, 1.0, -1.0)
+    X[:, 0] = y * (0.3 + rng.exponential(size=n))
+    return X + offset, y
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_planes(offset: float, intercept: bool, tolerance: float) -> None:
+    """Of any w and θ both values are true; a w short of the margin by one bit is worth ∞."""
+    rng = np.random.default_rng(0)
+    for seed in range(25):
+        X, y = separated(seed, offset=offset if intercept else 0.0)
+        factors = rng.uniform(0.5, 2.0, 3)
+        problem = plane_problem(X, y, intercept=intercept, factors=factors)
+        w = np.array([4.0, 0.0, 0.0]) + 0.01 * rng.normal(size=3)
+        b = -float(X.mean(axis=0) @ w)
+        theta = y * rng.exponential(size=len(y))
+        for scale in (1.0, 0.1, -1.0):
+            point = np.append(scale * w, scale * b) if intercept else scale * w
+            for dual in (theta, 1e-3 * theta, -theta, rng.normal(size=len(y)), np.zeros(len(y))):
+                judge(check_margin(problem, point, dual, tolerance), X, y, factors, intercept)
+
+
+def test_one_bit_short() -> None:
+    X, y = np.array([[0.0], [2.0]]), np.array([-1.0, 1.0])
+    problem, theta = plane_problem(X, y), np.array([-0.5, 0.5])
+    exact = check_margin(problem, np.array([1.0, -1.0]), theta)
+    assert exact.primal == pytest.approx(1.0, rel=1e-12) and exact.dual == pytest.approx(0.75, rel=1e-12)
+    assert exact.primal >= 1.0 and exact.dual <= 0.75
+    for w in ([1.0 - U, -1.0], [1.0, -1.0 - 2 * U], [1.0, -1.0 + U]):
+        short = check_margin(problem, np.array(w), theta)
+        assert short.primal == np.inf and short.dual == 0.0
+
+
+def test_what_was_accepted_before() -> None:
+    """An offset of 1e9, of which a room of 1e-9 made ‖w‖² = 0.25 where the least is 1."""
+    X, y = np.array([[1e9], [1e9 + 2.0]]), np.array([-1.0, 1.0])
+    problem = plane_problem(X, y)
+    theta = np.array([-1.0, 1.0])
+    false = check_margin(problem, np.array([0.5, -0.5 * (1e9 + 1.0)]), theta)
+    assert false.primal == np.inf
+    true = check_margin(problem, np.array([1.0, -(1e9 + 1.0)]), theta)
+    assert true.primal == pytest.approx(1.0, rel=1e-12) and true.gap <= 1e-9
+    model = dg.fit(X, [0, 1], loss="hinge", C=np.inf)
+    assert model.converged and model.objective >= 1.0
+    assert model.objective == pytest.approx(1.0, rel=1e-6)
+    forged = replace(model.certificate, coef=np.array([0.5]), intercept=-0.5 * (1e9 + 1.0))
+    assert forged.recheck(X, [0, 1]).objective == np.inf
+
+
+def test_every_column_needs_a_price() -> None:
+    X, y = separated(0)
+    problem = plane_problem(X, y, factors=[1.0, 0.0, 1.0])
+    found = check_margin(problem, np.array([4.0, 0.0, 0.0, 0.0]), y * 0.1)
+    assert found.primal == pytest.approx(16.0) and found.dual == 0.0
+
+
+def test_planes_of_sparse_tables() -> None:
+    X, y = separated(3)
+    X[np.abs(X) < 0.5] = 0.0
+    X[:, 0] += y
+    dense = dg.fit(X, y, loss="hinge", C=np.inf)
+    thin = dense.certificate.recheck(sp.csr_array(X), y)
+    assert thin.objective == pytest.approx(dense.objective, rel=1e-12)
+    assert thin.gap <= 1e-6 * thin.objective
+
+
+def pieces(found: Any) -> Any:
+    return found.primal - found.dual
+
+
+def test_the_gap_is_what_it_says() -> None:
+    """Σ|θ|(m − 1) + ‖w − v/2‖² to a few roundings, by a table of small whole numbers."""
+    X, y = np.array([[3.0, 1.0], [2.0, -1.0], [-2.0, 0.5], [-3.0, 2.0]]), np.array([1.0, 1.0, -1.0, -1.0])
+    problem = plane_problem(X, y)
+    w, theta = np.array([1.0, 0.25, 0.5]), np.array([0.25, 0.5, -0.5, -0.25])
+    found = check_margin(problem, w, theta, 1.0)
+    margins = y * (X @ w[:-1] + w[-1]) - 1.0
+    assert margins.min() >= 0.0
+    v = X.T @ theta
+    gap = float(np.abs(theta) @ margins + ((w[:-1] - v / 2) ** 2).sum())
+    assert found.gap == pytest.approx(gap, rel=1e-12)
+    assert found.primal == pytest.approx(1.0625, rel=1e-12)
+    assert 0.0 < found.rounding < 1e-12
+
+
+def test_charges_of_a_plane() -> None:
+    """What rounding may cost is that of the value, of the margins, and of the formulas; and no more."""
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    problem = plane_problem(X, y, intercept=False)
+    w, theta = np.array([2.0]), np.array([0.5, -0.5])
+    found = check_margin(problem, w, theta, 1.0)
+    t, error = problem.misses(w)
+    v, reach = problem.rows.against(theta)
+    bracket, _ = problem.regulariser.fenchel_young(w, v, reach)
+    doubt = (4 * FEW + U) * 4.0
+    along = 2.0 * float(abs(v[0]) + reach[0])
+    rounding = 2 * doubt + float(error) * 1.0 + 16 * FEW * (4.0 + bracket + along)
+    assert found.rounding == pytest.approx(rounding, rel=1e-9)
+    assert found.primal == pytest.approx(4.0 + doubt, rel=1e-15)
+    assert found.gap == pytest.approx((1.0 + bracket) * (1 + 8 * FEW) + rounding, rel=1e-14)
+    nothing = check_margin(problem, np.zeros(1), np.zeros(2), 1.0)
+    assert nothing.primal == np.inf and nothing.rounding == 0.0
+
+
+def test_feasible_points() -> None:
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    given = np.array([0.5, 0.25, -1.0, -0.125])
+    np.testing.assert_array_equal(module._feasible(given, y, intercept=False), [0.5, 0.0, 0.0, -0.125])
+    np.testing.assert_array_equal(module._feasible(given, y, intercept=True), [0.125, 0.0, 0.0, -0.125])
+
+
+def test_more_digits_where_they_can_help() -> None:
+    nothing = np.zeros(0)
+
+    def poor(primal: float, gap: float, rounding: float, tolerance: float) -> bool:
+        return module._poor(Checked(nothing, nothing, primal, primal - gap, rounding, nothing, nothing), tolerance)
+
+    assert poor(np.inf, np.inf, 0.0, 1.0)
+    assert not poor(2.0, 1.0, 1.0, 0.5)
+    assert poor(2.0, 1.0, 1.0, 0.49)
+    assert not poor(2.0, 1.0, SHARE * 0.5, 0.25)
+    assert poor(2.0, 1.0, SHARE * 0.51, 0.25)
+
+
+# --- surfaces -----------------------------------------------------------------------------------------------
+
+
+def surface_problem(K: Any, y: Any, intercept: bool) -> KernelStatement:
+    n = len(y)
+    return KernelStatement(Entries.held(K), y, np.full(n, 1 / n), losses.Hinge(), 0.0, intercept)
+
+
+def surface_truth(K: Any, y: Any, found: Checked, tau: Fraction) -> tuple[Any, Any]:
+    machine = Machine(K, y, np.ones(len(y)), "hinge", 1.0, tau)
+    beta, b, theta = rationals(found.w[:-1]), rational(found.w[-1]), rationals(found.theta)
+    margins = [rational(label) * (z + b) for label, z in zip(y, machine.image(beta), strict=True)]
+    bound = sum(map(abs, theta)) - machine.square(theta) / 4
+    return machine.square(beta) if min(margins) >= 1 else None, bound
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_surfaces(intercept: bool, tolerance: float) -> None:
+    rng = np.random.default_rng(1)
+    kept = 0
+    for seed in range(20):
+        X, y = separated(seed, n=8, p=2)
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+        problem = surface_problem(K, y, intercept)
+        solved = np.linalg.solve(K, y)
+        solved = solved - intercept * solved.mean()
+        for beta in (3.0 * solved, solved, 1e4 * solved, -solved, 5.0 * y):
+            b = float(rng.normal()) * 0.1
+            for theta in (2.0 * beta, y * rng.exponential(size=8), rng.normal(size=8)):
+                found = check_kernel_margin(problem, beta, b, theta, tolerance)
+                assert not intercept or sum(rationals(found.theta)) == 0
+                assert np.all(y * found.theta >= 0.0)
+                assert found.w[-1] == (b if intercept else 0.0)
+                most = rational(DEFINITE) * rational(np.sqrt(8))
+                for tau in (Fraction(0), most / 2, most):
+                    square, bound = surface_truth(K, y, found, tau)
+                    if found.primal < np.inf:
+                        kept += 1
+                        assert square is not None and rational(found.primal) >= square
+                    assert found.dual == 0.0 or rational(found.dual) <= bound
+    assert kept > 100
+
+
+def test_the_gap_of_a_surface() -> None:
+    K, y = np.array([[2.0, -1.0], [-1.0, 3.0]]), np.array([1.0, -1.0])
+    problem = surface_problem(K, y, True)
+    beta, theta = np.array([1.0, -1.0]), np.array([0.5, -0.5])
+    found = check_kernel_margin(problem, beta, 0.25, theta, 1.0)
+    margins = y * (K @ beta + 0.25) - 1.0
+    d = beta - theta / 2
+    assert found.primal == pytest.approx(float(beta @ K @ beta), rel=1e-12)
+    assert found.gap == pytest.approx(float(np.abs(theta) @ margins + d @ K @ d), rel=1e-12)
+    assert 0.0 < found.rounding < 1e-11
+    short = check_kernel_margin(problem, 0.25 * beta, 0.0, theta, 1.0)
+    assert short.primal == np.inf and short.dual == 0.0
+
+
+def test_a_margin_that_tau_takes_away() -> None:
+    """A coefficient against its label: the diagonal, raised, lowers its margin."""
+    K, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 1.0])
+    shift = DEFINITE * np.sqrt(2.0)
+    against, along = np.array([-1.0, 1.0]), np.array([1.0, 1.0])
+    problem = surface_problem(K, y, True)
+    enough = 1.0 + 2.0**-40
+    assert check_kernel_margin(problem, along, enough - 1.0 + 8 * U, np.zeros(2), 1.0).primal < np.inf
+    for room, kept in ((0.5 * shift, False), (4.0 * shift, True)):
+        found = check_kernel_margin(problem, against, 2.0 + room, np.zeros(2), 1e-30)
+        assert (found.primal < np.inf) == kept
+    charged = check_kernel_margin(problem, along, 1.0, along, 1e-30)
+    assert charged.rounding >= 2 * shift * 2.0  # of the square, and of the margins that θ pays for
+
+
+def test_charges_of_a_surface() -> None:
+    K, y = np.array([[4.0]]), np.array([1.0])
+    problem = surface_problem(K, y, False)
+    beta, theta = np.array([0.5]), np.array([0.5])
+    found = check_kernel_margin(problem, beta, 0.0, theta, 1.0)
+    image = problem.products.times(beta)
+    _, error = problem.misses(image, 0.0)
+    square, doubt = image.along(beta)
+    rise = float(beta @ image.shift)
+    doubt += 4 * FEW * (square + rise)
+    value = square + rise + doubt
+    assert found.primal == value
+    more = 0.5**2 * 4.0 / 4.0
+    loose = 0.5 * float(error[0] + abs(image.shift[0]))
+    assert found.gap == pytest.approx(0.5 * 1.0 + more, rel=1e-12)
+    exact = rise + 2 * doubt + loose + 16 * FEW * (value + more)
+    assert found.rounding == pytest.approx(exact, rel=0.2)
+    assert found.rounding >= exact
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_no_surface_is_wider(intercept: bool) -> None:
+    """Σ|θ|/√(θᵀKθ) bounds ‖f‖ from below: exactly, for any θ; and the best θ says what is attained."""
+    rng = np.random.default_rng(2)
+    for seed in range(20):
+        X, y = separated(seed, n=6, p=2)
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+        problem = surface_problem(K, y, intercept)
+        theta = module._feasible(y * rng.exponential(size=6), y, intercept=intercept)
+        width = widest(problem, theta)
+        machine = Machine(K, y, np.ones(6), "hinge", 1.0, rational(DEFINITE) * rational(np.sqrt(6)))
+        dual = rationals(theta)
+        assert rational(width) ** 2 * sum(map(abs, dual)) ** 2 >= machine.square(dual)
+        plain = float(np.sqrt(theta @ K @ theta) / np.abs(theta).sum())
+        assert width == pytest.approx(plain, rel=1e-10)
+    assert widest(problem, -theta) == np.inf
+    assert widest(problem, np.zeros(6)) == np.inf
+
+
+def test_the_width_of_two_points() -> None:
+    """k = 1 and e^−2 between them: the surface of largest margin has ½√(2 − 2e^−2) on either side."""
+    K = np.array([[1.0, np.exp(-2.0)], [np.exp(-2.0), 1.0]])
+    problem = surface_problem(K, np.array([1.0, -1.0]), True)
+    assert widest(problem, np.array([3.0, -3.0])) == pytest.approx(0.5 * np.sqrt(2 - 2 * np.exp(-2.0)), rel=1e-14)
+    twins = surface_problem(np.ones((2, 2)), np.array([1.0, -1.0]), True)
+    assert 0.0 < widest(twins, np.array([1.0, -1.0])) <= 1e-7
+
+
+# --- what the fits say --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9])
+def test_planes_that_are_fitted_keep_their_margin(offset: float) -> None:
+    for seed in range(5):
+        X, y = separated(seed, n=20)
+        X = np.round(X * 2**10) / 2**10 + offset
+        found = dg.fit(X, y, loss="hinge", C=np.inf)
+        again = found.certificate.recheck(X, y)
+        assert again.objective == found.objective and again.bound == found.bound
+        square, bound = truth(X, y, np.append(found.coef, found.intercept), found.certificate.theta, np.ones(3), True)
+        assert square is not None and square <= rational(found.objective)
+        assert rational(found.bound) <= bound
+        assert found.converged
+
+
+def test_surfaces_that_are_fitted_keep_their_margin() -> None:
+    for seed in range(5):
+        X, y = separated(seed, n=20)
+        model = dg.KernelClassifier(C=np.inf, gamma=0.5).fit(X, y)
+        K = model.kernel_(X, X)
+        found = model.solution_
+        proof = found.certificate
+        point = Checked(np.append(proof.coef, proof.intercept), proof.theta, 0, 0, 0, K, K)
+        square, bound = surface_truth(0.5 * (K + K.T), y, point, Fraction(0))
+        assert square is not None and square <= rational(found.objective)
+        assert rational(found.bound) <= bound and found.converged
+        again = proof.recheck(K, y)
+        assert again.objective == found.objective and again.bound == found.bound
+
+
+def test_hulls_a_bit_apart_are_not_said_to_meet() -> None:
+    """1e-12 of the spread apart: a plane, as real numbers, or the truth that its margin is small."""
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5 + 1e-12], [0.0, 3.0]])
+    y = [0, 0, 1, 1]
+    try:
+        found = dg.fit(X, y, loss="hinge", C=np.inf)
+    except InfeasibleError as error:
+        assert "margin below" in str(error) and "hulls" not in str(error).split("error.proof")[0]
+    else:
+        assert found.objective < np.inf
+    with pytest.raises(InfeasibleError, match="hulls of the two classes meet"):
+        dg.fit(np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [0.0, 3.0]]), y, loss="hinge", C=np.inf)

@@ -1,0 +1,403 @@
+"""Products of the rows against rationals: as wrong as claimed at most, and the claim is the textbook's.
+
+A column's largest |x| stands for it in every bound, so that Σ|x||w| is Σ top·|w|; what is claimed must be the
+formula to a millionth, so that no charge can be dropped, halved or doubled unseen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dualgap.arrays import Matrix
+from dualgap.proof import rows as module
+from dualgap.proof.rows import Rows, _parts
+
+U, LEAST = Fraction(1, 2**53), Fraction(1, 2**1074)
+EPS = Fraction(float(np.finfo(np.longdouble).eps))
+TINY = 5e-324
+
+
+def single(X: Matrix) -> Any:
+    return X.astype(np.float32)
+
+
+def sparse_single(X: Matrix) -> Any:
+    return sp.csr_array(X.astype(np.float32))
+
+
+def unsorted(X: Matrix) -> Any:
+    """CSR that stores places twice, halves or what makes up for it, and out of order."""
+    found = sp.csr_array(X)
+    half = np.where(found.data / 2 * 2 == found.data, found.data / 2, found.data * 2)
+    data = np.column_stack([half, found.data - half]).ravel()
+    parts = (data, np.repeat(found.indices, 2), 2 * found.indptr)
+    for a, b in zip(parts[2], parts[2][1:], strict=False):
+        for part in parts[:2]:
+            part[a:b] = part[a:b][::-1].copy()
+    return sp.csr_array(parts, shape=X.shape)
+
+
+FORMS: dict[str, Callable[[Matrix], Any]] = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "csr_matrix": sp.csr_matrix,
+    "twice": unsorted,
+}
+SHORT: dict[str, Callable[[Matrix], Any]] = {"float32": single, "float32 csr": sparse_single}
+every = pytest.mark.parametrize("form", FORMS)
+either = pytest.mark.parametrize("exact", [False, True])
+
+
+def gamma(k: int) -> Fraction:
+    return k * U / (1 - k * U)
+
+
+def lost(k: int) -> Fraction:
+    return Fraction(math.log2(k + 1) + 3) * U * gamma(2 * k + 4)
+
+
+def fractions(values: Any) -> Any:
+    values = np.asarray(values, dtype=np.float64)
+    return np.array([Fraction(v) for v in values.ravel().tolist()], dtype=object).reshape(values.shape)
+
+
+def numbers(rng: np.random.Generator, shape: Any, scale: int) -> Matrix:
+    """Of sizes 2^-12 apart, a third of them zeros."""
+    found = np.ldexp(rng.normal(size=shape), rng.integers(scale - 12, scale + 1, shape))
+    return np.where(rng.random(shape) < 0.3, 0.0, found)
+
+
+def widest(X: Matrix, form: str) -> int:
+    return int((X != 0).sum(axis=1).max(initial=0)) if form in ("csr", "csr_matrix", "twice") else X.shape[1]
+
+
+def same(claimed: Any, formula: Any) -> None:
+    """To a millionth of it, and not below."""
+    for found, wanted in zip(np.ravel(claimed), np.ravel(np.asarray(formula, dtype=object)), strict=True):
+        assert wanted <= Fraction(float(found)) <= wanted * (1 + Fraction(1, 10**6)), (
+            float(found),
+            float(wanted),
+        )
+
+
+DRAWS = [(0, 0, 0), (1, -40, 60), (2, 300, -280), (3, 0, -1050), (4, -1060, 4)]  # seed, scales of X and of w
+
+
+@every
+@either
+@pytest.mark.parametrize(("seed", "scale", "other"), DRAWS)
+def test_times(form: str, exact: bool, seed: int, scale: int, other: int) -> None:
+    rng = np.random.default_rng(seed)
+    for n, p in [(6, 5), (1, 1), (3, 17), (2, 0), (4, 1)]:
+        X, w = numbers(rng, (n, p), scale), numbers(rng, p, other)
+        value, low, error = Rows(FORMS[form](X)).times(w, exact=exact)
+        truth = fractions(X) @ fractions(w) if p else np.zeros(n, dtype=object)
+        assert value.dtype == np.float64 and value.shape == (n,)
+        for i in range(n):
+            off = abs(truth[i] - Fraction(float(value[i])) - Fraction(float(np.broadcast_to(low, n)[i])))
+            assert off <= Fraction(error)
+        support = np.flatnonzero(w)
+        size = sum(
+            (Fraction(float(np.abs(X[:, j]).max())) * Fraction(abs(w[j])) for j in support), Fraction(0)
+        )
+        terms = min(widest(X, form), len(support))
+        share = gamma(terms)
+        if exact:
+            share = lost(len(support))
+            if form in ("csr", "csc", "csr_matrix", "twice"):
+                share = widest(X, form) * EPS + U * U
+        if scale + other > -900:
+            same(error, share * size + (8 if exact else 1) * terms * LEAST)
+        else:
+            assert share * size <= Fraction(error) <= share * size * 2 + (9 if exact else 2) * terms * LEAST
+
+
+@every
+@either
+@pytest.mark.parametrize(("seed", "scale", "other"), DRAWS)
+def test_against(form: str, exact: bool, seed: int, scale: int, other: int) -> None:
+    rng = np.random.default_rng(seed + 10)
+    for n, p in [(6, 5), (1, 1), (17, 3), (4, 0), (12, 2)]:
+        X, theta = numbers(rng, (n, p), scale), numbers(rng, n, other)
+        value, error = Rows(FORMS[form](X)).against(theta, exact=exact)
+        truth = fractions(X).T @ fractions(theta) if p else np.zeros(0, dtype=object)
+        assert value.dtype == np.float64 and value.shape == error.shape == (p,)
+        length, live = sum(np.abs(fractions(theta)), Fraction(0)), int(np.count_nonzero(theta))
+        for j in range(p):
+            off = abs(truth[j] - Fraction(float(value[j])))
+            assert off <= Fraction(float(error[j]))
+            size = length * Fraction(float(np.abs(X[:, j]).max()))
+            share = gamma(live)
+            if exact:
+                share = live * EPS + U * U if form in ("csr", "csc", "csr_matrix", "twice") else lost(live)
+            wanted = share * size + (U * abs(Fraction(float(value[j]))) if exact else 0)
+            if scale + other > -900:
+                same(error[j], wanted + (8 if exact else 1) * live * LEAST)
+            else:
+                assert wanted <= Fraction(float(error[j])) <= wanted * 2 + (9 if exact else 2) * live * LEAST
+
+
+@pytest.mark.parametrize("form", SHORT)
+@either
+def test_numbers_of_four_bytes_are_what_they_are(form: str, exact: bool) -> None:
+    """Products with them are those of doubles, bounds and lengths too."""
+    rng = np.random.default_rng(20)
+    X = numbers(rng, (9, 7), 2).astype(np.float32).astype(np.float64)
+    w, theta, a = numbers(rng, 7, 0), numbers(rng, 9, 0), np.full(9, 1 / 9)
+    short, long = Rows(SHORT[form](X)), Rows(sp.csr_array(X) if "csr" in form else X)
+    for one, other in [
+        (short.times(w, exact=exact), long.times(w, exact=exact)),
+        (short.against(theta, exact=exact), long.against(theta, exact=exact)),
+        (short.times_many(w[None]), long.times_many(w[None])),
+        (short.against_many(theta[None]), long.against_many(theta[None])),
+        ((short.tops, short.lengths(a), short.columns(np.arange(3))), (long.tops, long.lengths(a), X[:, :3])),
+    ]:
+        for got, wanted in zip(one, other, strict=True):
+            assert np.asarray(got).dtype == np.float64
+            assert np.array_equal(got, wanted)
+
+
+@every
+def test_columns_and_what_is_largest_in_them(form: str) -> None:
+    X = np.array([[1.0, 0.0, -3.0, 0.0], [-2.0, 0.0, 0.5, 0.0], [0.0, 0.0, 2.0, 7.0]])
+    rows = Rows(FORMS[form](X))
+    assert (rows.n, rows.p) == (3, 4) and isinstance(rows.n, int) and isinstance(rows.p, int)
+    assert rows.sparse == (form not in ("C", "F", "strided"))
+    assert rows.tops.tolist() == [2.0, 0.0, 3.0, 7.0]
+    assert rows.widest == widest(X, form)
+    assert rows.columns(np.array([2, 0])).tolist() == X[:, [2, 0]].tolist()
+    assert isinstance(rows.columns(np.array([1])), np.ndarray)
+    low = Rows(FORMS[form](-X))
+    assert low.tops.tolist() == [2.0, 0.0, 3.0, 7.0]
+
+
+@every
+def test_nothing_at_all(form: str) -> None:
+    """No rows, no columns, zeros only."""
+    for n, p in [(0, 3), (3, 0), (3, 2)]:
+        rows = Rows(FORMS[form](np.zeros((n, p))))
+        assert rows.tops.tolist() == [0.0] * p
+        for exact in (False, True):
+            value, low, error = rows.times(np.ones(p), exact=exact)
+            assert value.shape == (n,) and not value.any() and not low.any() and error <= 8 * p * TINY
+            value, reach = rows.against(np.ones(n), exact=exact)
+            assert value.shape == (p,) and not value.any() and np.all(reach <= 8 * n * TINY)
+            zero = rows.times(np.zeros(p), exact=exact)
+            assert zero[2] == 0.0 and not rows.against(np.zeros(n), exact=exact)[1].any()
+        assert rows.times_many(np.ones((2, p)))[0].shape == (2, n)
+        assert rows.against_many(np.ones((2, n)))[0].shape == (2, p)
+
+
+def test_a_matrix_given_is_not_changed() -> None:
+    X = unsorted(np.array([[1.0, 2.0], [0.0, 4.0]]))
+    before = X.data.copy()
+    assert Rows(X).matrix.data.tolist() == [1.0, 2.0, 4.0] and X.data.tolist() == before.tolist()
+    once = sp.csr_array(np.eye(3))
+    assert Rows(once).matrix is once
+    dense = np.eye(3)
+    assert Rows(dense).matrix is dense
+
+
+def test_places_stored_twice_count_as_their_sum() -> None:
+    """The largest number stored is half of what is meant, and there are twice as many as columns."""
+    X = sp.csr_array((np.full(6, 0.1), np.array([0, 0, 0, 0, 0, 0]), np.array([0, 6])), shape=(1, 1))
+    rows = Rows(X)
+    assert rows.tops.tolist() == X.toarray()[0].tolist() and rows.widest == 1
+
+
+@every
+def test_rounding_all_one_way_is_paid_for(form: str) -> None:
+    """One, and half ulps that vanish beside it: added one by one all of them do, and the bound is reached."""
+    n = 1000
+    small = np.full(n, 2.0**-53)
+    small[0] = 1.0
+    truth = 1 + (n - 1) * U
+    column, line = Rows(FORMS[form](np.ones((n, 1)))), Rows(FORMS[form](np.ones((1, n))))
+    worst = []
+    for found, reach in (column.against(small), line.times(small)[::2]):
+        off, claimed = abs(truth - Fraction(float(found[0]))), Fraction(float(np.ravel(reach)[0]))
+        assert off <= claimed
+        worst.append(off / claimed)
+    assert not column.sparse or min(worst) > 0.99  # BLAS adds in another order
+    value, reach = column.against(small, exact=True)
+    assert abs(truth - Fraction(float(value[0]))) <= Fraction(float(reach[0])) < 2 * U
+    value, low, error = line.times(small, exact=True)
+    assert abs(truth - Fraction(float(value[0])) - Fraction(float(low[0]))) <= Fraction(error) < U
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_size_of_a_long_sum_is_not_its_rounded_one(exact: bool) -> None:
+    """|x||w| is itself a sum that loses: what is claimed counts all of it."""
+    p = 4000
+    w = np.full(p, 2.0**-53)
+    w[0] = 1.0
+    error = Rows(np.ones((1, p))).times(w, exact=exact)[2]
+    size = sum(fractions(w))
+    same(error, (lost(p) if exact else gamma(p)) * size)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_tiny_weights_and_huge_columns(exact: bool) -> None:
+    """A share of Σ|θ| underflows where one of |x|Σ|θ| does not."""
+    X, theta = np.array([[1e150], [3e150], [7e150]]), np.array([3e-309, 1e-309, 7e-309])
+    for form in (np.asarray, sp.csr_array):
+        value, error = Rows(form(X)).against(theta, exact=exact)
+        size = Fraction(7e150) * sum(fractions(theta))
+        share = lost(3) if form is np.asarray else 3 * EPS + U * U
+        same(error, share * size + U * Fraction(float(value[0])) if exact else gamma(3) * size)
+        value, error = Rows(form(X)).against_many(theta[None])
+        same(error, gamma(3) * size)
+
+
+def test_every_product_may_underflow() -> None:
+    """Also in blocks, where a term is rounded less often than there are terms: each loses half the least."""
+    n = 10_000
+    X, theta = np.full((n, 1), 2.0**-537), np.full(n, 2.0**-538)
+    truth = n * LEAST / 2
+    for found, error in (Rows(X).against(theta), Rows(X).against_many(theta[None])):
+        assert found == 0.0 and truth <= Fraction(float(np.ravel(error)[0])) <= 2 * truth + 1000 * LEAST
+    value, _, error = Rows(X.T).times(theta)
+    assert value == 0.0 and truth <= Fraction(error) <= 2 * truth + 1000 * LEAST
+    found, error = Rows(X.T).times_many(theta[None])
+    assert found == 0.0 and truth <= Fraction(float(error[0])) <= 2 * truth + 1000 * LEAST
+
+
+@pytest.mark.parametrize("n", [1, 4096, 4097, 10_000])
+def test_blocks_of_rows(n: int) -> None:
+    """A term is rounded once per term of its block, and once per block."""
+    theta = np.ones(n)
+    roundings = min(n, 4096) + (n - 1) // 4096
+    rng = np.random.default_rng(n)
+    X = rng.integers(-8, 9, (n, 2)).astype(float)
+    X[0] = 8.0
+    for value, error in (Rows(X).against(theta), Rows(X).against_many(theta[None])):
+        assert np.ravel(value).tolist() == X.sum(axis=0).tolist()
+        same(error, [gamma(roundings) * 8 * n] * 2)
+    value, error = Rows(sp.csr_array(X)).against(theta)
+    assert value.tolist() == X.sum(axis=0).tolist()
+    same(error, [gamma(n) * 8 * n] * 2)
+
+
+def test_few_rows_of_many_are_rounded_a_few_times() -> None:
+    n = 9000
+    X, theta = np.full((n, 1), 3.0), np.zeros(n)
+    for live in (1, 10, 2999, 3000, 3001, 4100, 9000):
+        theta[:live] = 1.0
+        value, error = Rows(X).against(theta)
+        blocks = -(-(live if live <= 3000 else n) // 4096)
+        assert value[0] == 3.0 * live
+        same(error, gamma(min(live, 4096) + blocks - 1) * 3 * live)
+
+
+@pytest.mark.parametrize("form", ["C", "csr", "csc"])
+def test_columns_of_weight_zero_are_not_read(form: str) -> None:
+    """Where two in three weights are zero; by rows of a sparse matrix they are, which is faster."""
+    X = np.array([[1.0, 2.0, np.nan, np.nan, np.nan, np.nan], [3.0, 4.0, np.nan, np.nan, np.nan, np.nan]])
+    rows, shorter = Rows(FORMS[form](X)), Rows(FORMS[form](X[:, :5]))
+    w = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(rows.tops).tolist() == [False, False, True, True, True, True]
+        assert np.isnan(shorter.times(w[:5])[0]).all()
+    value, _, error = rows.times(w)
+    assert np.isnan(value).all() if form == "csr" else value.tolist() == [3.0, 7.0]
+    same(error, gamma(2) * 7)
+    for found in (rows.times(w, exact=True), shorter.times(w[:5], exact=True)):
+        assert found[0].tolist() == [3.0, 7.0]
+
+
+def test_rows_of_dual_zero_are_not_read() -> None:
+    X = np.array([[1.0], [2.0], [np.nan], [np.nan], [np.nan], [np.nan]])
+    theta = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    assert Rows(X).against(theta)[0].tolist() == [3.0]
+    assert np.isnan(Rows(X[:5]).against(theta[:5])[0]).all()
+    assert Rows(X[:5]).against(theta[:5], exact=True)[0].tolist() == [3.0]
+
+
+def test_parts_hold_so_many_numbers() -> None:
+    assert _parts(300, 1024) == [slice(0, 128), slice(128, 256), slice(256, 384)]
+    assert _parts(3, 1 << 20) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+    assert _parts(5, 0) == [slice(0, 1 << 17)] and _parts(0, 5) == []
+    assert _parts(2, (1 << 16) + 1) == [slice(0, 1), slice(1, 2)]
+
+
+@either
+def test_parts_make_no_difference(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(30)
+    X, w, theta = numbers(rng, (11, 6), 0), numbers(rng, 6, 0), numbers(rng, 11, 0)
+    before = Rows(X).times(w, exact=exact), Rows(X).against(theta, exact=exact)
+    for cells in (1, 7, 24):
+        monkeypatch.setattr(module, "CELLS", cells)
+        after = Rows(X).times(w, exact=exact), Rows(X).against(theta, exact=exact)
+        for one, other in zip([*before[0], *before[1]], [*after[0], *after[1]], strict=True):
+            assert np.array_equal(one, other)
+
+
+@every
+@pytest.mark.parametrize(("seed", "scale", "other"), DRAWS)
+def test_many_at_once(form: str, seed: int, scale: int, other: int) -> None:
+    rng = np.random.default_rng(seed + 40)
+    for n, p, count in [(6, 5, 3), (1, 1, 1), (17, 3, 2), (3, 17, 4)]:
+        X = numbers(rng, (n, p), scale)
+        rows, top = Rows(FORMS[form](X)), fractions(np.abs(X).max(axis=0))
+        for order in ("C", "F"):
+            W, T = (np.asarray(numbers(rng, (count, m), other), order=order) for m in (p, n))
+            value, error = rows.times_many(W)
+            off = np.abs(fractions(X) @ fractions(W).T - fractions(value).T).max(axis=0)
+            assert value.shape == (count, n) and error.shape == (count,) and np.all(off <= fractions(error))
+            wide, size = widest(X, form), np.abs(fractions(W)) @ top
+            if scale + other > -900:
+                same(error, gamma(wide) * size + wide * LEAST)
+            assert np.all(fractions(error) <= 2 * (gamma(wide) * size + wide * LEAST))
+            value, reach = rows.against_many(T)
+            off = np.abs(fractions(T) @ fractions(X) - fractions(value))
+            assert value.shape == reach.shape == (count, p) and np.all(off <= fractions(reach))
+            size = np.outer(np.abs(fractions(T)).sum(axis=1), top)
+            if scale + other > -900:
+                same(reach, gamma(n) * size + n * LEAST)
+            assert np.all(fractions(reach) <= 2 * (gamma(n) * size + n * LEAST))
+
+
+def test_many_dual_points_in_any_order_of_memory() -> None:
+    """By columns NumPy does not add in pairs: the sum of each row loses an ulp a term."""
+    n = 1000
+    theta = np.full((2, n), 2.0**-53)
+    theta[:, 0] = 1.0
+    for order in ("C", "F"):
+        error = Rows(np.ones((n, 1))).against_many(np.asarray(theta, order=order))[1]
+        same(error, [gamma(n) * (1 + (n - 1) * U)] * 2)
+
+
+@every
+def test_lengths_are_from_above(form: str) -> None:
+    """√(Σ a x²), each rounding paid for and no more than that."""
+    rng = np.random.default_rng(50)
+    closest, farthest = Fraction(1), Fraction(0)
+    for n, scale in [(1, 0)] * 60 + [(2, 0)] * 20 + [(7, 0), (7, -400), (7, 400), (30, 3)]:
+        X, a = np.ldexp(rng.uniform(0.5, 1.0, (n, 4)), scale), rng.uniform(0.1, 1.0, n)
+        lengths = Rows(FORMS[form](X)).lengths(a)
+        squares = (fractions(X) ** 2 * fractions(a)[:, None]).sum(axis=0)
+        shares = fractions(lengths) ** 2 / squares - 1
+        assert np.all(shares >= 0) and np.all(shares <= (2 * n + 14) * U)
+        if n == 1:
+            closest, farthest = min(closest, *shares), max(farthest, *shares)
+    assert closest >= 4 * U and farthest >= 12 * U
+
+
+@every
+def test_lengths_that_underflow(form: str) -> None:
+    X = np.array([[1e-170, 0.0], [-3e-162, 0.0], [1e-300, 0.0]])
+    a = np.array([0.25, 0.5, 0.25])
+    lengths = Rows(FORMS[form](X)).lengths(a)
+    square = (fractions(X[:, 0]) ** 2 * fractions(a)).sum()
+    assert square <= Fraction(lengths[0]) ** 2 <= square + 6 * LEAST
+    assert Fraction(lengths[1]) ** 2 <= 4 * LEAST

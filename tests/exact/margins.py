@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -138,8 +139,15 @@ def hard(X: Array, y: Any, keywords: dict[str, Any], kind: str, rng: Rng | None 
     inner = {**keywords, "loss": "hinge"}
     try:
         solution = attempt(trial, lambda: dg.fit(X, y, **keywords))
-    except dg.errors.InfeasibleError:
+    except dg.errors.InfeasibleError as error:
         trial.state = "infeasible"
+        narrow = re.search(r"any plane has a margin below (\S+),", str(error))
+        if narrow:
+            best = widest(hinge_statement(X, y, inner))
+            if best is not None:
+                margin = Fraction(float(narrow.group(1))) * Fraction(21, 20)  # two digits are printed
+                trial.verdict.claim("margin at most", best.square * margin**2 >= 1, "a wider plane exists")
+            return trial
         found = separable(hinge_statement(X, y, inner))
         if found is not None:
             trial.verdict.claim("hulls meet", not found, "'the hulls meet', and a plane separates them")

@@ -65,8 +65,10 @@ class Columns:
         found = self.relaxation.solve(branch, origin, goal, vertex)
         if not (np.isfinite(found.value) and np.isfinite(found.bound)):
             found = self.relaxation.solve(branch, self.problem.null_weights, goal)
-        if found.prediction is None and found.bound < goal and not self._tight(found):
-            found = self._careful(branch, found)
+        if found.bound < goal and not self._tight(found):
+            if found.prediction is None:
+                return self._careful(branch, found)
+            return self.relaxation.solve(branch, origin, np.inf, vertex)
         return found
 
     def weights(self, fitted: Relaxed) -> Vector:

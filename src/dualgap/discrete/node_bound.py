@@ -18,6 +18,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.discrete.exact_point import corner
+from dualgap.discrete.span import given
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U, gamma, total
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 LEAST = (1e-3, 1e-6, 1e-9)  # eigenvalues of A, columns of unit length, that are tried
 FIRM = 1e-9  # of the largest: rows with less room than that stay where they are
-GIVEN = (0.0, 2.0**-36, 2.0**-30)  # share of θ that is given up, where its bounds leave no room
+GIVEN = (0.0, 2.0**-36, 2.0**-30, 2.0**-26)  # share of θ that is given up, where its bounds leave no room
 
 
 def below(relaxation: Relaxation, branch: Branch, found: Relaxed) -> tuple[float, Vector]:
@@ -44,6 +46,8 @@ def below(relaxation: Relaxation, branch: Branch, found: Relaxed) -> tuple[float
         shown = _by_span(relaxation, branch, theta, None)
         if shown is None and not (moved.all() or theta.all()):
             shown = _by_span(relaxation, branch, theta, theta != 0.0)
+    if shown is None and bare.all():
+        shown = _at_corner(relaxation, branch, theta)
     return nothing if shown is None or not shown[0] > nothing[0] else shown
 
 
@@ -61,6 +65,18 @@ def _by_span(
         F = np.zeros((len(theta), span.array.shape[1]))
         F[rows] = span.array
     return _at(relaxation, branch, theta, F)
+
+
+def _at_corner(relaxation: Relaxation, branch: Branch, theta: Vector) -> tuple[float, Vector] | None:
+    """Where θ has no room: at a point that satisfies everything exactly."""
+    working = relaxation.working
+    table = working.asked.design.columns(np.sort(given(working, branch.live))).toarray()
+    point = corner(relaxation.problem, table, theta)
+    if point is None:
+        return None
+    paid = relaxation.paid(branch)
+    value, lost = _risk(relaxation.problem, point, 8.0 * U * np.abs(point))
+    return paid + value - lost - 4.0 * FEW * paid, np.zeros(len(branch.free))
 
 
 def _snapped(theta: Vector, bounds: tuple[Vector, Vector]) -> tuple[Vector, Mask]:
@@ -116,8 +132,11 @@ def _at(relaxation: Relaxation, branch: Branch, theta: Vector, F: Matrix) -> tup
 
 
 def _doubt(rows: int) -> float:
-    """What rounding takes of xᵀθ beside |x|ᵀ|θ|: its own, those of the column, those of the rows' weights."""
-    return gamma(rows + 2) + 16.0 * U + 2.0 * FEW
+    """What rounding takes of xᵀθ beside |x|ᵀ|θ|: its own, those of the column, those of the rows' weights.
+
+    These are shares of one sum: what that is off by they have all in common, so that it does not matter here.
+    """
+    return gamma(rows + 2) + 24.0 * U
 
 
 def _risk(problem: Problem, theta: Vector, step: Vector) -> tuple[float, float]:

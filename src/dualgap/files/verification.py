@@ -171,10 +171,8 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
         zero = np.zeros(source.coef.shape, dtype=bool)
         return Truth(found.primal, sure, found.dual, doubt, *null, zero, None, 0.0, None, moved)
     found, room, most = _precise(task, found, (w, theta), null[0])
-    if not hard:
-        # θ plays no part in what plain arithmetic may make of the objective, and that is no less than it is
-        plain = problem.judged(w, np.zeros_like(theta[task.used]), np.inf)
-        sure = found.primal - min(found.rounding, plain.rounding, most), plain.primal + plain.rounding
+    if not hard:  # plain arithmetic never says less than it is; θ plays no part in how much more
+        sure = found.primal - min(found.rounding, found.width, most), found.primal + found.width
     forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
     error, least = distance(problem, found), distance(problem, forgiven)
     zero = proven_zero(problem, found).reshape(*source.coef.shape[:-1], -1)[..., : len(source.terms.scale)]

@@ -181,7 +181,7 @@ def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:
         if faint.any():
             log, deep = np.log(share[faint]), depth[faint]
             value[faint] = share[faint] * (log + deep + LOST * (np.abs(log) + deep)) + move[faint]
-    return np.asarray(np.maximum(value, 0.0) + LOST * np.abs(move))
+    return np.asarray(value + LOST * np.abs(move))
 
 
 def column(values: Vector | float, n: int) -> Matrix:

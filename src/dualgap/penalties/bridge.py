@@ -73,7 +73,7 @@ class QuasiNorm(_Shared):
     def doubt(self, w: Vector, value: float) -> float:
         """The root multiplies what the sum is off by; a weight that underflows beside another may count."""
         size = np.abs(self.scale * w)
-        faint = (size < FAINT * max(float(size.max(initial=0.0)), 1.0)) & (w != 0.0) & ~self.free
+        faint = (size < FAINT * float(size.max(initial=1.0))) & (w != 0.0) & ~self.free
         return np.inf if faint.any() else LOST / self.order * value
 
     def substituted(self, factor: Vector) -> QuasiNorm:

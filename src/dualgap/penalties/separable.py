@@ -177,8 +177,6 @@ class Separable:
         """1/x for the x at which radius = Σ ((|v|x)² − l1²)₊/(4 l2), not beyond the least l1/|v| alone."""
         seen = ~self.free & (v != 0.0)
         a, l1, l2 = np.abs(v[seen]), self.l1[seen], self.l2[seen]
-        if not a.size:
-            return 0.0
         sharp, curved = l2 == 0, l2 > 0
         x = float(np.min(l1[sharp] / a[sharp])) if sharp.any() else np.inf
         ac, c1, c2 = a[curved], l1[curved], l2[curved]

@@ -23,6 +23,7 @@ ROUNDING = 64.0 * 2.0**-53  # what is left of a column beside the others at whic
 ILL = 1e-7  # singular values below this share of the largest leave too few digits to their vectors
 NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
 TINY = 1e-200  # squares below it are rounding
+FAINT = 1e-290  # a column below it has no weight that could be written down: it is left where it is
 FEW_EMPTY = 0.1  # of the columns: new numbers for the others cost more than so many zeros do
 
 
@@ -143,6 +144,7 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
     array = inner.toarray()
     top = np.abs(array).max(axis=0, initial=0.0)
     keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and len(array) else top > 0
+    keep = keep & (top > FAINT)
     if not keep.all():
         array = array[:, keep]
     size = _power_of_two(top[keep])  # first, so that squares cannot overflow

@@ -20,8 +20,9 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
+from dualgap.losses.base import FAINT
 from dualgap.proof.balance import zero_sum
-from dualgap.proof.check import SHARE, Checked, slopes, told
+from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, slopes, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, two_product, two_sum
 from dualgap.proof.rows import Rows, _dots, _parts
 from dualgap.proof.statement import SMALL, Statement
@@ -213,8 +214,9 @@ def _valued(problem: KernelStatement, beta: Vector, b: float, *, exact: bool) ->
     risk, priced = total(a * loss.value(y, t)), lam * max(square, 0.0)
     spread = total(a * (error * np.maximum(np.abs(low), np.abs(high)))) + lam * (doubt + max(-square, 0.0))
     rise, fall = _moved(a * (low * image.shift), a * (high * image.shift), lam * (beta * image.shift))
-    under = 4.0 * LEAST * len(a) if t.any() or beta.any() else 0.0
-    rounded = 4.0 * FEW * (risk + priced + spread + rise) + under
+    # products that underflow: none where the loss is flat
+    under = 16.0 * LEAST * len(a) if low.any() or high.any() or beta.any() else 0.0
+    rounded = FEW * (risk + priced + spread + rise) + under
     objective = risk + priced + spread + rise + rounded
     return _Value(objective, 2.0 * (spread + rounded) + rise + fall, image, t, wide, low, high)
 
@@ -223,15 +225,15 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     a, found = problem.a, _valued(problem, beta, b, exact=exact)
     theta = problem.feasible(theta)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
-    u = np.where(theta == 0.0, -0.0 * problem.y, -(theta / a) * (1.0 + 4.0 * FEW))  # −uy = 0, not −0
-    apart = np.maximum(np.abs(found.low - u), np.abs(found.high - u)) + 8.0 * FEW * np.abs(u)
+    u = -(theta / a) * AWAY
+    apart = np.maximum(np.abs(found.low - u), np.abs(found.high - u)) + FAINT  # u may have underflown
     terms = problem.loss.fenchel_young(problem.centre, found.t, u)
     objective = found.objective
     bracket, doubt = distance_between(
         problem.products, found.image, beta, theta, problem.lam, objective, exact=exact
     )
-    rounding = found.width + total(a * (found.wide * apart)) + 16.0 * FEW * (objective + bracket) + doubt
-    gap = (total(a * terms) + bracket) * (1.0 + 8.0 * FEW) + rounding
+    rounding = found.width + total(a * (found.wide * apart)) + SLACK * (objective + bracket) + doubt
+    gap = total(a * terms) + bracket + rounding
     nothing = np.zeros(0)
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))
 
@@ -239,8 +241,8 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
 def _moved(low: Vector, high: Vector, priced: Vector) -> tuple[float, float]:
     """How far a τ may raise P, and how far lower it: by convexity, a slope there or here times what it moves."""
     paid, size = float(priced.sum()), float((np.abs(low) + np.abs(high) + np.abs(priced)).sum())
-    rise = float(np.maximum(low, high).sum()) + paid + FEW * size
-    fall = float(np.minimum(low, high).sum()) + paid - FEW * size
+    rise = float(np.maximum(low, high).sum()) + paid + SLACK * size
+    fall = float(np.minimum(low, high).sum()) + paid - SLACK * size
     return max(rise, 0.0), max(-fall, 0.0)
 
 
@@ -258,7 +260,7 @@ def distance_between(
     far = length + PART * (pair + length)
     some = far > 0.0
     share = float(np.max(far[some] / pair[some], initial=0.0))
-    few = 1.0 + 8.0 * FEW + gamma(len(beta))
+    few = 1.0 + SLACK + gamma(len(beta))
     loose = lam * (share * share) * float(size @ image.size) * few
     if loose <= FEW * scale:
         return 0.0, loose

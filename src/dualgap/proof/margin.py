@@ -14,10 +14,10 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.proof.balance import zero_sum
-from dualgap.proof.check import SHARE, Checked, told
+from dualgap.proof.check import SHARE, SLACK, Checked, told
 from dualgap.proof.exact import clears
 from dualgap.proof.kernel import KernelStatement, distance_between
-from dualgap.proof.rounding import FEW, LEAST, gamma, total
+from dualgap.proof.rounding import FEW, gamma, total
 from dualgap.proof.statement import Statement
 
 
@@ -74,12 +74,12 @@ def _plane(problem: Statement, w: Vector, theta: Vector, kept: bool, *, exact: b
     bracket = problem.regulariser.fenchel_young(w, v, reach)[0]
     if problem.free_features.any():
         bracket = np.inf
-    value = problem.regulariser.value(w)
-    doubt = (4.0 * FEW + gamma(len(w))) * value + (4.0 * LEAST * len(w) if w.any() else 0.0)
+    value, doubt = problem.regulariser.priced(w)
+    doubt = doubt + FEW * value
     paid, loose = _paid(problem.y * t - 1.0, theta, error)
     along = float(np.abs(w) @ (np.abs(v) + reach))
-    rounding = 2.0 * doubt + loose + 4.0 * FEW * (value + bracket + along)
-    gap = (paid + bracket) * (1.0 + 2.0 * FEW) + rounding
+    rounding = 2.0 * doubt + loose + SLACK * (value + bracket + along)
+    gap = paid + bracket + rounding
     return told(Checked(w, theta, value + doubt if kept else np.inf, gap, rounding, v, reach))
 
 
@@ -91,13 +91,13 @@ def _surface(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     beyond = problem.y * t - 1.0
     kept = bool(np.all(beyond + np.minimum(away, 0.0) >= error * (1.0 + FEW) + FEW * np.abs(away)))
     rise = float(np.abs(beta) @ np.abs(image.shift)) * (1.0 + FEW + gamma(len(beta)))
-    doubt = doubt + max(-square, 0.0) + 4.0 * FEW * (abs(square) + rise)
+    doubt = doubt + max(-square, 0.0) + FEW * (abs(square) + rise)
     value = max(square, 0.0) + rise + doubt
     theta = _feasible(theta, problem.y, intercept=problem.intercept)
-    bracket = distance_between(problem.products, image, beta, theta, 1.0, value, exact=exact)
+    bracket, more = distance_between(problem.products, image, beta, theta, 1.0, value, exact=exact)
     paid, loose = _paid(beyond, theta, error + np.abs(away))
-    rounding = rise + 2.0 * doubt + loose + 4.0 * FEW * (value + bracket)
-    gap = (paid + bracket) * (1.0 + 2.0 * FEW) + rounding
+    rounding = rise + 2.0 * doubt + more + loose + SLACK * (value + bracket)
+    gap = paid + bracket + rounding
     nothing = np.zeros(0)
     objective = value if kept else np.inf
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))

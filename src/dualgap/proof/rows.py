@@ -115,7 +115,7 @@ class Rows:
             value = _extended(self.matrix[:, support].tocsr(), w)
             high = value.astype(np.float64)
             return high, (value - high).astype(np.float64), _extended_share(self.widest)
-        high, low = np.zeros(self.n), np.zeros(self.n)
+        high, low = np.empty(self.n), np.empty(self.n)
         for part in _parts(self.n, len(support)):
             high[part], low[part] = _dots(self.matrix[part][:, support].T, w)
         return high, low, lost(len(support))
@@ -124,7 +124,7 @@ class Rows:
         if self.sparse:
             value = _extended(self.matrix.tocsr()[live].T.tocsr(), theta)
             return value.astype(np.float64), _extended_share(len(live))
-        value = np.zeros(self.p)
+        value = np.empty(self.p)
         for part in _parts(self.p, len(live)):
             high, low = _dots(self.matrix[:, part][live], theta)
             value[part] = high + low
@@ -142,9 +142,10 @@ def _stored_once(matrix: Any) -> Any:
 
 def _in_blocks(thetas: Matrix, X: Matrix) -> tuple[Matrix, int]:
     """θX by blocks of rows, and how often a term is rounded once its block is summed."""
-    starts = range(0, max(len(X), 1), BLOCK)
-    parts = [thetas[..., i : i + BLOCK] @ X[i : i + BLOCK] for i in starts]
-    return np.sum(parts, axis=0), len(parts) - 1
+    value, others = thetas[..., :BLOCK] @ X[:BLOCK], range(BLOCK, len(X), BLOCK)
+    for i in others:
+        value = value + thetas[..., i : i + BLOCK] @ X[i : i + BLOCK]
+    return value, len(others)
 
 
 def _dots(table: Matrix, w: Vector) -> tuple[Vector, Vector]:

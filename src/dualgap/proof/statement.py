@@ -76,17 +76,15 @@ class Statement:
         b − y comes first: both may be huge, and their difference is rounded once.
         """
         coef, level = (w[:-1], float(w[-1])) if self.intercept else (w, 0.0)
-        base = level - self.y if self.loss.translates else np.full(len(self.y), level)
+        away = -self.y if self.loss.translates else np.zeros(len(self.y))
+        base, rest = two_sum(np.asarray(level), away)
         value, low, error = self.rows.times(coef, exact=exact)
         if not exact:
-            t = value + base
             far = float(np.abs(value).max(initial=0.0)) + float(np.abs(base).max(initial=0.0))
-            return t, error + 4.0 * U * far
-        rest = two_sum(np.asarray(level), -self.y)[1] if self.loss.translates else 0.0
-        high, error_of_sum = two_sum(value, base)
-        small = low + rest + error_of_sum
-        t = high + small
-        return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest) + np.abs(error_of_sum))
+            return value + base, error + 4.0 * U * far
+        high, rounded = two_sum(value, base)  # what is rounded here is nothing beside t
+        t = high + (low + rest + rounded)
+        return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest))
 
     def dual_bounds_inside(self) -> tuple[Vector, Vector]:
         """θ between these has −θ/a in the domain of the conjugate, whatever the rounding of a."""

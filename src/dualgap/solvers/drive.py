@@ -255,7 +255,7 @@ def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate 
             return status
         if first is start and run.promising:
             break
-    for candidate in solvers():
+    for candidate in solvers() if problem.p else ():
         run.solver = candidate.name
         best = run.best
         assert best is not None
@@ -274,7 +274,7 @@ def _firsts(problem: Problem, start: Iterate | None) -> Iterator[Iterate]:
         yield start
     w, prediction, theta = problem.null_weights, problem.null_prediction, problem.null_dual
     yield Iterate(w, np.zeros_like(theta), prediction)  # no loss is below its minimum
-    if Trait.QUADRATIC not in problem.regulariser.traits or problem.free.any():
+    if Trait.QUADRATIC not in problem.regulariser.traits or problem.free.any() or not problem.p:
         yield Iterate(w, theta, prediction)
 
 
@@ -301,6 +301,10 @@ def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
             with np.errstate(all="ignore"):
                 iterate = next(iterates, None)
         except (np.linalg.LinAlgError, ArithmeticError):
+            return None
+        except ValueError as error:  # what SciPy says of numbers that are none; what we say of data is a subclass
+            if type(error) is not ValueError:
+                raise
             return None
         if iterate is None:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import dualgap as dg
 from dualgap.errors import DataError, ModelFileError
 from dualgap.files import store
-from dualgap.files.verification import _precise, examine, rows_in_use
+from dualgap.files.verification import UNPROVEN, _precise, examine, rows_in_use
 from dualgap.proof.check import Checked
 
 RNG = np.random.default_rng(20)
@@ -468,3 +470,34 @@ def test_rounding_is_no_excuse() -> None:
 def test_a_tolerance_is_met_or_not() -> None:
     found = json.loads(saved("ridge"))["answer"]["relative_gap"]
     assert any("the model says it is proven to" in said for said in forged("ridge", tolerance=0.6 * found))
+
+
+@pytest.mark.parametrize("kind", ["far", "far targets", "scales", "wide", "sparse", "equal columns"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-9])
+def test_honest_fits_verify_on_hard_data_too(kind: str, tolerance: float) -> None:
+    rng = np.random.default_rng(8)
+    wide = np.c_[X, rng.normal(size=(60, 60))]
+    tables: dict[str, Any] = {
+        "far": X + 2.0**24,
+        "scales": X * 10.0 ** np.array([-5, 5, 0, 3, -3]),
+        "wide": wide,
+        "sparse": sp.csc_array(np.where(rng.random(X.shape) < 0.4, X, 0.0)),
+        "equal columns": np.c_[X, X[:, 0]],
+    }
+    rows, targets = tables.get(kind, X), NUMBERS + (2.0**30 if kind == "far targets" else 0.0)
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (targets, dict(loss="squared", penalty="l1", lam=0.1)),
+        (targets, dict(loss="absolute", penalty="l2", lam=0.05)),
+        (targets, dict(loss="huber", penalty="l2", budget=0.5)),
+        (TWO, dict(loss="logistic", penalty="l1", lam=0.01, sample_weight=WEIGHTS)),
+        (THREE, dict(loss="logistic", penalty="l2", lam=0.05)),
+        (THREE, dict(loss="hinge", penalty="elastic_net(0.5)", lam=0.05)),
+    ]
+    turned_round = rows.tocsr() if kind == "sparse" else np.asfortranarray(rows)  # sums in another order
+    for y, keywords in asked:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dg.errors.NotCertifiedWarning)
+            solution = dg.fit(rows, y, tol=tolerance, **keywords)
+        for table in (rows, turned_round):
+            found = examine(solution, table, y)[0]
+            assert [said for said in found if not said.startswith(UNPROVEN)] == [], keywords

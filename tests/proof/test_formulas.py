@@ -21,7 +21,7 @@ from dualgap.penalties.separable import Separable
 from exact.arithmetic import as_real, rational, real
 from proof.made import CONVEX, fenchel_young, fractions, labelled, loss_of, lossy, number
 
-near = partial(pytest.approx, abs=0.0)
+close = partial(pytest.approx, abs=0.0)
 U = 2.0**-53
 INSIDE = 1.0 - 2.0**-45
 TINY = 5e-324
@@ -147,7 +147,7 @@ def test_the_divergence_of_nothing() -> None:
     equal = divergence(np.array([0.25]), np.array([0.25]), np.zeros(1))
     assert equal[0] == 0.0
     assert divergence(np.array([0.25]), np.array([np.inf]), np.zeros(1))[0] == np.inf
-    assert divergence(np.array([1e-300]), np.array([1e300]), np.zeros(1))[0] == near(1e300)
+    assert divergence(np.array([1e-300]), np.array([1e300]), np.zeros(1))[0] == close(1e300, rel=1e-14)
 
 
 def test_a_model_that_underflows_is_as_far_as_its_logarithm_says() -> None:
@@ -166,13 +166,13 @@ def test_a_model_that_underflows_is_as_far_as_its_logarithm_says() -> None:
     wide = divergence(np.array([1e305]), np.array([1e-15]), np.array([15 * np.log(10)]))[
         0
     ]  # the ratio is faint
-    assert wide == near(1e305 * (320 * np.log(10) - 1.0), rel=1e-12)
+    assert wide == close(1e305 * (320 * np.log(10) - 1.0), rel=1e-12)
     huge = divergence(np.array([1e305]), np.array([1.0]), np.array([0.0]))[0]
-    assert huge == near(1e305 * (305 * np.log(10) - 1.0), rel=1e-12)
+    assert huge == close(1e305 * (305 * np.log(10) - 1.0), rel=1e-12)
     model = np.array([1e-302, 0.3])  # of two, one is faint
     both = divergence(np.array([0.2, 0.2]), model, np.array([695.4, 1e9]))
-    assert both[1] == near(0.2 * np.log(0.2 / 0.3) + 0.1, rel=1e-12)
-    assert both[0] == near(0.2 * (np.log(0.2) + 694.4), rel=1e-12)
+    assert both[1] == close(0.2 * np.log(0.2 / 0.3) + 0.1, rel=1e-12)
+    assert both[0] == close(0.2 * (np.log(0.2) + 694.4), rel=1e-12)
 
 
 def test_a_faint_model_itself_is_counted() -> None:
@@ -258,13 +258,13 @@ def test_separable_brackets_are_tight(seed: int) -> None:
         kinked = np.abs(w) * (price - np.sign(w) * near + np.where(gauge.l1 > 0.0, room, 0.0))
         stiff = np.where(curved, 4.0 * strength * gauge.l2, 1.0)
         bowl = (np.abs(stiff / 2.0 * w - (v - near)) + room) ** 2 / stiff
-        assert got == near(float(flat[sharp].sum() + (kinked + bowl)[curved].sum()), rel=1e-12)
+        assert got == close(float(flat[sharp].sum() + (kinked + bowl)[curved].sum()), rel=1e-12)
         if room.any():
-            assert kappa == near(max(beyond - 1.0, 0.0), rel=1e-9, abs=1e-15)
+            assert kappa == close(max(beyond - 1.0, 0.0), rel=1e-9, abs=1e-15)
     inside = np.where(sharp, np.clip(v, -price, price), v)
     got, kappa = gauge.fenchel_young(w, inside, np.zeros_like(v), strength)
     assert kappa <= 1e-15
-    assert got == near(float(bracket(gauge, strength, w, fractions(inside), 1)), rel=1e-11, abs=1e-11)
+    assert got == close(float(bracket(gauge, strength, w, fractions(inside), 1)), rel=1e-11, abs=1e-11)
 
 
 def test_a_separable_bracket_of_each_kind_alone() -> None:
@@ -275,7 +275,7 @@ def test_a_separable_bracket_of_each_kind_alone() -> None:
     assert Separable(np.ones(1), zero).fenchel_young(-w, 7.0 * v, reach, 3.0) == (0.0, 0.25)
     assert Separable(zero, np.ones(1)).fenchel_young(w, v, reach, 3.0) == (12.75**2 / 12.0, 0.0)
     both = Separable(np.ones(1), np.ones(1)).fenchel_young(w, v, reach, 3.0)
-    assert both == near((7.5 + 12.25**2 / 12.0, 0.0), rel=1e-14)
+    assert both == close((7.5 + 12.25**2 / 12.0, 0.0), rel=1e-14)
 
 
 def test_separable_brackets_of_many_rows() -> None:
@@ -286,7 +286,7 @@ def test_separable_brackets_of_many_rows() -> None:
     brackets, kappas = gauge.fenchel_young(w, v, reach, strengths[:, None])
     for k, row in enumerate(rows):
         alone = gauge.fenchel_young(*row, float(strengths[k]))
-        assert (brackets[k], kappas[k]) == near(alone, rel=1e-14)
+        assert (brackets[k], kappas[k]) == close(alone, rel=1e-14)
 
 
 def exact_norm(values: Any, order: float) -> Any:
@@ -316,12 +316,12 @@ def test_norms_and_their_brackets(order: float) -> None:
         got, kappa = gauge.fenchel_young(w, v, reach, strength)
         far = [(rational(abs(v[j])) + rational(reach[j])) / rational(scale[j]) for j in seen]
         polar = exact_norm(far, dual) / real.mpf(strength)
-        assert kappa == near(float(max(polar - 1, real.zero)), rel=1e-10, abs=1e-13)
+        assert kappa == close(float(max(polar - 1, real.zero)), rel=1e-10, abs=1e-13)
         along = sum(as_real(rational(w[j]) * rational(v[j])) for j in seen)
         room = sum(as_real(rational(abs(w[j])) * rational(reach[j])) for j in seen)
         truth = max(real.mpf(strength) * size - along, real.zero) + room
-        assert got == near(float(truth), rel=1e-10)
-        assert gauge.price(v, 3.0) == near(
+        assert got == close(float(truth), rel=1e-10)
+        assert gauge.price(v, 3.0) == close(
             float(exact_norm([rational(v[j]) / rational(scale[j]) for j in seen], dual)), rel=1e-10
         )
 
@@ -330,7 +330,7 @@ def test_a_norm_bracket_by_hand() -> None:
     gauge = Norm(2.0, np.array([1.0, 0.0, 2.0]))
     w, v = np.array([3.0, 9.0, 2.0]), np.array([1.0, 9.0, -1.0])
     assert gauge.fenchel_young(w, v, np.zeros(3), 2.0) == (10.0 - 1.0, 0.0)
-    assert gauge.fenchel_young(w, 6.0 * v, np.zeros(3), 2.0) == near((4.0, 3.0 * np.sqrt(1.25) - 1.0))
+    assert gauge.fenchel_young(w, 6.0 * v, np.zeros(3), 2.0) == close((4.0, 3.0 * np.sqrt(1.25) - 1.0))
     assert gauge.fenchel_young(w, 30.0 * v, np.zeros(3), 2.0)[0] == 0.0  # not below
     reach = np.array([0.5, 7.0, 0.25])
     assert gauge.fenchel_young(w, v, reach, 2.0) == (9.0 + 1.5 + 0.5, 0.0)
@@ -370,7 +370,7 @@ def test_the_price_is_the_best_and_the_bracket_the_support(seed: int) -> None:
     v = rng.normal(size=len(gauge.l1)) * 10.0 ** rng.uniform(-2, 2, len(gauge.l1))
     best, support = exact_price(gauge, v, radius)
     price = gauge.price(v, radius)
-    assert price == near(float(best), rel=1e-7)
+    assert price == close(float(best), rel=1e-7)
     w = Constrained(gauge, radius).kept(rng.normal(size=len(v)))
     got, kappa = Constrained(gauge, radius).fenchel_young(w, v, np.zeros_like(v))
     along = sum(
@@ -386,7 +386,7 @@ def test_prices_of_nothing_and_of_one() -> None:
     assert gauge.price(np.array([0.0, 0.0, 0.0, 5.0]), 2.0) == 0.0
     assert gauge.price(np.array([3.0, 0.0, 0.0, 5.0]), 2.0) == 6.0
     assert gauge.price(np.array([0.0, 8.0, 0.0, 5.0]), 2.0) == 2.0  # √(4·2·2)/8 = 1/2
-    assert gauge.price(np.array([0.0, 0.0, 3.0, 5.0]), 2.0) == near(1.0)  # √(4·2 + 1)/3 = 1
+    assert gauge.price(np.array([0.0, 0.0, 3.0, 5.0]), 2.0) == close(1.0)  # √(4·2 + 1)/3 = 1
     assert gauge.price(np.array([9.0, 8.0, 3.0, 5.0]), 2.0) == 18.0  # the kink alone sets it
     assert gauge.price(np.array([0.0, 8.0, 0.0, 5.0]), 0.0) == np.inf
 
@@ -469,7 +469,7 @@ def test_the_rim_of_a_budget() -> None:
     assert not Constrained(gauge, size * (1.0 + 0.98 * share)).within(w)
     assert Constrained(gauge, size + gauge.doubt(w, size)).within(w)  # at most is enough
     assert Constrained(gauge, size).kept(w) is not w
-    assert gauge.value(Constrained(gauge, size).kept(w)) == near(size * (1.0 - 2.0 * share), rel=share / 8)
+    assert gauge.value(Constrained(gauge, size).kept(w)) == close(size * (1.0 - 2.0 * share), rel=share / 8)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -488,23 +488,23 @@ def test_doubts_by_hand() -> None:
     l1, l2 = np.array([1.0, 0.0, 2.0, 0.0]), np.array([0.0, 3.0, 4.0, 0.0])
     share = NORMS + 4 * 2.0**-52
     gauge = Separable(l1, l2)
-    assert gauge.doubt(np.ones(4), 5.0) == near(5.0 * share, rel=1e-13)
+    assert gauge.doubt(np.ones(4), 5.0) == close(5.0 * share, rel=1e-13)
     assert gauge.doubt(np.ones(4), 0.0) == LEAST * (3 + 7)
     assert (gauge.least, Separable(l1, np.zeros(4)).least) == (1.0, 1.0)
     assert Separable(l1, np.where(l2 > 0.0, 0.25, 0.0)).least == 0.25
     assert Separable(np.zeros(2), np.zeros(2)).least == np.inf
     assert Separable(np.zeros(2), np.zeros(2)).doubt(np.ones(2), 0.0) == 0.0
-    assert Norm(2.0, l1).doubt(np.ones(4), 3.0) == near(3.0 * NORMS, rel=1e-13)
+    assert Norm(2.0, l1).doubt(np.ones(4), 3.0) == close(3.0 * NORMS, rel=1e-13)
     assert Norm(2.0, l1).doubt(np.ones(4), 0.0) == 5 * LEAST
     assert Penalised(gauge, 2.0).priced(np.array([1.0, 1.0, -1.0, 9.0])) == (20.0, 20.0 * share)
     assert Penalised(gauge, 2.0).priced(np.array([0.0, 0.0, 0.0, 9.0])) == (0.0, 0.0)
     assert Penalised(gauge, 1e-9).priced(np.array([0.0, 1e-200, 0.0, 9.0])) == (0.0, LEAST)
     powers = Powers(0.5, np.array([2.0, 3.0]))
-    assert powers.doubt(np.ones(2), 5.0) == near(5.0 * (NORMS + 2 * 2.0**-52), rel=1e-13)
+    assert powers.doubt(np.ones(2), 5.0) == close(5.0 * (NORMS + 2 * 2.0**-52), rel=1e-13)
     assert powers.doubt(np.ones(2), 0.0) == 7 * LEAST
     counted = np.array([True, True, False])
     count = Count(counted, np.array([0.0, 3.0, 0.0]))
-    assert count.doubt(np.ones(3), 5.0) == near(5.0 * (NORMS + 3 * 2.0**-52), rel=1e-13)
+    assert count.doubt(np.ones(3), 5.0) == close(5.0 * (NORMS + 3 * 2.0**-52), rel=1e-13)
     assert count.doubt(np.ones(3), 0.0) == 4 * LEAST
     at_most = AtMost(count, 1)
     assert at_most.priced(np.array([0.0, 2.0, 7.0])) == (12.0, 12.0 * (NORMS + 3 * 2.0**-52) + 4 * LEAST)
@@ -547,13 +547,13 @@ def test_prices_that_underflow_prove_nothing() -> None:
 
 
 def test_a_constrained_price_is_never_below_its_digits() -> None:
-    """v so small that its price would underflow: any price is right, the least that has its digits is near."""
+    """v so small that its price would underflow: any price is right, the least with its digits near."""
     gauge = Separable(np.array([0.5, 0.0]), np.zeros(2))
     w, v = np.array([1.0, 0.0]), np.array([1e-310, 0.0])
     with np.errstate(over="ignore"):
         got, kappa = Constrained(gauge, 4.0).fenchel_young(w, v, np.zeros(2))
     assert kappa == 0.0
-    assert got == near(2.0 * FAINT * 4.0 - 1e-310, rel=1e-6)
+    assert got == close(2.0 * FAINT * 4.0 - 1e-310, rel=1e-6)
     assert Constrained(Separable(np.zeros(2), np.zeros(2)), 4.0).fenchel_young(w, v, np.zeros(2)) == (
         0.0,
         0.0,
@@ -570,13 +570,13 @@ def test_a_v_beyond_its_price_costs_the_budget() -> None:
     w, v, reach = np.array([1.0, -1.0]), np.array([6.0, 2.0]), np.array([2.0, 0.0])
     gauge, cheap = Separable(np.ones(2), np.zeros(2)), Cheap(np.ones(2), np.zeros(2))
     dear = Constrained(gauge, 3.0).fenchel_young(w, v, reach)[0]
-    assert dear == near(1.0 * (8.0 - 6.0 + 2.0) + 1.0 * (8.0 + 2.0) + 8.0 * (3.0 - 2.0), rel=1e-12)
+    assert dear == close(1.0 * (8.0 - 6.0 + 2.0) + 1.0 * (8.0 + 2.0) + 8.0 * (3.0 - 2.0), rel=1e-12)
     found = Constrained(cheap, 3.0).fenchel_young(w, v, reach)[0]
-    assert found == near(0.0 + (4.0 + 2.0) + 4.0 * (3.0 - 2.0) + 4.0 * 1.0 * 3.0, rel=1e-12)
+    assert found == close(0.0 + (4.0 + 2.0) + 4.0 * (3.0 - 2.0) + 4.0 * 1.0 * 3.0, rel=1e-12)
     turned = Constrained(gauge, 3.0).fenchel_young(-w, -v, reach)[0]
-    assert turned == near(dear, rel=1e-12)
+    assert turned == close(dear, rel=1e-12)
     doubt = gauge.doubt(w, 2.0)
-    assert Constrained(gauge, 2.0 + doubt).fenchel_young(w, np.array([8.0, -8.0]), 0.0 * reach)[0] == near(
+    assert Constrained(gauge, 2.0 + doubt).fenchel_young(w, np.array([8.0, -8.0]), 0.0 * reach)[0] == close(
         8.0 * 2.0 * doubt, rel=0.05
     )
 

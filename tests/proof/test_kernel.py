@@ -301,7 +301,9 @@ def test_misses_know_their_error() -> None:
         for i in range(4):
             true = rational(value[i]) + rational(low[i]) + rational(b) - rational(y[i])
             assert abs(rational(t[i]) - true) <= rational(error[i])
-            assert rational(error[i]) <= 9 * rational(U) * (abs(true) + rational(2.0**-50 * abs(value[i]) + 1e-16))
+            assert rational(error[i]) <= 9 * rational(U) * (
+                abs(true) + rational(2.0**-50 * abs(value[i]) + 1e-16)
+            )
 
 
 def test_every_part_of_the_error_of_misses() -> None:
@@ -355,7 +357,9 @@ def test_the_distance_of_a_pair() -> None:
             for exact in (False, True):
                 found, doubt = apart(products, beta, theta, lam, 1.0, exact)
                 assert rational(found) + rational(doubt) >= most
-                assert found == pytest.approx(float(plain.square(d) / (4 * rational(lam))), rel=1e-10, abs=1e-12)
+                assert found == pytest.approx(
+                    float(plain.square(d) / (4 * rational(lam))), rel=1e-10, abs=1e-12
+                )
                 assert doubt <= 1e-12 * (1.0 + float(most))
         found, doubt = apart(products, beta, 2 * lam * beta, lam, 1.0)
         assert found == 0.0 and 0.0 < doubt <= 1e-26

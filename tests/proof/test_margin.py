@@ -39,7 +39,9 @@ def truth(X: Any, y: Any, w: Any, theta: Any, factors: Any, intercept: bool) -> 
     margins = [rational(label) * (dot(rationals(x), weights) + b) for x, label in zip(X, y, strict=True)]
     square = sum((f * v * v for f, v in zip(price, weights, strict=True)), Fraction(0))
     dual = rationals(theta)
-    if any(rational(label) * t < 0 for label, t in zip(y, dual, strict=True)) or (intercept and sum(dual) != 0):
+    if any(rational(label) * t < 0 for label, t in zip(y, dual, strict=True)) or (
+        intercept and sum(dual) != 0
+    ):
         return square if min(margins) >= 1 else None, None
     v = [dot(rationals(column), dual) for column in np.asarray(X).T]
     bound = sum(map(abs, dual)) - sum(t * t / f for t, f in zip(v, price, strict=True)) / 4
@@ -172,7 +174,9 @@ def test_more_digits_where_they_can_help() -> None:
     nothing = np.zeros(0)
 
     def poor(primal: float, gap: float, rounding: float, tolerance: float) -> bool:
-        return module._poor(Checked(nothing, nothing, primal, primal - gap, rounding, nothing, nothing), tolerance)
+        return module._poor(
+            Checked(nothing, nothing, primal, primal - gap, rounding, nothing, nothing), tolerance
+        )
 
     assert poor(np.inf, np.inf, 0.0, 1.0)
     assert not poor(2.0, 1.0, 1.0, 0.5)
@@ -297,7 +301,9 @@ def test_the_width_of_two_points() -> None:
     """k = 1 and e^−2 between them: the surface of largest margin has ½√(2 − 2e^−2) on either side."""
     K = np.array([[1.0, np.exp(-2.0)], [np.exp(-2.0), 1.0]])
     problem = surface_problem(K, np.array([1.0, -1.0]), True)
-    assert widest(problem, np.array([3.0, -3.0])) == pytest.approx(0.5 * np.sqrt(2 - 2 * np.exp(-2.0)), rel=1e-14)
+    assert widest(problem, np.array([3.0, -3.0])) == pytest.approx(
+        0.5 * np.sqrt(2 - 2 * np.exp(-2.0)), rel=1e-14
+    )
     twins = surface_problem(np.ones((2, 2)), np.array([1.0, -1.0]), True)
     assert 0.0 < widest(twins, np.array([1.0, -1.0])) <= 1e-7
 
@@ -313,7 +319,9 @@ def test_planes_that_are_fitted_keep_their_margin(offset: float) -> None:
         found = dg.fit(X, y, loss="hinge", C=np.inf)
         again = found.certificate.recheck(X, y)
         assert again.objective == found.objective and again.bound == found.bound
-        square, bound = truth(X, y, np.append(found.coef, found.intercept), found.certificate.theta, np.ones(3), True)
+        square, bound = truth(
+            X, y, np.append(found.coef, found.intercept), found.certificate.theta, np.ones(3), True
+        )
         assert square is not None and square <= rational(found.objective)
         assert rational(found.bound) <= bound
         assert found.converged

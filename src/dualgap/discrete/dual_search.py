@@ -20,6 +20,7 @@ from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 
+LONGER = 2.0**-27  # share by which weights are lengthened where rounding shows
 PAUSE = 0.02  # seconds between two findings
 ENUMERABLE = 100_000  # sets that may be fitted one by one where there is no bound: a minute
 
@@ -127,8 +128,12 @@ class DualSearch:
     def _offer(self, fitted: Relaxed) -> None:
         if not fitted.value < self.upper:
             return
-        asked = self.columns.weights(fitted)
-        value = self.columns.reached(asked, self.limits.tolerance)  # what rounded weights predict is what counts
+        asked, tolerance = self.columns.weights(fitted), self.limits.tolerance
+        value = self.columns.reached(asked, tolerance)  # what rounded weights predict is what counts
+        if value - fitted.value > tolerance * max(value, self.least):  # margins may be short of their kinks
+            longer = asked * (1.0 + LONGER)
+            better = self.columns.reached(longer, tolerance)
+            asked, value = (longer, better) if better < value else (asked, value)
         if value < self.upper:
             self.upper, self.w, self.asked = value, fitted.w, asked
 

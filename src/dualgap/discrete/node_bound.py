@@ -38,7 +38,7 @@ def below(relaxation: Relaxation, branch: Branch, found: Relaxed) -> tuple[float
     bare = relaxation.chosen.ridge[live] == 0.0
     if not found.bound > nothing[0]:
         return nothing
-    theta, moved = _snapped(theta, relaxation.problem.dual_bounds_inside())
+    theta, moved = _snapped(theta, relaxation.bounds)
     shown = None
     if relaxation.centred and not relaxation.hides(live[bare]):
         shown = _at(relaxation, branch, theta, relaxation.X[:, live[bare]])
@@ -108,8 +108,8 @@ def _at(relaxation: Relaxation, branch: Branch, theta: Vector, F: Matrix) -> tup
 
     F spans the columns without a ridge.
     """
-    problem, live = relaxation.problem, branch.live
-    bounds, ridge = problem.dual_bounds_inside(), relaxation.chosen.ridge[live]
+    problem, live, bounds = relaxation.problem, branch.live, relaxation.bounds
+    ridge = relaxation.chosen.ridge[live]
     for share in GIVEN:
         point = np.clip(theta * (1.0 - share), *bounds)
         placed = _placed(F, point, bounds, share) if F.shape[1] else (point, np.zeros(1))
@@ -163,7 +163,8 @@ def _placed(
         room = np.minimum(room, share * np.where(np.isinf(width), room, width))
     top = float(room.max(initial=0.0))
     room[room <= FIRM * top] = 0.0
-    F = F[:, (F[theta != 0.0] != 0.0).any(axis=0)]  # others are no matter
+    if not theta.all():
+        F = F[:, (F[theta != 0.0] != 0.0).any(axis=0)]  # others are no matter
     m = F.shape[1]
     if not m:
         return theta, np.zeros(1)

@@ -79,7 +79,7 @@ class Relaxation:
     def __init__(self, problem: Problem, chosen: Selection, working: Working | None = None) -> None:
         self.problem, self.chosen = problem, chosen
         self.working = as_is(problem) if working is None else working
-        self.centred = well_centred(self.working)
+        self.centred, self.bounds = well_centred(self.working), problem.dual_bounds_inside()
         self.asked_ridge = selection(self.working.asked).ridge
         self.X: Matrix = np.asfortranarray(problem.design.toarray())
         self.norms = np.sqrt(problem.design.weighted_square_norms(problem.a))
@@ -171,7 +171,9 @@ class _Descent:
         self.z = self.X @ self.w
         self.shares = np.ones(len(self.w))
         self.bare = np.flatnonzero(self.ridge == 0.0)
-        self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
+        self.lengths = relaxation.lengths[self.live]
+        if self.span is not None:
+            self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
         self.floor = relaxation.floor
         self.best = -np.inf
         self.theta = np.zeros(relaxation.problem.n)

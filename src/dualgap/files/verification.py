@@ -170,9 +170,11 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     if proof.search is not None:  # nothing is proven of weights where the problem is not convex
         zero = np.zeros(source.coef.shape, dtype=bool)
         return Truth(found.primal, sure, found.dual, doubt, *null, zero, None, 0.0, None, moved)
+    above = found.primal + found.width
     found, room, most = _precise(task, found, (w, theta), null[0])
     if not hard:  # plain arithmetic never says less than it is; θ plays no part in how much more
-        sure = found.primal - min(found.rounding, found.width, most), found.primal + found.width
+        below = min(found.rounding, found.width, most)
+        sure = found.primal - below, max(above, found.primal + found.width)
     forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
     error, least = distance(problem, found), distance(problem, forgiven)
     zero = proven_zero(problem, found).reshape(*source.coef.shape[:-1], -1)[..., : len(source.terms.scale)]

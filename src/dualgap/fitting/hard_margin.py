@@ -130,16 +130,16 @@ def _no_plane(reading: Reading, y: Vector, hulls: Hulls, X: Any) -> InfeasibleEr
     if hulls_meet(X, side, hulls.weights, intercept=tied):
         left = float(np.abs(proof[terms.used] @ X).max(initial=0.0))
         return InfeasibleError(
-            f"C=inf asks for a plane without any error, but {what}: error.proof holds, for {rows} rows, {shows} "
-            f"(to {left:.1e}, and there are some that do so without rounding). Give a finite C.",
+            f"C=inf asks for a plane without any error, but {what}: error.proof holds, for {rows} rows, "
+            f"{shows} (to {left:.1e}, and some near them do so without rounding). Give a finite C.",
             proof=proof,
         )
     factors = _column_factors(terms)
     margin = margin_at_most(X, side, hulls.weights, intercept=tied, factors=factors)
     return InfeasibleError(
-        f"C=inf asks for a plane without any error, and any plane has a margin below {margin:.1e}, which is too "
-        f"narrow for its weights to be written down in double precision: error.proof holds, for {rows} rows, all "
-        f"but {shows}. Give a finite C, or columns with less of an offset.",
+        f"C=inf asks for a plane without any error, and any plane has a margin below {margin:.1e}, too "
+        f"narrow for its weights to be written down in double precision: error.proof holds, for {rows} rows, "
+        f"all but {shows}. Give a finite C, or columns with less of an offset.",
         proof=proof,
     )
 

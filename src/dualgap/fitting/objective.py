@@ -13,11 +13,12 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
-from dualgap.losses import Loss
+from dualgap.losses import Logistic, Loss
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
+from dualgap.traits import Trait
 
 if TYPE_CHECKING:
     from dualgap.proof.certificate import Certificate, Task
@@ -94,11 +95,15 @@ class Objective:
 
             return search_tasks(self, certificate, X, y)
         classes, tolerance = certificate.classes, certificate.tolerance
+        if Trait.CONVEX not in self.loss.traits & self.regulariser.traits:
+            raise DataError(f"{self.words()} is not convex: only a search proves a bound, and none is named.")
         if certificate.form == "single":
             return [OneTask(self.problem(design, read_targets(y, rows, classes)), self.used, tolerance)]
         assert classes is not None
         numbers = class_numbers(y, rows, classes)
         if certificate.form == "multinomial":
+            if not isinstance(self.loss, Logistic):
+                raise DataError(f"The multinomial form is one of the logistic loss, not of {self.loss}.")
             from dualgap.fitting.multinomial.working import joint_problem
 
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]

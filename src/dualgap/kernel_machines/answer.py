@@ -34,7 +34,7 @@ class KernelTask:
     tolerance: float
 
     def judged(self, w: Vector, theta: Any) -> Checked:
-        """What the proof's kernel says; a coefficient of a row that does not count is none of the problem's."""
+        """What the proof's kernel says; a coefficient of a row that does not count is not the problem's."""
         beta, b = (w[:-1], float(w[-1])) if self.problem.intercept else (w, 0.0)
         if beta[~self.used].any():
             beta = np.full(len(beta), np.nan)
@@ -140,7 +140,7 @@ class KernelSolution:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What is asked beside the targets: the terms, the kernel on the rows that count, and the classes, if any."""
+    """What is asked beside the targets: the terms, the kernel on the rows that count, and any classes."""
 
     gram: Gram
     terms: KernelTerms

@@ -16,10 +16,8 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernels import Gram
 
-JITTER, LEAST = (
-    1e-13,
-    1e-15,
-)  # of the largest diagonal entry; where more digits correct what too little spoils
+JITTER = 1e-13  # of the largest diagonal entry
+LESS = 1e-15  # the same where refinement in more digits makes up for too little
 SLACK = 1e-8  # beyond a bound, of the width of the box (or the largest value) before a variable is held there
 EDGE = 1e-9  # of the unit, before a held variable is let go
 MOST_FREE = 6000
@@ -98,14 +96,14 @@ class ActiveSet:
         A = self.gram.square(rows)
         A[np.diag_indices(len(free))] += box.ridge[free]
         right = box.kink[free] - self._held_f[rows]
-        inverse = _Bordered(A, tied=self.tied, jitter=JITTER if self.image is None else LEAST)
+        inverse = _Bordered(A, tied=self.tied, jitter=JITTER if self.image is None else LESS)
         self.parts[free], self.b = inverse(right, rest)
         if self.image is not None:
             return self._refined(free, inverse, self.image)
         return self._held_f + self.gram.combine(*_merged(rows, self.parts[free]))
 
     def _refined(self, free: Index, inverse: _Bordered, image: Callable[[Vector], Vector]) -> Vector:
-        """The free variables moved until slope = b holds in the digits of `image`, or no longer gets better."""
+        """The free variables moved until slope = b holds in the digits of `image`, or gets no better."""
         best, kept = np.inf, (self.parts.copy(), np.zeros(0), self.b)
         for _ in range(STEPS + 1):
             f = image(self.box.joined(self.parts))
@@ -177,7 +175,7 @@ class _Bordered:
     def __init__(self, A: Matrix, *, tied: bool, jitter: float) -> None:
         self.A, self.tied = A, tied
         if tied and len(A) > 1:
-            # differences to the last row take b out: A alone may be singular where the constraint completes it
+            # differences to the last row take b out: A may be singular where the constraint completes it
             last = A[-1, :-1]
             reduced = A[:-1, :-1] - last
             reduced -= last[:, None]

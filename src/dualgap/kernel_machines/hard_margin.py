@@ -268,7 +268,7 @@ class _Search:
         return (0.5 * (lows[0] + lows[1]), 0.5 * (lows[0] - lows[1])) if self.intercept else (lows[0], 0.0)
 
     def _rows(self) -> Any:
-        """Rows that are combined to zero where the kernel's are: those of the table, or of K; None if too large."""
+        """Rows that combine to zero where the kernel's do: those of the table or of K; None if too large."""
         gram = self.gram
         if isinstance(gram, LinearGram):
             return gram.span
@@ -282,15 +282,15 @@ class _Search:
         rows = self._rows()
         if rows is not None and hulls_meet(rows, self.y, np.abs(proof), intercept=self.intercept):
             return InfeasibleError(
-                f"C=inf asks for a surface without any error, but in the space of the kernel {what}: error.proof "
-                f"holds weights of {count} rows, one in all for each class, near to some that take both classes to "
-                "the same point without any rounding. Give a finite C.",
+                f"C=inf asks for a surface without any error, but in the space of the kernel {what}: "
+                f"error.proof holds weights of {count} rows, one in all for each class, near to some that "
+                "take both classes to the same point without any rounding. Give a finite C.",
                 proof=proof,
             )
         margin = widest(self.stated, proof)
         return InfeasibleError(
             f"C=inf asks for a surface without any error, and none has a margin above {margin:.1e}, which is "
-            f"nothing beside the rounding of the kernel: by the weights of {count} rows in error.proof, one in all "
-            f"for each class, it is all but so that {what}. Give a finite C.",
+            f"nothing beside the rounding of the kernel: by the weights of {count} rows in error.proof, one "
+            f"in all for each class, it is all but so that {what}. Give a finite C.",
             proof=proof,
         )

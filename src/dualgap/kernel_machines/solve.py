@@ -92,9 +92,7 @@ class _Run:
     def record(self, here: float, objective: float, bound: float) -> None:
         """A line of the trace."""
         support = int(np.count_nonzero(self.best.w[:-1]))
-        self.trace.append(
-            Record(self.count, self.elapsed, here, objective, bound, self.name, None, support)
-        )
+        self.trace.append(Record(self.count, self.elapsed, here, objective, bound, self.name, None, support))
 
     def prove(self, beta: Vector, b: float | None, theta: Vector | None = None) -> None:
         """Ask the proof's kernel; what it says of one pair of points is kept, and either half of it apart.
@@ -123,12 +121,10 @@ class _Run:
     @property
     def proven(self) -> bool:
         proof = self.proof
-        return (
-            proof is not None and self.problem.relative(proof.gap, proof.primal) <= self.limits.tolerance
-        )
+        return proof is not None and self.problem.relative(proof.gap, proof.primal) <= self.limits.tolerance
 
     def settled(self) -> Checked:
-        """The proof there is; else that of the best points, of one that was only passed by, and of nothing."""
+        """The proof there is; else that of the best points, of one only passed by, and of nothing at all."""
         if self.proof is not None and self.proven:
             return self.proof
         if self.last is not None:
@@ -168,13 +164,14 @@ def _what_would_help(run: _Run, proof: Checked) -> str:
     """A run without progress: are there digits left?"""
     if run.indefinite:
         return (
-            "No bound is proven: K has negative eigenvalues beyond rounding, and this answer makes use of them. "
-            "A smaller C would help, or a kernel matrix that is positive semi-definite."
+            "No bound is proven: K has negative eigenvalues beyond rounding, and this answer makes use of "
+            "them. A smaller C would help, or a kernel matrix that is positive semi-definite."
         )
     largest = float(np.abs(proof.theta).max(initial=0.0)) / (2.0 * run.problem.lam)
+    top = float(np.abs(run.problem.gram.given_diagonal).max())
     return (
-        f"{Status.STALLED.value.split(';')[0]}: coefficients of up to {largest:.0e} leave too few digits of Kβ. "
-        "A smaller C, a larger gamma or a looser tolerance would help."
+        f"The gap has stopped shrinking: coefficients of up to {largest:.0e} and kernel values of up to "
+        f"{top:.0e} leave too few digits. A smaller C, columns about zero or a looser tolerance would help."
     )
 
 

@@ -163,6 +163,11 @@ class Gram:
             return np.diagonal(self.whole).copy()
         return np.asarray(self.kernel.diagonal(self.table), dtype=np.float64)
 
+    @property
+    def given_diagonal(self) -> Vector:
+        """The same of K as given."""
+        return np.diagonal(self.given) if self.centred else self.diagonal
+
     @cached_property
     def _compute(self) -> Rows:
         assert self.kernel is not None

@@ -70,10 +70,10 @@ def _settle(units: Any) -> None:
 def taken(there: Any, wanted: int) -> Any:
     """Whole numbers up to those there that add up to what is wanted: in proportion, then from the largest."""
     found = np.floor(there * (wanted / float(there.sum()) * (1.0 - FEW))).astype(np.int64)
-    order = np.argsort(found - there)
-    rest = (there - found)[order]
-    before = np.cumsum(rest) - rest
-    found[order] += np.clip(wanted - int(found.sum()) - before, 0, rest)
+    rest, missing = there - found, wanted - int(found.sum())
+    order = np.array([np.argmax(rest)]) if missing <= rest.max() else np.argsort(-rest)
+    before = np.cumsum(rest[order]) - rest[order]
+    found[order] += np.clip(missing - before, 0, rest[order])
     return found
 
 

@@ -66,10 +66,11 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
     """Both values at w (moved into the budget) and at a feasible point near θ.
 
     `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap
-    is missed, and rounding alone costs a good part of it, all is done again in twice the digits; likewise where it shows in the values.
+    is missed, and rounding alone costs a good part of it, all is done again in twice the digits; likewise
+    where rounding shows in the values.
     """
-    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
+        given, w = w, inside(problem, w)
         found = _checked(problem, w, theta, tolerance, null, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
         if coarse(found, wanted):
@@ -96,8 +97,8 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     Losses that jump are those of the worse side, wherever twice the digits cannot tell. A bound above the
     objective is a wrong one, and proves nothing.
     """
-    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
+        given, w = w, inside(problem, w)
         t, error = problem.misses(w, exact=True)
         sides = [problem.loss.value(problem.centre, t + side * error) for side in (-2.0, 0.0, 2.0)]
         risk, (priced, doubt) = total(problem.a * np.max(sides, axis=0)), problem.regulariser.priced(w)
@@ -202,8 +203,7 @@ def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float
         return None, 0.0
     box = np.full(len(w), np.inf)
     size = np.abs(w[dual.open_])
-    with np.errstate(divide="ignore"):
-        wide = budget / len(size) / dual.pull
+    wide = budget / len(size) / dual.pull
     box[dual.open_] = np.maximum(np.nan_to_num(wide, posinf=np.inf), FIRST * size)
     finite = np.where(dual.pull > 0.0, box[dual.open_] + size, 0.0)
     return box, total(finite * dual.pull)

@@ -80,9 +80,9 @@ def leads(matrix: Any, own: Index, w: Matrix, level: Vector, by: float = 0.0) ->
         with np.errstate(all="ignore"):
             score, size = part @ w.T + level, abs(part) @ abs(w).T + abs(level)
             ahead = np.take_along_axis(score, mine, 1) - score - by
-            size = np.take_along_axis(size, mine, 1) + size + abs(by)
+            size = np.take_along_axis(size, mine, 1) + size
             sure = abs(ahead) > (k + 5) * ROUNDED * size + (k + 1) * UNDERFLOW
-        found[start : start + step] = np.where(sure, np.sign(np.where(sure, ahead, 0.0)), 0)
+        found[start : start + step] = np.sign(np.where(sure, ahead, 0.0))
         for i, other in np.argwhere(~sure & (mine != np.arange(len(w)))).tolist():
             at, (x, unit) = _row(part, i)
             mix = (blocks[mine[i, 0]] - blocks[other])[at]
@@ -127,10 +127,8 @@ def hulls_meet(matrix: Any, y: Vector, weights: Vector, *, intercept: bool) -> b
 
 
 def _support(weights: Vector) -> Index:
-    """The rows with weight, the heaviest first and the faintest left out; none if a weight is no number."""
+    """The rows with weight, the heaviest first and the faintest left out; none if a weight is ∞ or NaN."""
     weights = np.asarray(weights, dtype=np.float64)
-    if not np.isfinite(weights).all():
-        return np.zeros(0, dtype=np.intp)
     some = np.flatnonzero(weights > FAINTEST * weights.max(initial=0.0))
     return np.asarray(some[np.argsort(-weights[some], kind="stable")])
 
@@ -143,22 +141,25 @@ def _dense(matrix: Any, rows: Index) -> Matrix:
 
 def _equations(X: Matrix, y: Vector, intercept: bool) -> Integers:
     """What t is to make zero: a row y (x − x_0), or y x, of integers per column, and y for the intercept."""
-    side = np.array([1 if value > 0 else -1 for value in y], dtype=object)
+    side = _sides(y)
     lines = [whole(column)[0] for column in X.T.tolist()]
     table = [side * (line - line[0] if intercept else line) for line in lines]
     return np.array([*table, side] if intercept else table, dtype=object).reshape(-1, len(y))
+
+
+def _sides(y: Vector) -> Integers:
+    """±1."""
+    return np.array([1 if value > 0 else -1 for value in y], dtype=object)
 
 
 def _meet_nearby(table: Integers, near: Vector) -> bool:
     """Is there an exact solution that differs from the weights by less than themselves?
 
     t z solves the equations for z = 1 but for `left`. Let C be the first columns times their t, and R any
-    matrix: if ‖1 − RC‖ + ‖R left‖ < 1 in the largest row sum, C can be inverted, and moving the first entries
-    of z by C⁻¹ left, which is less than 1 in size, solves them exactly.
+    matrix: if ‖1 − RC‖ + ‖R left‖ < 1 in the largest row sums, C can be inverted, and moving the first entries
+    of z by C⁻¹ left, which is less than 1 in size, solves them exactly. Where C is not square inv refuses.
     """
-    m, s = table.shape
-    if m > s:
-        return False
+    m = len(table)
     top = np.abs(table).max(axis=1)
     t, unit = whole(near.tolist())
     left = np.abs(np.asarray((table @ t) / (top * unit), dtype=np.float64)) + NOTHING
@@ -170,7 +171,7 @@ def _meet_nearby(table: Integers, near: Vector) -> bool:
     with np.errstate(all="ignore"):
         rounding = (m + 5) * ROUNDED * (np.abs(R) @ (np.abs(C) + NOTHING))
         total = (np.abs(np.eye(m) - R @ C) + rounding).sum(axis=1) + np.abs(R) @ left
-    return bool(np.all(total < 0.5))  # half of what is allowed: the sums above round too
+    return bool(np.all(total < 0.4))  # less than half for either, as these sums round too
 
 
 def _meet_exactly(table: Integers, near: Vector) -> bool:
@@ -220,7 +221,7 @@ def margin_at_most(
     (the intercept's condition): half the distance of two points of the hulls. ∞ where that says nothing.
     """
     used = _support(weights)
-    side = np.array([1 if value > 0 else -1 for value in np.asarray(y)[used]], dtype=object)
+    side = _sides(np.asarray(y)[used])
     t, _ = whole(np.asarray(weights, dtype=np.float64)[used].tolist())
     if intercept:
         t[side > 0], t[side < 0] = t[side > 0] * t[side < 0].sum(), t[side < 0] * t[side > 0].sum()

@@ -28,12 +28,12 @@ def check_joint(
     problem: Joint, w: Vector, theta: Matrix, tolerance: float = 0.0, null: float = 0.0
 ) -> Checked:
     """Both values at w, class after class with its intercept last, and at a feasible point near θ."""
-    given, w = w, inside(problem, w)
     with np.errstate(all="ignore"):
+        given, w = w, inside(problem, w)
         found = _checked(problem, w, theta, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
         if coarse(found, wanted):
-            found = _checked(problem, w, theta, exact=True).improved(found)
+            found = replace(_checked(problem, w, theta, exact=True).improved(found), width=found.width)
     return found if w is given else replace(found, moved=True)
 
 

@@ -4,10 +4,10 @@
     P(β, b) − P(β', b') ≤ Σ a [L(z) + L*(u) − zu] + dᵀKd/(4λ)      for every β', b',   u = −θ/a,  d = θ − 2λβ,
 
 for any θ in the loss's domain, with Σθ = 0 where there is an intercept. That asks for a K without negative
-eigenvalues, and rounding leaves some to the matrix of numbers that is given. It stands for K + τ·diag|K| with any
-τ ≤ DEFINITE·√n that makes this positive semi-definite, and both values are true of each of these. That there is
-one is taken on trust. With an intercept it is enough where Σβ = 0; the bound is then for such β', among which the
-best one is.
+eigenvalues, and rounding leaves some to the matrix of numbers that is given. It stands for K + τ·diag|K| with
+any τ ≤ DEFINITE·√n that makes this positive semi-definite, and both values are true of each of these. That
+there is one is taken on trust. With an intercept it is enough where Σβ = 0; the bound is then for such β', among
+which the best one is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, tw
 from dualgap.proof.rows import Rows, _dots, _parts
 from dualgap.proof.statement import SMALL, Statement
 
-# Of K scaled to a diagonal of ones the least eigenvalue was never below −3.9 √n U: linear, polynomial, Gaussian
+# Of K scaled to a diagonal of ones the least eigenvalue was never below −6 √n U: linear, polynomial, Gaussian
 # and Laplacian kernels of 15 to 300 rows with 2 to 50 columns, some of them 1000 from zero.
 DEFINITE = 8.0 * U
 TWICE = 16.0 * U  # entries computed twice, for a row and for a column, may differ by so much of themselves

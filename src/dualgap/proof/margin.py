@@ -1,4 +1,4 @@
-"""C = ∞: minimise g(w), a squared length, subject to y (x·w + b) ≥ 1 in every row; a plane, or a kernel's surface.
+"""C = ∞: minimise g(w), a squared length, subject to y (x·w + b) ≥ 1 in every row; a plane, or with a kernel.
 
     g(w) − g(w') ≤ Σ |θ| (m − 1) + [g(w) + g*(v) − w·v]        for every w' that keeps the margin,  v = Xᵀθ,
 

@@ -50,11 +50,8 @@ class Statement:
 
     def free_columns(self) -> Matrix:
         """These columns, behind one of ones where there is an intercept."""
-        which = np.flatnonzero(self.free_features)
-        columns = np.empty((self.rows.n, len(which) + self.intercept))
-        columns[:, : int(self.intercept)] = 1.0
-        columns[:, int(self.intercept) :] = self.rows.columns(which)
-        return columns
+        columns = self.rows.columns(np.flatnonzero(self.free_features))
+        return np.column_stack([np.ones(self.rows.n), columns]) if self.intercept else columns
 
     @property
     def curvature(self) -> float:
@@ -82,8 +79,7 @@ class Statement:
         if not exact:
             far = float(np.abs(value).max(initial=0.0)) + float(np.abs(base).max(initial=0.0))
             return value + base, error + 4.0 * U * far
-        high, rounded = two_sum(value, base)  # what is rounded here is nothing beside t
-        t = high + (low + rest + rounded)
+        t = (value + base) + (low + rest)
         return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest))
 
     def dual_bounds_inside(self) -> tuple[Vector, Vector]:

@@ -1,4 +1,4 @@
-"""Kernel machines as real numbers: both values of Σ a L(y, Kβ + b) + λ βᵀKβ, K with its diagonal raised by τ."""
+"""Kernel machines as real numbers: both values of Σ a L(y, Kβ + b) + λ βᵀKβ, the diagonal raised by τ."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dualgap import losses
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import Gaussian, Gram, Kernel, Laplacian, LinearKernel, Polynomial, gram_of
+from dualgap.kernels.gram import symmetric
 from dualgap.losses import Loss
 from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.traits import Trait
@@ -120,3 +122,71 @@ def test_rows_diagonal_and_matrix_agree(kernel: Kernel) -> None:
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, K, rtol=2e-4)
     assert np.linalg.eigvalsh(K)[0] >= -1e-9 * K.max()
+
+
+@pytest.mark.parametrize("apart", [0.0, 30.0, 1e4])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_distances_keep_their_digits(offset: float, apart: float) -> None:
+    """Two clouds far apart: ‖x‖² + ‖x'‖² − 2 x·x' would leave nothing of the distances within them."""
+    X = np.random.default_rng(2).normal(size=(40, 3)) + offset
+    X[:20, 0] += apart
+    far = X.astype(np.longdouble)
+    for gamma in (1e-3, 0.3, 5.0):
+        true = np.exp(-np.longdouble(gamma) * ((far[:, None] - far[None]) ** 2).sum(axis=2))
+        assert float(np.abs(Gaussian(gamma)(X, X) - true).max()) <= 3e-13
+
+
+def test_a_matrix_is_symmetric_to_the_last_bit() -> None:
+    K = np.random.default_rng(3).normal(size=(300, 300))
+    found = symmetric(K)
+    np.testing.assert_array_equal(found, 0.5 * (K + K.T))
+    assert symmetric(found) is found
+    X = np.random.default_rng(4).normal(size=(200, 5))
+    for kernel in KERNELS:
+        for centred in (False, True):
+            whole = kernel(X, X)
+            np.testing.assert_array_equal(Gram(kernel, X, centred=centred).given, 0.5 * (whole + whole.T))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_the_proof_is_of_the_matrix_as_given(kernel: Kernel) -> None:
+    """Solvers see it centred; what is reported was computed on what the kernel gives."""
+    problem = machine(losses.Hinge(), kernel, 1, C=100.0)
+    best = solved(problem).bounds
+    X = rows_of(problem)
+    K = symmetric(kernel(X, X))
+    f = K @ best.w[:-1] + best.w[-1]
+    value = problem.risk(f) + problem.lam * float(best.w[:-1] @ K @ best.w[:-1])
+    assert value == pytest.approx(best.primal, rel=1e-8)
+    assert sum(map(Fraction, best.theta.tolist())) == 0
+
+
+def rows_of(problem: KernelProblem) -> Any:
+    """The table that was given."""
+    return problem.gram.span if hasattr(problem.gram, "span") else problem.gram.table
+
+
+def test_large_coefficients_are_settled_in_twice_the_digits() -> None:
+    """Without them the active set cannot tell which rows lie on a kink, and nothing is proven."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=60)
+    for loss in (losses.EpsilonInsensitive(0.1), losses.Huber(0.5), losses.Squared()):
+        for C in (1e6, 1e8):
+            gram = gram_of(Gaussian(1e-3), X, centred=True)
+            problem = KernelProblem(gram, y, np.full(60, 1 / 60), loss, 1.0 / (60 * C), True)
+            best = solved(problem, 1e-6).bounds
+            f = problem.precise(best.w[:-1])
+            assert problem.risk(f + best.w[-1]) <= best.primal
+
+
+def test_a_run_without_digits_says_what_would_help() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    gram = gram_of(Polynomial(1.0, 3), X, centred=True)
+    y = X[:, 0] + rng.normal(size=60)
+    problem = KernelProblem(gram, y, np.full(60, 1 / 60), losses.Squared(), 1e-12, True)
+    outcome = solve(problem, Limits(1e-9))
+    assert outcome.status is Status.STALLED
+    assert "smaller C" in outcome.sentence
+    assert outcome.bounds.dual <= outcome.bounds.primal

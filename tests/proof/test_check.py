@@ -728,11 +728,16 @@ def test_searched_values_and_their_charges() -> None:
     assert searched(nothing.problem, np.zeros(1), 0.0, None).primal == 0.0
     faint = made([[1.0], [1.0]], [1e-161, 0.0], "absolute", "l0", budget=1.0, intercept=False)
     value = searched(faint.problem, np.zeros(1), 0.0, None).primal
-    assert value == 0.5e-161 * (1.0 + FEW) * (1.0 + FEW)
+    assert value == close(0.5e-161 * (1.0 + FEW) * (1.0 + FEW), rel=1e-14)
     tiny = made([[1.0], [1.0]], [1e-323, 0.0], "absolute", "l0", budget=1.0, intercept=False)
     assert searched(tiny.problem, np.zeros(1), 0.0, None).primal >= 8.0 * LEAST * 2
-    broken = searched(one.problem, np.array([np.nan, 1.0, 1.0]), 0.5, None)
-    assert broken.primal == np.inf or broken.primal >= 0.75
+    for bad in (np.nan, np.inf, 1e308):  # no row is right where there is no number
+        broken = searched(one.problem, np.array([bad, bad, 1.0]), 0.5, None)
+        assert broken.primal == np.inf and broken.dual == 0.5
+    mixed = searched(
+        replace(three.problem, regulariser=Priced(priced.gauge, (np.nan, 0.0), (0.0, 0.0))), right, 0.0, None
+    )
+    assert mixed.primal == np.inf
 
 
 def test_a_search_stays_within_its_budget() -> None:

@@ -100,6 +100,9 @@ def test_what_is_no_number_proves_nothing(bad: float) -> None:
     assert not separates(X, y, np.ones(1), bad)
     assert not clears(X, y, np.array([bad]), 0.0)
     assert not clears(X, y, np.ones(1), bad)
+    two = np.column_stack([X, X])
+    assert separates(two, y, np.ones(2)) and not separates(two, y, np.array([1.0, bad]))
+    assert not separates(X, np.array([1.0, 0.0]), np.array([[0.0], [1.0]]), np.array([0.0, bad]))
     for broken in (np.array([[bad], [-1.0]]), sp.csr_array(np.array([[bad], [-1.0]]))):
         with pytest.raises((ValueError, OverflowError)):
             signs(broken, np.ones(1))
@@ -148,6 +151,29 @@ def test_separation() -> None:
     shifted = 1.0 + np.array([-1.0, -0.5, 0.5, 1.0, 1e-10, -1e-10])[:, None]
     y = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
     assert not any(separates(shifted, y, np.ones(1), -value) for value in shifted[:, 0])
+
+
+def test_numbers_in_lists_and_labels_of_zero() -> None:
+    X: Any = [[1, 5], [0, -3], [-1, 2]]
+    table, half = np.array(X), np.array(X, dtype=np.float32)
+    for y in (np.array([1.0, 1.0, -1.0]), np.array([1, 1, 0])):
+        w: Any = [1, 0]
+        assert separates(table, y, w) and separates(half, y, w, 0)
+        assert not separates(table, -y, w) and not clears(table, y, w, 0)
+    weights: Any = [1, 2, 1]
+    line, sides = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 1.0])
+    assert hulls_meet(line, sides, weights, intercept=True) is True
+    assert margin_at_most(line, sides, weights, intercept=True) <= 4 * TINY
+
+
+def test_levels_that_swallow_the_rest() -> None:
+    """1.2 beside 1e16 is 2 to floats, which is more than 1.5."""
+    x, W = np.array([[1.2]]), np.array([[1.0], [0.0]])
+    for level in (1e16, -1e16):
+        both = np.array([level, level])
+        assert float((x @ W.T + both)[0] @ [1.0, -1.0]) == 2.0
+        assert leads(x, np.array([0]), W, both, 1.5).tolist() == [[0, -1]]
+        assert leads(x, np.array([0]), W, both, 1.0).tolist() == [[0, 1]]
 
 
 def test_classes_ahead_of_each_other() -> None:
@@ -291,11 +317,24 @@ def test_what_is_too_light_is_let_go() -> None:
     assert not hulls_meet(X[1:], y[1:], np.ones(3), intercept=True)
 
 
+@pytest.mark.parametrize("route", ["nearby", "exactly"])
+def test_the_heaviest_rows_carry_the_proof(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that hold nothing but rounding are no basis, wherever in the table they are."""
+    other = "_meet_exactly" if route == "nearby" else "_meet_nearby"
+    monkeypatch.setattr(exact, other, lambda table, near: False)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y, t = overlapping(rng, 3, 0.0, intercept=True)
+        X = np.vstack([rng.normal(size=(1, 3)), X, rng.normal(size=(1, 3))])
+        y, t = np.concatenate([[1.0], y, [-1.0]]), np.concatenate([[1e-17], t, [2e-17]])
+        assert hulls_meet(X, y, t, intercept=True)
+
+
 def test_without_an_intercept_the_hull_holds_zero() -> None:
     assert hulls_meet(np.zeros((1, 2)), np.ones(1), np.ones(1), intercept=False)
     X = np.array([[1.0, 2.0], [3.0, 6.0]])
     assert hulls_meet(X, np.array([1.0, -1.0]), np.array([1.0, 0.3]), intercept=False)
-    assert not hulls_meet(X, np.array([1.0, 1.0]), np.ones(2), intercept=False)
+    assert hulls_meet(X, np.array([1.0, 1.0]), np.ones(2), intercept=False) is False
     assert not hulls_meet(X, np.array([1.0, -1.0]), np.ones(2), intercept=True)
     assert not hulls_meet(X, np.array([1.0, -1.0]), np.zeros(2), intercept=False)
     assert not hulls_meet(X, np.array([1.0, -1.0]), -np.ones(2), intercept=False)
@@ -341,6 +380,41 @@ def test_a_nearby_solution_is_near() -> None:
     nearly = integers([[2**60, -(2**60), 0], [2**60, -(2**60) + 1, -1]])
     assert not exact._meet_nearby(nearly, np.ones(3))  # singular to rounding
     assert exact._meet_exactly(nearly, np.ones(3))
+
+
+# Tables without a solution t > 0, so nearly singular that floats see one: each passes if a part of what is
+# charged for rounding is left out.
+CLOSE = (
+    [[36028797018963782, 36028797018963921, -72057594037927677],
+     [36028797018963696, 36028797018963835, -72057594037927574]],
+    [[-2305843009213694338, -2305843009213693867, 4611686018427388084],
+     [-2305843009213694136, -2305843009213693658, 4611686018427387832]],
+    [[-18014398509481736, -18014398509481670, 36028797018963433],
+     [-18014398509482079, -18014398509482085, 36028797018964276]],
+    [[-18014398509481800, -18014398509481693, 36028797018963791],
+     [-18014398509482062, -18014398509481627, 36028797018963404]],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", CLOSE)
+def test_rounding_is_no_solution(rows: list[list[int]]) -> None:
+    assert not exact._meet_nearby(integers(rows), np.ones(3))
+    assert not exact._meet_exactly(integers(rows), np.ones(3))
+
+
+def test_what_is_nearby_is_there() -> None:
+    rng = np.random.default_rng(0)
+    near = 0
+    for _ in range(3000):
+        m, bits = int(rng.integers(1, 4)), int(rng.integers(20, 62))
+        base = [int(value) for value in rng.integers(-3, 4, m)]
+        noise = rng.integers(-400, 401, (m, m + 1))
+        table = [[base[i] * 2**bits + int(noise[i, j]) for j in range(m)] for i in range(m)]
+        full = integers([[*row, -sum(row) + int(noise[i, m]) // 40] for i, row in enumerate(table)])
+        if (full != 0).any(axis=1).all() and exact._meet_nearby(full, np.ones(m + 1)):
+            near += 1
+            assert exact._meet_exactly(full, np.ones(m + 1))
+    assert near > 100
 
 
 def test_the_proof_is_checked() -> None:
@@ -426,6 +500,8 @@ def test_a_margin_of_nothing_known() -> None:
     small = np.array([1e-10])
     assert margin_at_most(huge, y[1:] * [1, -1], np.ones(2), intercept=True, factors=small) == np.inf
     assert margin_at_most(np.ones((2, 1)), y[1:] * [1, -1], np.ones(2), intercept=True) <= 4 * TINY
+    with pytest.raises(ValueError):
+        margin_at_most(X, y, np.ones(3), intercept=True, factors=np.ones(2))
     assert math.isfinite(margin_at_most(np.zeros((2, 0)), np.array([1.0, -1.0]), np.ones(2), intercept=True))
 
 

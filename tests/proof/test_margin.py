@@ -150,7 +150,7 @@ def test_charges_of_a_plane() -> None:
     problem = plane_problem(X, y, intercept=False)
     w, theta = np.array([2.0]), np.array([0.5, -0.5])
     found = check_margin(problem, w, theta, 1.0)
-    t, error = problem.misses(w)
+    error = problem.misses(w)[1]
     v, reach = problem.rows.against(theta)
     bracket, _ = problem.regulariser.fenchel_young(w, v, reach)
     doubt = problem.regulariser.priced(w)[1] + FEW * 4.0

@@ -160,7 +160,7 @@ def test_numbers_of_four_bytes_are_what_they_are(form: str, exact: bool) -> None
         (short.against(theta, exact=exact), long.against(theta, exact=exact)),
         (short.times_many(w[None]), long.times_many(w[None])),
         (short.against_many(theta[None]), long.against_many(theta[None])),
-        ((short.tops, short.lengths(a), short.columns(np.arange(3))), (long.tops, long.lengths(a), X[:, :3])),
+        ((short.tops, short.lengths(a, np.arange(short.p)), short.columns(np.arange(3))), (long.tops, long.lengths(a, np.arange(long.p)), X[:, :3])),
     ]:
         for got, wanted in zip(one, other, strict=True):
             assert np.asarray(got).dtype == np.float64
@@ -424,7 +424,7 @@ def test_lengths_are_from_above(form: str) -> None:
     closest, farthest = Fraction(1), Fraction(0)
     for n, scale in [(1, 0)] * 60 + [(2, 0)] * 20 + [(7, 0), (7, -400), (7, 400), (30, 3)]:
         X, a = np.ldexp(rng.uniform(0.5, 1.0, (n, 4)), scale), rng.uniform(0.1, 1.0, n)
-        lengths = Rows(FORMS[form](X)).lengths(a)
+        lengths = Rows(FORMS[form](X)).lengths(a, np.arange(X.shape[1]))
         squares = (fractions(X) ** 2 * fractions(a)[:, None]).sum(axis=0)
         shares = fractions(lengths) ** 2 / squares - 1
         assert np.all(shares >= 0) and np.all(shares <= (2 * n + 14) * U)
@@ -437,7 +437,7 @@ def test_lengths_are_from_above(form: str) -> None:
 def test_lengths_that_underflow(form: str) -> None:
     X = np.array([[1e-170, 0.0], [-3e-162, 0.0], [1e-300, 0.0]])
     a = np.array([0.25, 0.5, 0.25])
-    lengths = Rows(FORMS[form](X)).lengths(a)
+    lengths = Rows(FORMS[form](X)).lengths(a, np.arange(X.shape[1]))
     square = (fractions(X[:, 0]) ** 2 * fractions(a)).sum()
     assert square <= Fraction(lengths[0]) ** 2 <= square + 6 * LEAST
     assert lengths[1] == math.sqrt(3 * TINY)

@@ -25,10 +25,10 @@ from dualgap.compiled.plain import NONE
 from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
 
 Whole = NDArray[np.int64]
-CLEAR = 0.05  # determinant, beside the product of the squares, above which a pair is solved by Cramer's rule
+CLEAR = 0.25  # determinant, beside the product of the squares, above which a pair is solved by Cramer's rule
 OUT, LIVE, INSIDE = 0, 1, 2  # what a column is to a doubt
 ROUNDS = 12
-ROUNDED = 1e-13  # the same, where nothing may be missed but what is rounded
+ROUNDED = 1e-14  # the same, where nothing may be missed but what is rounded
 DEEP = 5  # a new level with room for fewer columns is too small to improve its split at once (measured)
 UPPER, FLOOR, RATE, LEAST, PAID, HIDDEN, TOP = 0, 1, 2, 3, 4, 5, 6  # entries of Tree.number
 LEVEL, NODES, FOUND, EVERY, DOUBTS = 0, 1, 2, 3, 4  # entries of Tree.tally

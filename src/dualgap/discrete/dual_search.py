@@ -21,6 +21,7 @@ from dualgap.proof.statement import SMALL
 from dualgap.solvers.drive import Limits
 
 LONGER = 2.0**-27  # share by which weights are lengthened where rounding shows
+QUICK = 0.1  # seconds in which nobody waits for a bound
 PAUSE = 0.02  # seconds between two findings
 ENUMERABLE = 100_000  # sets that may be fitted one by one where there is no bound: a minute
 
@@ -42,7 +43,7 @@ class DualSearch:
 
     def __init__(self, problem: Problem, start: Vector | None, limits: Limits) -> None:
         self.columns = Columns(problem)
-        self.limits = limits
+        self.limits, self.began = limits, time.perf_counter()
         self.start = start
         self.upper, self.w, self.asked = np.inf, problem.null_weights, problem.null_weights
         self.floor, self.nodes = np.inf, 0
@@ -60,6 +61,11 @@ class DualSearch:
     def bound(self) -> float:
         """Below every value of the problem."""
         return min(self.floor, min((o.bound for o in self.open), default=np.inf))
+
+    @property
+    def slow(self) -> bool:
+        """Is it time to prove bounds of branches that are split, for those who do not wait for the end?"""
+        return self.limits.iterations is not None or time.perf_counter() - self.began > QUICK
 
     @property
     def hopeless(self) -> bool:
@@ -149,16 +155,17 @@ class DualSearch:
         free = at.free if room else at.free[:0]
         if not len(free) or (chosen.price == 0.0 and len(free) <= room):
             return self._leaf(at, free)
-        relaxed = at.relaxed
+        branch, relaxed = Branch(at.inside, free, room), at.relaxed
         if relaxed is None:
-            branch = Branch(at.inside, free, room)
             relaxed = columns.relaxation.solve(branch, at.w, self.goal, at.vertex)
+        out, within = proven_out(relaxed, chosen, room, self.goal)
+        if self.slow or relaxed.bound >= self.goal or out.any() or within.any():
             relaxed = columns.relaxation.proved(branch, relaxed)
-        bound = max(at.bound, relaxed.bound)
+            out, within = proven_out(relaxed, chosen, room, self.goal)
+        bound = max(at.bound, relaxed.bound) if relaxed.proven else at.bound
         if bound >= self.goal:
             return self._close(bound)
-        out, within = proven_out(relaxed, chosen, room, self.goal)
-        if out.any() or within.any():
+        if relaxed.proven and (out.any() or within.any()):
             self._close(self.goal)
             if int(within.sum()) > room:
                 return None

@@ -349,7 +349,7 @@ def reduced(
     if total is not None:
         share = (most + len(free) + 1) * gamma(rows + 24 + 6 * len(free)) * 1.001 + 4.0 * U
         full = full.copy()
-        full[np.diag_indices(len(full))] *= 1.0 - share
+        full.flat[:: len(full) + 1] *= 1.0 - share
         unit *= 1.0 - share
     cross, origin = np.zeros((len(columns), 0)), np.zeros(0)
     if len(free) == 1 or (len(free) and total is None):

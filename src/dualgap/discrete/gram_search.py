@@ -36,7 +36,7 @@ ROOT_ROUNDS = 8
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
 ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
 SHARE = 0.25  # of the tolerance that a single bound may miss
-PAIRS = 1e-13  # what Cramer's rule rounds of a pair that is clear, see `subset_search`
+PAIRS = 2e-14  # what Cramer's rule rounds of a pair that is clear, see `subset_search`
 HIDDEN = 20.0  # a column is left in doubt if its bound could lose one part in so many of the tolerance
 THIN = (
     "Columns are combinations of others but for rounding: in exact arithmetic a set does better, or may, by "
@@ -118,7 +118,7 @@ class Branching:
         share = lowered(self.room)
         self.base = 1.0 - share - PAIRS
         self.gram = part.gram.copy()
-        self.gram[np.diag_indices(len(self.gram))] *= 1.0 - share
+        self.gram.flat[:: len(self.gram) + 1] *= 1.0 - share
         self.lacking, self.split = first_split(self.gram, part.ridge, rows, self.room)
         self.optimised, self.nodes = False, 0
         self.doubts: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []
@@ -302,9 +302,11 @@ class GramSearch:
     @property
     def bound(self) -> float:
         """Below every value of the problem."""
-        here, least = self.current, min((p[0] for p in self.pending), default=np.inf)
-        least = min(least, here.part.value(min((d[0] for d in here.doubts), default=np.inf)))
-        return min(self.upper, self.closed, least, here.part.value(here.bound))
+        here = self.current
+        least = min(self.upper, self.closed, here.part.value(here.bound))
+        if here.doubts:
+            least = min(least, here.part.value(min(doubt[0] for doubt in here.doubts)))
+        return min(least, self.pending[0][0]) if self.pending else least
 
     def _finish(self) -> None:
         """Take over what the tree that has ended knows."""
@@ -371,7 +373,7 @@ class GramSearch:
             self._offer(np.concatenate([np.array(part.inside, np.int64), part.columns[tree.support]]), value)
             tree.upper = part.own(self.upper)
             return
-        if len(tree.support) != len(self.support) or not np.isin(tree.support, self.support).all():
+        if set(tree.support.tolist()) != set(self.support.tolist()):
             self.support, self.w = tree.support, self.problem.weights(tree.support)
         self.upper = value
 

@@ -164,7 +164,9 @@ def _placed(
     top = float(room.max(initial=0.0))
     room[room <= FIRM * top] = 0.0
     if not theta.all():
-        F = F[:, (F[theta != 0.0] != 0.0).any(axis=0)]  # others are no matter
+        seen = (F[theta != 0.0] != 0.0).any(axis=0)
+        if not seen.all():  # columns that are zero where θ is not are no matter, while it stays so
+            F, room = F[:, seen], np.where(theta != 0.0, room, 0.0)
     m = F.shape[1]
     if not m:
         return theta, np.zeros(1)
@@ -181,11 +183,17 @@ def _placed(
     else:
         return None
     v = F.T @ theta
+    long = 1.01 * _doubt(n) * float(np.linalg.norm(theta))
+    doubted = long * np.sqrt(np.einsum("ij,ij->j", F, F))  # |x|ᵀ|θ| ≤ ‖x‖‖θ‖
     for _ in range(2):
+        if np.all(np.abs(v) <= doubted):
+            break
         theta = theta - room * (F @ (lapack.dpotrs(factor, v / size)[0] / size))
         theta = np.clip(theta, *bounds)
         v = F.T @ theta
-    most = (np.abs(v) + _doubt(n) * (np.abs(F).T @ np.abs(theta))) / size
+    if float(np.linalg.norm(theta)) * _doubt(n) > long:
+        return None
+    most = (np.abs(v) + doubted) / size
     reach = float(np.linalg.norm(most)) / np.sqrt(least) * (1.0 + FEW)
     left = np.minimum(theta - bounds[0], bounds[1] - theta)
     step = np.sqrt(room) * reach * (1.0 + FEW)

@@ -61,7 +61,7 @@ class Branch:
 class Relaxed:
     """The point reached: weights on all columns, dual point, bound, value, and t of the free columns.
 
-    Bound and t are those of floating-point arithmetic unless they come from `Relaxation.proved`.
+    Bound and t are those of floating-point arithmetic until they are `proven`.
     """
 
     w: Vector
@@ -71,6 +71,7 @@ class Relaxed:
     gains: Vector
     vertex: Vertex | None = None  # where the loss is piecewise linear: for a branch with fewer columns
     prediction: Vector | None = None  # where the weights are too large to tell it
+    proven: bool = False  # are bound and t true as real numbers?
 
 
 class Relaxation:
@@ -127,11 +128,13 @@ class Relaxation:
         if self.vertices is None or self.chosen.ridge[live].any():
             return None
         span = self.span(live) if self.hides(live) else None
-        X = self.X[:, live] if span is None else span.array
-        found = self.vertices.ascended(X, vertex, goal - self.paid(branch), NEAR)
+        stop = goal - self.paid(branch), NEAR
+        found = self.vertices.ascended(live, vertex, stop, None if span is None else span.array)
         if found is None:
             return None
-        size = BALANCE * float(np.linalg.norm(found.theta)) * np.sqrt((X * X).sum(axis=0))
+        X = self.X[:, live] if span is None else span.array
+        lengths = self.lengths[live] if span is None else np.sqrt((X * X).sum(axis=0))
+        size = BALANCE * float(np.linalg.norm(found.theta)) * lengths
         if not np.all(np.abs(X.T @ found.theta) <= size):
             return None
         bound, value = found.bound + self.paid(branch), found.value + self.paid(branch)
@@ -152,8 +155,10 @@ class Relaxation:
 
     def proved(self, branch: Branch, found: Relaxed) -> Relaxed:
         """The same with a bound, and with t, that are true as real numbers."""
+        if found.proven:
+            return found
         bound, gains = below(self, branch, found)
-        return replace(found, bound=bound, gains=gains)
+        return replace(found, bound=bound, gains=gains, proven=True)
 
 
 class _Descent:

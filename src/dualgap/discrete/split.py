@@ -42,8 +42,8 @@ def definite(gram: Matrix, split: Vector, room: int) -> bool:
     """Is G − diag(D) positive semidefinite beyond doubt, for every matrix that a node below may stand for?"""
     size = len(gram)
     doubt = 1.1 * size * (moved(room) + (size + 4) * U)
-    rest = gram.copy()
-    rest[np.diag_indices(size)] -= split + doubt * gram.diagonal()
+    rest = gram.T.copy(order="F")  # as LAPACK has it: no copy more
+    rest.flat[:: size + 1] -= split + doubt * gram.diagonal()
     return bool(lapack.dpotrf(rest, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
 

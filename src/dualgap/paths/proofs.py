@@ -12,7 +12,7 @@ from dualgap.proof.many import check_many
 from dualgap.proof.statement import SMALL
 
 BLOCK = 1 << 22  # numbers in a block of dual points
-GOOD = 1e-10  # a relative gap above this is looked at again alone, in as many digits as it takes
+GOOD = 1e-9  # a relative gap above this is looked at again alone, in as many digits as it takes
 
 
 def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
@@ -23,8 +23,10 @@ def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
     for first in range(0, len(lams), step):
         which = np.arange(first, min(first + step, len(lams)))
         thetas = curve.thetas(which)
-        if form == "penalised":
-            gaps[which] = _together(setting, lams[which], weights[which], thetas)
+        together = which[lams[which] > 0.0]
+        if form == "penalised" and len(together):
+            some = None if thetas is None else thetas[together - first]
+            gaps[together] = _together(setting, lams[together], weights[together], some)
         for k in which[~(gaps[which] <= GOOD)]:
             lam, w = float(lams[k]), weights[k]
             working = setting.at(lam) if form == "penalised" else setting.within(setting.value(w))
@@ -37,7 +39,7 @@ def _together(setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | 
     """Points at once, where the intercept alone is free; those for which that is not so at infinity."""
     asked = setting.asked
     gauge = asked.regulariser.gauge
-    if not isinstance(gauge, Separable) or np.count_nonzero(asked.free) > asked.intercept or lams.min() <= 0.0:
+    if not isinstance(gauge, Separable) or np.count_nonzero(asked.free) > asked.intercept:
         return np.full(len(lams), np.inf)
     coef, intercept = setting.weights(weights)
     given = np.column_stack([coef, intercept]) if asked.intercept else coef

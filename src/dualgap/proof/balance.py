@@ -101,17 +101,25 @@ def orthogonal(
     """
     unit = np.ldexp(1.0, np.frexp(np.abs(F).max(axis=0, initial=0.0))[1])
     scaled = F / unit
-    if np.any(scaled * unit != F):  # powers of two round nothing, but what underflows
+    if np.any(scaled * unit - F):  # powers of two round nothing but what underflows
         return None
+    first = None
     for give in ROOM:
         near = np.clip(theta * (1.0 - give), *bounds)
+        if not near.any():
+            return Balanced(near, np.zeros_like(near), np.zeros(0, dtype=np.intp), np.zeros(0))
         omega = np.sqrt(_room(near, *bounds))
         basis = _basis(scaled, omega, exact=exact)
         found = None if basis is None else _corrected(basis, omega, near, bounds)
         if basis is not None and found is not None:
             pull = _pull(scaled[:, basis.open_], *found) * unit[basis.open_] + LEAST
-            return Balanced(*found, basis.open_, pull)
-    return None
+            balanced = Balanced(*found, basis.open_, pull)
+            if not len(balanced.open_):
+                return balanced
+            first = first or balanced
+            if omega.all():  # else more room may leave fewer open
+                break
+    return first
 
 
 def _corrected(
@@ -120,10 +128,10 @@ def _corrected(
     """θ moved by what it takes, nearly; and how far off the exact point can be. None if that is outside."""
     C, weight, (n, k) = basis.C, omega * omega, basis.C.shape
     for _ in range(ROUNDS):
-        theta = np.clip(theta - weight * (C @ (C.T @ theta)), *bounds)
+        theta = np.clip(theta - weight * (C @ np.linalg.solve(basis.gram, C.T @ theta)), *bounds)
     size = np.abs(theta)
     s = np.abs(C.T @ theta) + gamma(n) * (np.abs(C).T @ size)
-    s = s + float(basis.doubt @ size) * basis.share + n * LEAST * (1.0 + basis.share)
+    s = s + float(basis.doubt @ size) * basis.share + 2.0 * n * LEAST * (1.0 + basis.share)
     top = float(s.max(initial=LEAST))  # so that squares do not underflow
     length = top * float(np.linalg.norm(s / top)) / (1.0 - basis.eta)
     rows = np.sqrt(np.einsum("ij,ij->i", C, C) + k * LEAST)
@@ -145,17 +153,18 @@ def _pull(columns: Matrix, theta: Vector, reach: Vector) -> Vector:
 def _room(theta: Vector, lower: Vector, upper: Vector) -> Vector:
     """How far each entry is from its nearer bound, beside the farthest; or as far as the largest θ."""
     room = np.maximum(np.minimum(theta - lower, upper - theta), 0.0)
-    room[np.isinf(room)] = max(float(np.abs(theta).max()), LEAST)
+    room[np.isinf(room)] = np.abs(theta).max()
     return np.asarray(room / max(float(room.max()), LEAST))
 
 
 @dataclass(frozen=True, eq=False)
 class _Basis:
-    """C = F[:, kept]·M with ωC orthonormal to η < 1, each entry of it known to doubt_i·share_j."""
+    """C = F[:, kept]·M, each entry of it known to doubt_i·share_j; gram ≈ CᵀωωC, which is 1 up to η < ½."""
 
     C: Matrix
     doubt: Vector
     share: Vector
+    gram: Matrix
     eta: float
     open_: Index
 
@@ -204,7 +213,7 @@ def _measured(C: Matrix, doubt: Vector, share: Vector, omega: Vector, open_: Ind
     unsure = (float(np.linalg.norm(omega * doubt) * np.linalg.norm(share)) + 2.0 * U * np.sqrt(square)) * few
     off = float(np.linalg.norm(gram - np.eye(k))) + gamma(n + 1) * square
     eta = (off + unsure * (2.0 * np.sqrt(square) + unsure)) * few
-    return _Basis(C, doubt, share, eta, open_) if eta < 0.5 else None
+    return _Basis(C, doubt, share, gram, eta, open_) if eta < 0.5 else None
 
 
 def _independent(F: Matrix, omega: Vector) -> tuple[Index, Index]:

@@ -105,7 +105,7 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     # what is not flat may underflow
     under = 8.0 * LEAST * len(t) if risk or (t.any() and Trait.SMOOTH in problem.loss.traits) else 0.0
     primal = (risk + priced) * (1.0 + FEW) + doubt + under
-    primal = primal if primal == primal else np.inf
+    primal = primal if primal == primal and np.all(np.isfinite(t)) else np.inf
     zero = np.zeros(len(w))
     dual = bound if 0.0 <= bound <= primal else 0.0
     point = np.zeros(len(problem.y)) if theta is None else theta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Mask
+from dualgap.arrays import Mask, Vector
 from dualgap.losses.base import FAINT
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
@@ -28,9 +28,19 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())
     if unproven or not np.isfinite(curvature * found.gap) or Trait.CONVEX not in problem.loss.traits:
         return none
-    away = np.sqrt(2.0 * curvature * found.gap) * problem.spread(problem.rows.lengths(problem.a))
-    most = (np.abs(found.correlation) + found.reach + away) * (1.0 + SLACK) + FAINT
-    return np.asarray((most < regulariser.strength * gauge.l1) & (found.w == 0.0))
+    price, idle = regulariser.strength * gauge.l1, found.w == 0.0
+    size, reach = np.abs(found.correlation) + found.reach, np.sqrt(2.0 * curvature * found.gap)
+
+    def zeros(lengths: Vector) -> Mask:
+        return np.asarray(((size + reach * problem.spread(lengths)) * (1.0 + SLACK) + FAINT < price) & idle)
+
+    lengths = problem.rows.tops  # no column is longer than its largest entry, for the weights add up to one
+    open_ = idle & (size < price) & ~zeros(lengths)
+    which = np.flatnonzero(problem.gathered(open_))
+    if len(which):
+        lengths = lengths.copy()
+        lengths[which] = problem.rows.lengths(problem.a, which)
+    return zeros(lengths)
 
 
 def distance(problem: Statement, found: Checked) -> float | None:

@@ -156,8 +156,8 @@ def _meet_nearby(table: Integers, near: Vector) -> bool:
     """Is there an exact solution that differs from the weights by less than themselves?
 
     t z solves the equations for z = 1 but for `left`. Let C be the first columns times their t, and R any
-    matrix: if ‖1 − RC‖ + ‖R left‖ < 1 in the largest row sums, C can be inverted, and moving the first entries
-    of z by C⁻¹ left, which is less than 1 in size, solves them exactly. Where C is not square inv refuses.
+    matrix: if ‖1 − RC‖ + ‖R left‖ < 1, largest row sums, C can be inverted, and moving the first entries of
+    z by C⁻¹ left, which is less than 1 in size, solves them exactly. Where C is not square inv refuses.
     """
     m = len(table)
     top = np.abs(table).max(axis=1)

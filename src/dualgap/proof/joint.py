@@ -7,11 +7,13 @@ A dual point is given by its entries off the row's own class, φ_ik = −θ_ik �
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.losses.base import divergence
+from dualgap.losses.base import FAINT, divergence
 from dualgap.proof.balance import grid, orthogonal, taken
 from dualgap.proof.check import AWAY, SLACK, Checked, coarse, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
@@ -49,11 +51,11 @@ def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checke
     share = phi / a[:, None] * AWAY
     step = (slack / a[:, None] + 16.0 * U * share) * (1.0 + SLACK)  # what it may be off by
     share[rows, own] = 1.0 - share.sum(axis=1)
-    model = _softmax(z)
-    depth = z.max(axis=1, keepdims=True) - z + np.log(classes)
+    model, depth = _softmax(z)
     terms = divergence(share, model, depth).sum(axis=1)
     # a step up to the share itself costs no more than it times the slope and one, here and in the own class
-    slope = np.abs(np.log(np.maximum(share, LEAST)) - np.log(np.maximum(model, LEAST)))
+    log = np.log(np.maximum(share, LEAST))
+    slope = np.abs(log + np.where(model < FAINT, depth, -np.log(model)))
     there = slope[rows, own]
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
     loose += error * (np.abs(model - share).sum(axis=1) + error)
@@ -99,9 +101,12 @@ def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, 
     return risk + spread + priced + lost, 2.0 * (spread + lost)
 
 
-def _softmax(z: Matrix) -> Matrix:
-    size = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(size / size.sum(axis=1, keepdims=True))
+def _softmax(z: Matrix) -> tuple[Matrix, Matrix]:
+    """The probabilities, and their −log, which does not underflow."""
+    behind = z.max(axis=1, keepdims=True) - z
+    size = np.exp(-behind)
+    whole = size.sum(axis=1, keepdims=True)
+    return size / whole, behind + np.log(whole)
 
 
 def _correlations(problem: Joint, theta: Matrix, slack: float, *, exact: bool) -> tuple[Vector, Vector]:
@@ -117,34 +122,46 @@ def _feasible(problem: Joint, theta: Matrix, own: Index, *, exact: bool) -> tupl
     phi = np.maximum(-theta, 0.0, order="C")  # so that sums over the classes are made in pairs
     phi[np.arange(len(own)), own] = 0.0
     room = problem.a * (1.0 - 2.0 * FEW)
-    phi *= np.minimum(1.0, room / np.maximum(phi.sum(axis=1) * (1.0 + FEW), LEAST))[:, None]
+    phi *= (room / np.maximum(phi.sum(axis=1) * (1.0 + FEW), room))[:, None]
     nothing = np.zeros_like(phi)
     if not np.all(np.isfinite(phi)):
         return nothing, nothing
     if problem.free_features.any():
         return _against_columns(problem, phi, own, exact=exact)
-    if not problem.intercept:
-        return phi, nothing
-    settled = _circulating(phi, own)
-    return (nothing if settled is None else settled), nothing
+    return _circulating(phi, own) if problem.intercept else phi, nothing
 
 
-def _circulating(phi: Matrix, own: Index) -> Matrix | None:
+def _circulating(phi: Matrix, own: Index) -> Matrix:
     """φ with Σ_i θ_ik = 0 for every class, exactly: what flows from a class to others also flows back.
 
-    Entries become whole multiples of a power of two; a surplus is taken from a flow to a class that lacks.
+    Entries become whole multiples of a power of two; a surplus is taken from the flows that lead to a class
+    which lacks. There are such: else all that is reached from a surplus would give more than it gets.
     """
     units, exponent = grid(phi)
     flow = np.array([units[own == k].sum(axis=0) for k in range(phi.shape[1])])
     while (surplus := flow.sum(axis=1) - flow.sum(axis=0)).any():
-        most = np.minimum(flow, np.minimum(np.maximum(surplus[:, None], 0), np.maximum(-surplus, 0)))
-        giver, taker = np.unravel_index(np.argmax(most), flow.shape)
-        if not most[giver, taker]:
-            return None
-        rows = np.flatnonzero((own == giver) & (units[:, taker] > 0))
-        units[rows, taker] -= taken(units[rows, taker], int(most[giver, taker]))
-        flow[giver, taker] -= most[giver, taker]
+        way = _way(flow, surplus)
+        legs = list(pairwise(way))
+        amount = min(surplus[way[0]], -surplus[way[-1]], *(flow[leg] for leg in legs))
+        for giver, taker in legs:
+            rows = np.flatnonzero((own == giver) & (units[:, taker] > 0))
+            units[rows, taker] -= taken(units[rows, taker], int(amount))
+            flow[giver, taker] -= amount
     return np.asarray(np.ldexp(units.astype(np.float64), exponent))
+
+
+def _way(flow: Any, surplus: Any) -> list[int]:
+    """From a class with a surplus to one that lacks, along flows, as short as can be."""
+    ways = [[int(k)] for k in np.flatnonzero(surplus > 0)]
+    seen = {way[0] for way in ways}
+    for way in ways:
+        for k in np.flatnonzero(flow[way[-1]]).tolist():
+            if surplus[k] < 0:
+                return [*way, k]
+            if k not in seen:
+                seen.add(k)
+                ways.append([*way, k])
+    raise AssertionError("flows do not add up")
 
 
 def _against_columns(problem: Joint, phi: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:

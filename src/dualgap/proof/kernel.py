@@ -6,8 +6,8 @@
 for any θ in the loss's domain, with Σθ = 0 where there is an intercept. That asks for a K without negative
 eigenvalues, and rounding leaves some to the matrix of numbers that is given. It stands for K + τ·diag|K| with
 any τ ≤ DEFINITE·√n that makes this positive semi-definite, and both values are true of each of these. That
-there is one is taken on trust. With an intercept it is enough where Σβ = 0; the bound is then for such β', among
-which the best one is.
+there is one is taken on trust. With an intercept it is enough where Σβ = 0; the bound is then for such β',
+among which the best one is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, tw
 from dualgap.proof.rows import Rows, _dots, _parts
 from dualgap.proof.statement import SMALL, Statement
 
-# Of K scaled to a diagonal of ones the least eigenvalue was never below −6 √n U: linear, polynomial, Gaussian
+# Of K scaled to a diagonal of ones the least eigenvalue was never below −7 √n U: linear, polynomial, Gaussian
 # and Laplacian kernels of 15 to 300 rows with 2 to 50 columns, some of them 1000 from zero.
 DEFINITE = 8.0 * U
 TWICE = 16.0 * U  # entries computed twice, for a row and for a column, may differ by so much of themselves
@@ -145,7 +145,7 @@ class KernelStatement:
         return b if self.intercept else 0.0
 
     def misses(self, image: Product, b: float) -> tuple[Vector, Vector]:
-        """Kβ + b, less y where the loss sees only the difference, and the error of each. b − y comes first."""
+        """Kβ + b, less y where the loss sees only the difference, and the error of each; b − y first."""
         base, rest = two_sum(np.asarray(b), -self.y if self.loss.translates else np.zeros(len(self.y)))
         high, rounded = two_sum(image.value, base)
         t = high + (image.low + rest + rounded)
@@ -239,7 +239,7 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
 
 
 def _moved(low: Vector, high: Vector, priced: Vector) -> tuple[float, float]:
-    """How far a τ may raise P, and how far lower it: by convexity, a slope there or here times what it moves."""
+    """How far a τ may raise P, and lower it: by convexity, slopes there and here times what it moves."""
     paid, size = float(priced.sum()), float((np.abs(low) + np.abs(high) + np.abs(priced)).sum())
     rise = float(np.maximum(low, high).sum()) + paid + SLACK * size
     fall = float(np.minimum(low, high).sum()) + paid - SLACK * size
@@ -251,8 +251,8 @@ def distance_between(
 ) -> tuple[float, float]:
     """dᵀKd/(4λ), for d = θ − 2λβ and `image` = Kβ, and what may have to be added to it.
 
-    Where |d| ≤ η·2λ|β| in every row it is at most λη²·|β|ᵀ|K||β|, which asks for no product with K and is enough
-    if it is nothing beside `scale`. Otherwise √(dᵀKd) is that of the d computed, and of what d may be off by.
+    Where |d| ≤ η·2λ|β| in every row it is at most λη²·|β|ᵀ|K||β|, which asks for no product with K and is
+    enough if nothing beside `scale`. Else √(dᵀKd) is that of the d computed, and of what d may be off by.
     """
     size, double = np.abs(beta), 2.0 * lam
     d = theta - double * beta

@@ -2,8 +2,8 @@
 
     g(w) − g(w') ≤ Σ |θ| (m − 1) + [g(w) + g*(v) − w·v]        for every w' that keeps the margin,  v = Xᵀθ,
 
-for any θ with y θ ≥ 0, and Σθ = 0 where there is an intercept; m = y (x·w + b) ≥ 1. A margin of one is kept as
-real numbers or not at all: weights that fall short of it by a bit are worth ∞.
+for any θ with y θ ≥ 0, and Σθ = 0 where there is an intercept; m = y (x·w + b) ≥ 1. A margin of one is kept
+as real numbers or not at all: weights that fall short of it by a bit are worth ∞.
 """
 
 from __future__ import annotations

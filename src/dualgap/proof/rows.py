@@ -94,15 +94,16 @@ class Rows:
             roundings = min(self.n, BLOCK) + more
         return value, (gamma(roundings) * size + self.n * LEAST) * (1.0 + FEW)
 
-    def lengths(self, a: Vector) -> Vector:
-        """√(Σ a x²) of each column, from above, for weights a up to one.
+    def lengths(self, a: Vector, which: Index) -> Vector:
+        """√(Σ a x²) of some columns, from above, for weights a up to one.
 
         The sum rounds n + 1 times, what is made of it here at most seven times more.
         """
+        part = self.matrix if len(which) == self.p else self.matrix[:, which]
         if self.sparse:
-            squares = self.matrix.multiply(self.matrix).T @ a
+            squares = part.multiply(part).T @ a
         else:
-            squares = np.einsum("ij,ij,i->j", self.matrix, self.matrix, a)
+            squares = np.einsum("ij,ij,i->j", part, part, a)
         return np.asarray(np.sqrt(squares * (1.0 + gamma(self.n + 8)) + self.n * LEAST))
 
     def columns(self, which: Index) -> Matrix:

@@ -62,6 +62,10 @@ class Statement:
         """A number for each column as one for each coordinate, that of the intercept 0."""
         return np.append(columns, 0.0) if self.intercept else columns
 
+    def gathered(self, coordinates: Mask) -> Mask:
+        """Which columns have a coordinate among these."""
+        return coordinates[:-1] if self.intercept else coordinates
+
     @property
     def centre(self) -> Vector:
         """The targets as the loss sees them once predictions are counted from `misses`' origin."""

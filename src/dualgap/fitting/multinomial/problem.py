@@ -52,6 +52,9 @@ class MultinomialProblem(Problem):
     def spread(self, columns: Vector) -> Vector:
         return np.tile(super().spread(columns), self.classes)
 
+    def gathered(self, coordinates: Mask) -> Mask:
+        return super().gathered(coordinates.reshape(self.classes, self.width).any(axis=0))
+
     @cached_property
     def hot(self) -> Matrix:
         """1 in the column of each row's class."""

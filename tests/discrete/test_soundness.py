@@ -1,7 +1,7 @@
 """Bounds are not above the optimum and objectives not below the value, as real numbers: judges in rationals.
 
-No tolerance anywhere. Floats are rationals, so that the least squares of every set of columns, and the side of
-every plane, can be known; mpmath has fifty digits for what cannot be had in rationals.
+No tolerance anywhere. Floats are rationals, so that the least squares of every set of columns, and the side
+of every plane, can be known; mpmath has sixty digits for what cannot be had in rationals.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import itertools
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
@@ -140,8 +140,8 @@ def asked(rng: np.random.Generator, y: Vector, p: int) -> tuple[dict[str, Any], 
 
 
 def row_weights(rng: np.random.Generator, n: int) -> Vector:
-    kinds: list[Vector] = [np.ones(n), rng.random(n) + 0.1, 10.0 ** rng.integers(-12, 13, n)]
-    return kinds[int(rng.integers(3))]
+    kinds = [np.ones(n), rng.random(n) + 0.1, 10.0 ** rng.integers(-12, 13, n)]
+    return np.asarray(kinds[int(rng.integers(3))], dtype=np.float64)
 
 
 def judged(rng: np.random.Generator, X: Matrix, y: Vector, **more: Any) -> bool:
@@ -195,7 +195,8 @@ class Piecewise:
 
     def __init__(self, X: Matrix, y: Vector, weights: Vector, loss: str, *, intercept: bool) -> None:
         self.rows = [[*rational(row), *([Fraction(1)] if intercept else [])] for row in X]
-        self.y, self.a, self.p, self.loss, self.intercept = rational(y), shares(weights), X.shape[1], loss, intercept
+        self.y, self.a, self.p = rational(y), shares(weights), X.shape[1]
+        self.loss, self.intercept = loss, intercept
 
     def kinks(self, y: Fraction) -> list[Fraction]:
         return [y - EPSILON, y + EPSILON] if self.loss.startswith("epsilon") else [y]
@@ -302,7 +303,8 @@ def piecewise_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[
     X, y, k = small(rng, labels=loss == "hinge")
     intercept, weights = bool(rng.random() < 0.6), row_weights(rng, len(y))
     keywords, price, limit = strength(rng, X.shape[1])
-    found = fit(X, y, loss=loss, penalty="l0", fit_intercept=intercept, sample_weight=weights, **keywords, **more)
+    keywords |= {"fit_intercept": intercept, "sample_weight": weights, **more}
+    found = fit(X, y, loss=loss, penalty="l0", **keywords)
     judge = Piecewise(X, y, weights, loss, intercept=intercept)
     assert Fraction(found.bound) <= judge.best(price, limit)
     assert Fraction(found.objective) >= judge.reached(found, price)
@@ -343,7 +345,8 @@ class Curved:
         return short * short, -2 * short, mpmath.mpf(2 if short > 0 else 0)
 
     def value(self, columns: list[int], w: list[Any]) -> Any:
-        z = [mpmath.fsum(self.columns[j][i] * v for j, v in zip(columns, w, strict=True)) for i in range(len(self.y))]
+        pairs = list(zip(columns, w, strict=True))
+        z = [mpmath.fsum(self.columns[j][i] * v for j, v in pairs) for i in range(len(self.y))]
         return mpmath.fsum(a * self.row(y * v)[0] for a, y, v in zip(self.a, self.y, z, strict=True))
 
     def least(self, chosen: tuple[int, ...]) -> Any:
@@ -392,7 +395,8 @@ def curved_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[boo
     X, y, k = small(rng, labels=True)
     intercept, weights = bool(rng.random() < 0.6), row_weights(rng, len(y))
     keywords, price, limit = strength(rng, X.shape[1])
-    found = fit(X, y, loss=loss, penalty="l0", fit_intercept=intercept, sample_weight=weights, **keywords, **more)
+    keywords |= {"fit_intercept": intercept, "sample_weight": weights, **more}
+    found = fit(X, y, loss=loss, penalty="l0", **keywords)
     with mpmath.workdps(60):
         judge = Curved(X, y, weights, loss, intercept=intercept)
         paid = mpmath.mpf(price.numerator) / price.denominator
@@ -413,7 +417,7 @@ def curved_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[boo
 def planes_judged(rng: np.random.Generator, **more: Any) -> bool:
     """zero_one and sigmoid: every set of rows that may be lost, separated in rationals or not."""
     X, y, _ = small(rng, labels=True)
-    n, p = X.shape
+    n = len(X)
     intercept, weights = bool(rng.random() < 0.6), row_weights(rng, n)
     cost, signed = shares(weights), []
     for x, label in zip(X, y, strict=True):
@@ -430,7 +434,8 @@ def planes_judged(rng: np.random.Generator, **more: Any) -> bool:
     margins = [sum((u * v for u, v in zip(row, w, strict=True)), Fraction(0)) for row in signed]
     errors = sum((c for c, margin in zip(cost, margins, strict=True) if margin <= 0), Fraction(0))
     assert Fraction(found.objective) >= errors >= best
-    smooth = fit(X, y, loss="sigmoid", penalty="none", fit_intercept=intercept, sample_weight=weights, max_iter=1)
+    asked: dict[str, Any] = {"fit_intercept": intercept, "sample_weight": weights, "max_iter": 1}
+    smooth = fit(X, y, loss="sigmoid", penalty="none", **asked)
     assert Fraction(smooth.bound) <= best / 2
     return found.converged
 
@@ -448,7 +453,7 @@ def test_planes(solver: str, block: int) -> None:
 class Wrong:
     """A search whose bound is above what its weights reach."""
 
-    name = "wrong"
+    name: ClassVar[str] = "wrong"
     seconds = None
 
     def missing(self, problem: Problem) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -504,7 +505,7 @@ def spelt(problem: Any, w: Vector, phi: Any, slack: Any, exact: bool) -> tuple[f
     v, reach = _correlations(
         problem, full, gamma(3) * phi.sum() * (1.0 + FEW) + slack.sum() * (1.0 + FEW), exact=exact
     )
-    along = float(np.abs(w) @ (np.abs(v) + reach))
+    along = float(np.abs(w) @ np.abs(v))
     rounding = width + float(a @ loose) + SLACK * (objective + bracket + along) + excess * objective
     return objective, rounding, float(a @ terms) + bracket + rounding, reach
 
@@ -575,6 +576,14 @@ def test_when_more_digits_are_spent_and_what_is_kept() -> None:
     digits.clear()
     check_joint(problem, w, theta, 1e-12, 1e12)  # 1e-4 of the null objective counts
     assert digits == [False] * 3
+
+
+def test_rows_whose_weight_underflows_leave_nothing_known() -> None:
+    problem, _ = joint(np.eye(3), [0, 1, 2], 3, "l2", lam=0.1, intercept=False)
+    for share, some in ((FAINT, True), (0.99 * FAINT, False), (0.0, False)):
+        few = replace(problem, a=np.array([0.5, 0.5, share]))
+        found = check_joint(few, np.zeros(9), np.zeros((3, 3)))
+        assert (found.primal < np.inf) == some and found.dual == 0.0
 
 
 def test_weights_that_break_the_budget_are_told() -> None:

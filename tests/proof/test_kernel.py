@@ -14,7 +14,7 @@ from dualgap import losses
 from dualgap.kernels import Gaussian, Polynomial
 from dualgap.losses import Loss
 from dualgap.proof import kernel as module
-from dualgap.proof.check import SHARE, SLACK, Checked
+from dualgap.proof.check import SHARE, SLACK, Checked, slopes
 from dualgap.proof.kernel import (
     DEFINITE,
     PART,
@@ -163,8 +163,13 @@ def test_what_underflows_is_charged(exact: bool) -> None:
     assert square == 0.0 and doubt == 24 * LEAST
 
 
-def test_zero_is_zero() -> None:
-    found = Entries.held(np.ones((3, 3))).times(np.zeros(3))
+def never(part: slice, columns: Any) -> Any:
+    raise AssertionError("nothing is to be read")
+
+
+@pytest.mark.parametrize("products", [Entries.held(np.ones((3, 3))), Entries(never, np.ones(3))])
+def test_zero_is_zero(products: Any) -> None:
+    found = products.times(np.zeros(3))
     for part in (found.value, found.low, found.error, found.size, found.shift):
         assert part.shape == (3,) and not part.any()
     assert found.along(np.zeros(3)) == (0.0, 0.0)
@@ -194,6 +199,7 @@ def test_computed_entries_are_asked_for_once_and_doubted() -> None:
 
 def test_blocks_of_rows_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     K, v = awkward(30, 2)
+    v[3:25] = 0.0
     whole = [Entries.held(K).times(v, exact=exact) for exact in (False, True)]
     monkeypatch.setattr("dualgap.proof.rows.CELLS", 64)
     for exact, before in zip((False, True), whole, strict=True):
@@ -394,6 +400,8 @@ def test_a_pair_that_is_nearly_one_asks_for_no_product() -> None:
     assert products.asked == 5
     apart(products, np.array([1.0, -2.0, 0.0]), theta, lam, 1e30)  # a row with θ and without β
     assert products.asked == 7
+    apart(products, np.array([1.0, -2.0, 0.0]), theta * [1.0, 1.0, 0.0], lam, 1e30)  # and without either
+    assert products.asked == 8
 
 
 def test_what_the_rounding_of_d_costs() -> None:
@@ -438,6 +446,8 @@ def test_more_digits_are_spent_where_they_can_help() -> None:
     assert missed < 0.9 * plain.gap / plain.primal  # here rounding is not what is missing
     assert not digits(1.01 * missed) and digits(0.99 * missed)
     assert not digits(0.99 * missed, null=1.1e4 * plain.primal)  # objectives near zero count for more
+    assert digits(0.99 * missed, null=0.9e4 * plain.primal)
+    assert digits(0.99 * missed) and digits(0.99 * missed, null=0.0)
     near = stated_on(matrix("flat", 0), losses.Squared(), 1e6, 0, False)[0]
     target = near.y / (near.lam * len(near.y))  # the gap of a pair near the optimum is rounding
     pair = np.linalg.solve(matrix("flat", 0) + np.diag(near.lam / near.a), near.y)
@@ -490,6 +500,247 @@ def test_an_indefinite_matrix_is_found_out() -> None:
     with pytest.warns(dg.errors.NotCertifiedWarning):
         model = dg.KernelClassifier(kernel="precomputed", C=1e9, fit_intercept=False).fit(0.5 * (K + K.T), y)
     assert not model.solution_.converged
+
+
+# --- every charge made loud, against the formulas written out -----------------------------------------------
+
+
+@pytest.fixture
+def loud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roundings of a size that nobody can overlook."""
+    for name, value in {"FEW": 1 / 64, "SLACK": 1 / 16, "U": 1 / 256, "LEAST": 1 / 1024}.items():
+        monkeypatch.setattr(module, name, value)
+    for name, value in {"PART": 1 / 128, "AWAY": 1.25, "FAINT": 1 / 32, "DEFINITE": 1 / 100}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "gamma", lambda k: k / 512)
+    monkeypatch.setattr(module, "lost", lambda k: k / 4096)
+    monkeypatch.setattr(module, "total", lambda values: float(values.sum()) * (1 + 1 / 64))
+
+
+def some(n: int, seed: int) -> Any:
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def lump(seed: int, n: int = 5) -> Any:
+    A = np.random.default_rng(seed).normal(size=(n, n + 1))
+    return A @ A.T
+
+
+def test_loud_products(loud: None) -> None:
+    K, v = lump(0) - 2.0, some(5, 1)
+    v[2] = 0.0
+    size = np.abs(K) @ np.abs(v) * (1 + 5 / 512)
+    shift = np.sqrt(5) / 100 * np.abs(np.diagonal(K)) * v
+    for exact, share in ((False, 5 / 512), (True, 4 / 4096)):
+        for doubt, products in ((0.0, Entries.held(K)), (0.25, Entries(held_rows(K), np.diagonal(K), 0.25))):
+            found = products.times(v, exact=exact)
+            np.testing.assert_allclose(found.value + found.low, K @ v, rtol=1e-12)
+            error = ((share + doubt) * size + 4 * 8 / 1024) * (1 + 1 / 64)
+            np.testing.assert_allclose(found.error, error, rtol=1e-12)
+            np.testing.assert_allclose(found.size, size + np.abs(shift), rtol=1e-12)
+            np.testing.assert_allclose(found.shift, shift, rtol=1e-12)
+
+
+def held_rows(K: Any) -> Any:
+    return lambda part, columns: K[part][:, columns]
+
+
+def test_loud_squares(loud: None) -> None:
+    n, v = 5, some(5, 2)
+    value, low, error = some(5, 3), some(5, 4), np.abs(some(5, 5))
+    square, doubt = Product(value, low, error, value, value).along(v)
+    assert square == pytest.approx(float(v @ (value + low)), rel=1e-12)
+    size = np.abs(v)
+    expected = n / 4096 * (size @ np.abs(value)) + size @ error
+    expected += (n + 4) / 512 * (size @ np.abs(low) + abs(square))
+    assert doubt == pytest.approx(expected * (1 + 1 / 64 + n / 512) + 8 / 1024 * n, rel=1e-12)
+
+
+def test_loud_spans(loud: None) -> None:
+    X, v = np.random.default_rng(6).normal(size=(6, 2)), some(6, 7)
+    span = Spanned(X).span
+    for exact in (False, True):
+        w, reach = span.against(v, exact=exact)
+        tops, few = np.abs(X).max(axis=0), 1 + 1 / 64 + 2 / 512
+        found = Spanned(X).times(v, exact=exact)
+        np.testing.assert_allclose(found.value + found.low, X @ (X.T @ v), rtol=1e-12)
+        np.testing.assert_allclose(
+            found.error, (span.times(w, exact=exact)[2] + tops @ reach) * few, rtol=1e-12
+        )
+        np.testing.assert_allclose(found.size, tops @ tops * np.abs(v).sum() * (1 + 1 / 64) * few, rtol=1e-12)
+    np.testing.assert_array_equal(Spanned(X).times(v).value, Spanned(X).times(v, exact=False).value)
+    assert not Spanned(X).times(v).low.any()
+
+
+def test_loud_misses(loud: None) -> None:
+    problem = simple(losses.Absolute(), some(4, 8))
+    value, low, error = some(4, 9), some(4, 10), np.abs(some(4, 11))
+    t, found = problem.misses(Product(value, low, error, value, value), 0.7)
+    np.testing.assert_allclose(t, value + low + 0.7 - problem.y, rtol=1e-12)
+    np.testing.assert_allclose(
+        found, (error + 4 / 256 * (np.abs(t) + np.abs(low))) * (1 + 1 / 64), rtol=1e-12
+    )
+
+
+def test_what_cancels_is_kept() -> None:
+    """In Kβ + b − y and in βᵀKβ: each correction alone, beside parts that leave nothing of themselves."""
+    far = 2.0**53
+    t, error = simple(losses.Squared(), [0.75]).misses(image_of([-far]), far)
+    assert t == [-0.75] and error[0] >= 4 * U * (0.75 + 0.25)
+    bit = 0.75 * 2.0**-53
+    t, error = simple(losses.Hinge(), [1.0], intercept=True).misses(image_of([bit], low=bit), 1.0)
+    assert t == [1.0 + 2.0**-52] and error[0] >= 4 * U * (1.0 + 2 * bit)
+    near = [1.0 + 2.0**-30, 1.0]
+    one = Product(np.array([far, 1.0, far]), *[np.zeros(3)] * 4)
+    assert one.along(np.array([1.0, 1.0, -1.0]))[0] == 1.0
+    two = Product(np.array([near[0], -1.0 - 2.0**-29]), *[np.zeros(2)] * 4)
+    assert two.along(np.array(near))[0] == 2.0**-60
+    low = Product(np.array([far, -far]), np.array([0.25, 0.5]), *[np.zeros(2)] * 3)
+    assert low.along(np.ones(2))[0] == 0.75
+
+
+def written_out(problem: KernelStatement, beta: Any, b: float) -> tuple[float, float, Any, Any, Any, Any]:
+    """Objective, width, t, the reach of t and both slopes, by the formulas, with the roundings of `loud`."""
+    a, lam, y = problem.a, problem.lam, problem.centre
+    image = problem.products.times(beta)
+    t, error = problem.misses(image, b)
+    wide = error + np.abs(image.shift)
+    low, high = slopes(problem.loss, y, t, wide)
+    square, doubt = image.along(beta)
+    most = 1 + 1 / 64
+    risk = float((a * problem.loss.value(y, t)).sum()) * most
+    spread = float((a * error * np.maximum(np.abs(low), np.abs(high))).sum()) * most
+    spread += lam * (doubt + max(-square, 0.0))
+    moved = np.array([a * low * image.shift, a * high * image.shift])
+    paid, slack = (
+        lam * float(beta @ image.shift),
+        np.abs(moved).sum() + lam * np.abs(beta * image.shift).sum(),
+    )
+    rise = max(float(moved.max(axis=0).sum()) + paid + slack / 16, 0.0)
+    fall = max(-(float(moved.min(axis=0).sum()) + paid - slack / 16), 0.0)
+    rounded = (risk + lam * max(square, 0.0) + spread + rise) / 64 + 16 / 1024 * len(a)
+    objective = risk + lam * max(square, 0.0) + spread + rise + rounded
+    return objective, 2 * (spread + rounded) + rise + fall, t, wide, low, high
+
+
+@pytest.mark.parametrize("shift", [0.0, -30.0])
+@pytest.mark.parametrize("loss", [losses.Squared(), losses.Quantile(0.8), losses.Hinge()], ids=str)
+def test_loud_values(loss: Loss, shift: float, loud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """−30 on the diagonal makes βᵀKβ negative, as rounding can."""
+    monkeypatch.setattr(module, "gamma", lambda k: k / 51200)  # or no slope would be left certain
+    monkeypatch.setattr(module, "told", lambda found: found)  # the gap is still in place of the bound
+    K, a = lump(12) + shift * np.eye(5), np.array([0.1, 0.3, 0.2, 0.15, 0.25])
+    y = np.array([1.0, -1.0, 1.0, 1.0, -1.0]) if loss in CLASSES else 10.0 * some(5, 13)
+    problem = KernelStatement(Entries.held(K), y, a, loss, 0.7, True)
+    for seed in range(4):
+        beta, b, theta = some(5, 20 + seed), 0.4, a * y * np.abs(some(5, 30 + seed)) / 20
+        objective, width, t, wide, low, high = written_out(problem, beta, b)
+        assert kernel_value(problem, beta, b, 1e9) == pytest.approx(objective, rel=1e-12)
+        found = module._checked(problem, beta, b, theta, exact=False)
+        assert found.primal == pytest.approx(objective, rel=1e-12)
+        theta = problem.feasible(theta)
+        u = -theta / a * 1.25
+        apart = np.maximum(np.abs(low - u), np.abs(high - u)) + 1 / 32
+        terms = float((a * loss.fenchel_young(problem.centre, t, u)).sum()) * (1 + 1 / 64)
+        image = problem.products.times(beta)
+        bracket, doubt = distance_between(problem.products, image, beta, theta, 0.7, objective, exact=False)
+        rounding = width + float((a * wide * apart).sum()) * (1 + 1 / 64) + (objective + bracket) / 16 + doubt
+        assert found.rounding == pytest.approx(rounding, rel=1e-12)
+        assert found.dual == pytest.approx(terms + bracket + rounding, rel=1e-12)
+
+
+def test_the_dual_point_is_made_feasible() -> None:
+    problem = simple(losses.Hinge(), [1.0, -1.0, 1.0], intercept=True)
+    found = check_kernel(problem, np.zeros(3), 0.0, np.array([0.3, 0.2, -0.1]))
+    np.testing.assert_array_equal(found.theta, 0.0)  # nothing against it on the other side
+    found = check_kernel(problem, np.zeros(3), 0.0, np.array([0.3, -0.2, 0.2]))
+    assert sum(rationals(found.theta)) == 0 and found.theta[1] == pytest.approx(-0.2)
+    assert found.dual > 0.0
+
+
+def test_loud_distances(loud: None) -> None:
+    K, lam = lump(14), 0.35
+    products = Entries.held(K)
+    for seed in range(3):
+        beta, theta = some(5, 40 + seed), some(5, 50 + seed)
+        image = products.times(beta)
+        d, pair = theta - 0.7 * beta, 0.7 * np.abs(beta)
+        length, few = np.abs(d), 1 + 1 / 16 + 5 / 512
+        for exact in (False, True):
+            found, doubt = distance_between(products, image, beta, theta, lam, 0.0, exact=exact)
+            apart_ = products.times(d, exact=exact)
+            square, off = apart_.along(d)
+            crossed = 0.7 * ((pair + 2 * length) @ image.size) + length @ apart_.size
+            root = np.sqrt(square + off + (d @ apart_.shift) * few) + np.sqrt(crossed) / 128
+            assert found == pytest.approx(square / 1.4, rel=1e-12)
+            assert doubt == pytest.approx(root**2 / 1.4 * few - found * (1 - 1 / 64), rel=1e-12)
+        share = np.max((length + (pair + length) / 128) / pair)
+        none, loose = distance_between(products, image, beta, theta, lam, 1e9, exact=False)
+        assert none == 0.0
+        assert loose == pytest.approx(lam * share**2 * (np.abs(beta) @ image.size) * few, rel=1e-12)
+        edge = distance_between(products, image, beta, theta, lam, loose * 64, exact=False)
+        assert edge == (0.0, loose)
+
+
+def test_a_square_below_zero_counts_as_none(loud: None) -> None:
+    """dᵀKd ≥ 0 in truth: rounding alone can make it less."""
+    products = Entries.held(-np.eye(2))
+    beta, theta = np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    found, doubt = apart(products, beta, theta, 0.5, 0.0)
+    apart_ = products.times(np.array([0.0, 1.0]))
+    off = apart_.along(np.array([0.0, 1.0]))[1]
+    root = (
+        np.sqrt(off + apart_.shift[1] * (1 + 1 / 16 + 2 / 512))
+        + np.sqrt(products.times(beta).size[0] + 2 * products.times(beta).size[1] + apart_.size[1]) / 128
+    )
+    assert found == 0.0
+    assert doubt == pytest.approx(root**2 / 2 * (1 + 1 / 16 + 2 / 512), rel=1e-12)
+
+
+def test_loud_underflow(loud: None) -> None:
+    """Charged wherever a slope or a coefficient is not zero, and nowhere else."""
+    a, K = np.array([0.25, 0.75]), np.eye(2) * 1e-9
+    for y, b, beta, charged in (
+        ([1.0, 1.0], 9.0, [0.0, 0.0], False),  # both beyond the margin
+        ([1.0, 1.0], -9.0, [0.0, 0.0], True),
+        ([1.0, 1.0], 1.0, [0.0, 0.0], True),  # on it: slopes from −1 to 0
+        ([-1.0, -1.0], -1.0, [0.0, 0.0], True),  # and from 0 to 1
+        ([1.0, -1.0], 9.0, [0.0, 0.0], True),  # one of two
+        ([-1.0, 1.0], -9.0, [0.0, 0.0], True),
+        ([1.0, 1.0], 9.0, [1e-3, 0.0], True),  # a coefficient alone
+    ):
+        problem = KernelStatement(Entries.held(K), np.array(y), a, losses.Hinge(), 0.5, True)
+        objective, width = written_out(problem, np.array(beta), b)[:2]
+        found = module._valued(problem, np.array(beta), b, exact=False)
+        spare = 0.0 if charged else 16 / 1024 * 2
+        assert found.objective == pytest.approx(objective - spare, rel=1e-12)
+        assert found.width == pytest.approx(width - 2 * spare, rel=1e-12)
+    for y in ([0.5, 0.0], [-0.5, 0.0]):  # one of two at an edge of the tube: only low, or only high
+        problem = KernelStatement(Entries.held(K), np.array(y), a, losses.EpsilonInsensitive(0.5), 0.5, True)
+        found = module._valued(problem, np.zeros(2), 0.0, exact=False)
+        assert found.low.any() != found.high.any() and not (found.low.all() or found.high.all())
+        assert found.objective == pytest.approx(written_out(problem, np.zeros(2), 0.0)[0], rel=1e-12)
+
+
+def test_when_the_value_alone_takes_more_digits() -> None:
+    problem = stated_on(matrix("flat", 0), losses.Squared(), 1e6, 0, True)[0]
+    beta, b, _ = points(problem, 0)[0]
+    plain, exact = (module._valued(problem, beta, b, exact=exact) for exact in (False, True))
+    assert plain.objective > 2.0 and exact.objective != plain.objective
+    edge = plain.width / SHARE / plain.objective
+    assert kernel_value(problem, beta, b, 1.01 * edge) == plain.objective
+    assert kernel_value(problem, beta, b, 0.99 * edge) == exact.objective
+    assert kernel_value(problem, beta, b) == exact.objective
+    found = check_kernel(problem, beta, b, np.zeros(N))
+    assert found.primal == exact.objective  # no tolerance is none
+
+
+def test_loud_moves(loud: None) -> None:
+    low, high, paid = np.array([-3.0, 5.0, 0.5]), np.array([-2.0, -1.0, 2.0]), np.array([1.0, -0.5, 0.25])
+    size = (3.0 + 5.0 + 0.5 + 2.0 + 1.0 + 2.0 + 1.75) / 16
+    rise, fall = module._moved(low, high, paid)
+    assert rise == pytest.approx(-2.0 + 5.0 + 2.0 + 0.75 + size, rel=1e-12)
+    assert fall == pytest.approx(3.0 + 1.0 - 0.5 - 0.75 + size, rel=1e-12)
 
 
 # --- whole points, and whole fits ---------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from dualgap import losses
 from dualgap.errors import InfeasibleError
 from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
-from dualgap.penalties import L2
+from dualgap.penalties import L2, Penalised
+from dualgap.proof import kernel
 from dualgap.proof import margin as module
 from dualgap.proof.check import SHARE, SLACK, Checked
 from dualgap.proof.kernel import DEFINITE, Entries, KernelStatement
@@ -306,6 +307,155 @@ def test_the_width_of_two_points() -> None:
     )
     twins = surface_problem(np.ones((2, 2)), np.array([1.0, -1.0]), True)
     assert 0.0 < widest(twins, np.array([1.0, -1.0])) <= 1e-7
+
+
+# --- every charge made loud, against the formulas written out -----------------------------------------------
+
+
+@pytest.fixture
+def loud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roundings of a size that nobody can overlook; the gap is left in place of the bound."""
+    for name, value in {"FEW": 1 / 64, "SLACK": 1 / 16}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "gamma", lambda k: k / 512)
+    monkeypatch.setattr(module, "total", lambda values: float(values.sum()) * (1 + 1 / 32))
+    monkeypatch.setattr(module, "told", lambda found: found)
+
+
+def test_loud_planes(loud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = separated(1, n=6)
+    problem = plane_problem(X, y, factors=[0.5, 1.0, 2.0])
+    monkeypatch.setattr("dualgap.proof.rows.gamma", lambda k: k / 512)
+    monkeypatch.setattr("dualgap.proof.rows.lost", lambda k: k / 4096)
+    monkeypatch.setattr(Penalised, "priced", lambda self, w: (self.value(w), 0.25))
+    for w in (np.array([4.0, 0.1, -0.2, 0.3]), np.array([0.1, 0.1, -0.2, 0.3])):
+        theta = module._feasible(y * np.arange(1.0, 7.0), y, intercept=True)
+        for exact in (False, True):
+            for kept in (False, True):
+                found = module._plane(problem, w, theta, kept, exact=exact)
+                t, error = problem.misses(w, exact=exact)
+                v, reach = problem.rows.against(theta, exact=exact)
+                v, reach = np.append(v, 0.0), np.append(reach, 0.0)
+                bracket, _ = problem.regulariser.fenchel_young(w, v, reach)
+                value, doubt = problem.regulariser.priced(w)
+                doubt += value / 64
+                paid = float((np.abs(theta) * np.maximum(y * t - 1.0, 0.0)).sum()) * (1 + 1 / 32)
+                loose = float((np.abs(theta) * error).sum()) * (1 + 1 / 32)
+                along = float(np.abs(w) @ (np.abs(v) + reach))
+                rounding = 2 * doubt + loose + (value + bracket + along) / 16
+                assert found.primal == (pytest.approx(value + doubt, rel=1e-12) if kept else np.inf)
+                assert found.rounding == pytest.approx(rounding, rel=1e-12)
+                assert found.dual == pytest.approx(paid + bracket + rounding, rel=1e-12)
+                np.testing.assert_array_equal(found.correlation, v)
+                np.testing.assert_array_equal(found.reach, reach)
+
+
+@pytest.mark.parametrize("turn", [1.0, -1.0])
+@pytest.mark.parametrize("sink", [0.0, 30.0])
+def test_loud_surfaces(sink: float, turn: float, loud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sink` makes βᵀKβ negative, as rounding can; `turn` puts coefficients against their labels."""
+    monkeypatch.setattr(kernel, "DEFINITE", 1 / 50)
+    monkeypatch.setattr(kernel, "gamma", lambda k: k / 512)
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(4, 5))
+    K, y = A @ A.T - sink * np.eye(4), np.array([1.0, -1.0, -1.0, 1.0])
+    problem = surface_problem(K, y, True)
+    beta = turn * y * np.array([0.5, 1.0, 1.5, 2.0])
+    theta = module._feasible(y * rng.exponential(size=4), y, intercept=True)
+    for exact in (False, True):
+        found = module._surface(problem, beta, 0.2, theta, exact=exact)
+        image = problem.products.times(beta, exact=exact)
+        t, error = problem.misses(image, 0.2)
+        square, off = image.along(beta)
+        rise = float(np.abs(beta) @ np.abs(image.shift)) * (1 + 1 / 64 + 4 / 512)
+        doubt = off + max(-square, 0.0) + (abs(square) + rise) / 64
+        value = max(square, 0.0) + rise + doubt
+        bracket, more = kernel.distance_between(problem.products, image, beta, theta, 1.0, value, exact=exact)
+        paid = float((np.abs(theta) * np.maximum(y * t - 1.0, 0.0)).sum()) * (1 + 1 / 32)
+        loose = float((np.abs(theta) * (error + np.abs(image.shift))).sum()) * (1 + 1 / 32)
+        rounding = rise + 2 * doubt + more + loose + (value + bracket) / 16
+        assert found.rounding == pytest.approx(rounding, rel=1e-12)
+        assert found.dual == pytest.approx(paid + bracket + rounding, rel=1e-12)
+        away = y * image.shift
+        kept = np.all(y * t - 1.0 + np.minimum(away, 0.0) >= error * (1 + 1 / 64) + np.abs(away) / 64)
+        assert found.primal == (pytest.approx(value, rel=1e-12) if kept else np.inf)
+        assert found.correlation.shape == found.reach.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("label", "shift", "error", "needed"),
+    [
+        (1.0, -0.25, 0.0, 1.25 + 0.25 / 64),  # τ takes it away
+        (-1.0, 0.25, 0.0, 1.25 + 0.25 / 64),
+        (1.0, 0.25, 0.0, 1.0 + 0.25 / 64),  # τ adds to it, or does not
+        (-1.0, -0.25, 0.0, 1.0 + 0.25 / 64),
+        (1.0, 0.0, 0.25, 1.0 + 0.25 * (1 + 1 / 64)),
+        (-1.0, 0.0, 0.25, 1.0 + 0.25 * (1 + 1 / 64)),
+    ],
+)
+def test_each_part_of_a_margin_that_is_kept(
+    label: float, shift: float, error: float, needed: float, loud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row just beyond what it must be, and just short of it."""
+    problem = surface_problem(np.eye(1), np.array([label]), True)
+    image = kernel.Product(np.ones(1), np.zeros(1), np.zeros(1), np.ones(1), np.full(1, shift))
+    monkeypatch.setattr(kernel.Entries, "times", lambda self, v, *, exact=False: image)
+    for slip, kept in ((1e-9, True), (-1e-9, False)):
+        t = np.array([label * (needed + slip)])
+        monkeypatch.setattr(
+            kernel.KernelStatement, "misses", lambda self, image, b, t=t: (t, np.array([error]))
+        )
+        assert (module._surface(problem, np.ones(1), 0.0, np.zeros(1), exact=False).primal < np.inf) == kept
+
+
+def test_loud_widths(loud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "DEFINITE", 1 / 50)
+    monkeypatch.setattr(kernel, "lost", lambda k: k / 4096)
+    monkeypatch.setattr(kernel, "gamma", lambda k: k / 512)
+    K = np.array([[2.0, 0.5], [0.5, 3.0]])
+    problem = surface_problem(K, np.array([1.0, -1.0]), True)
+    theta = np.array([2.0, -2.0])
+    image = problem.products.times(theta, exact=True)
+    square, doubt = image.along(theta)
+    square += doubt + float(theta @ image.shift) * (1 + 1 / 64 + 2 / 512)
+    expected = np.sqrt(square) / (4.0 * (1 - 1 / 64)) * (1 + 1 / 64)
+    assert widest(problem, theta) == pytest.approx(expected, rel=1e-12)
+    sunk = surface_problem(-K, np.array([1.0, -1.0]), True)
+    image = sunk.products.times(theta, exact=True)
+    square = image.along(theta)[1] + float(theta @ image.shift) * (1 + 1 / 64 + 2 / 512)
+    expected = np.sqrt(square) / (4.0 * (1 - 1 / 64)) * (1 + 1 / 64)
+    assert widest(sunk, theta) == pytest.approx(expected, rel=1e-12)
+
+
+def test_when_more_digits_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both checks look again where the first look was poor, and keep the better half of each."""
+    X, y = separated(2)
+    w, theta = np.array([9.0, 0.0, 0.0, 0.0]), y * 0.1
+    seen: list[bool] = []
+    real = module._plane
+
+    def watched(*args: Any, exact: bool) -> Checked:
+        seen.append(exact)
+        return real(*args, exact=exact)
+
+    monkeypatch.setattr(module, "_plane", watched)
+    check_margin(plane_problem(X, y), w, theta, 1e9)
+    assert seen == [False]
+    check_margin(plane_problem(X, y), w, theta)
+    assert seen == [False, False, True]
+    K = np.eye(12) * 3.0
+    surfaces: list[bool] = []
+    surface = module._surface
+
+    def looked(*args: Any, exact: bool) -> Checked:
+        surfaces.append(exact)
+        return surface(*args, exact=exact)
+
+    monkeypatch.setattr(module, "_surface", looked)
+    check_kernel_margin(surface_problem(K, y, True), y, 0.0, theta, 1e9)
+    assert surfaces == [False]
+    check_kernel_margin(surface_problem(K, y, True), y, 0.0, theta)
+    assert surfaces == [False, False, True]
 
 
 # --- what the fits say --------------------------------------------------------------------------------------

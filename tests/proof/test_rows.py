@@ -160,7 +160,10 @@ def test_numbers_of_four_bytes_are_what_they_are(form: str, exact: bool) -> None
         (short.against(theta, exact=exact), long.against(theta, exact=exact)),
         (short.times_many(w[None]), long.times_many(w[None])),
         (short.against_many(theta[None]), long.against_many(theta[None])),
-        ((short.tops, short.lengths(a, np.arange(short.p)), short.columns(np.arange(3))), (long.tops, long.lengths(a, np.arange(long.p)), X[:, :3])),
+        (
+            (short.tops, short.lengths(a, np.arange(short.p)), short.columns(np.arange(3))),
+            (long.tops, long.lengths(a, np.arange(long.p)), X[:, :3]),
+        ),
     ]:
         for got, wanted in zip(one, other, strict=True):
             assert np.asarray(got).dtype == np.float64
@@ -253,7 +256,7 @@ def test_the_size_of_a_long_sum_is_not_its_rounded_one(exact: bool) -> None:
 
 @pytest.mark.parametrize("form", ["C", "csr"])
 def test_the_bound_is_from_above_itself(form: str) -> None:
-    """Single numbers, where no other slack covers what the bound's own arithmetic loses: FEW does, of each."""
+    """Single numbers, where no other slack covers what the bound's own arithmetic loses: FEW does."""
     rng = np.random.default_rng(31)
     few = 1 + 100 * U
     for x, y in rng.uniform(1.0, 2.0, (20, 2)):
@@ -431,6 +434,16 @@ def test_lengths_are_from_above(form: str) -> None:
         if n == 1:
             closest, farthest = min(closest, *shares), max(farthest, *shares)
     assert closest >= 4 * U and farthest >= 12 * U
+
+
+@every
+def test_lengths_of_some_columns(form: str) -> None:
+    X, a = np.array([[3.0, 0.0, 1.0], [0.0, 5.0, 2.0]]), np.array([0.25, 1.0])
+    rows = Rows(FORMS[form](X))
+    whole = rows.lengths(a, np.arange(3))
+    assert whole == pytest.approx([1.5, 5.0, np.sqrt(4.25)], rel=1e-14)
+    assert rows.lengths(a, np.array([0, 2])).tolist() == whole[[0, 2]].tolist()
+    assert rows.lengths(a, np.zeros(0, dtype=np.intp)).shape == (0,)
 
 
 @every

@@ -61,6 +61,9 @@ def test_a_number_for_each_coordinate() -> None:
     columns = np.array([5.0, 6.0])
     assert stated(X, y, Squared(), intercept=True).spread(columns).tolist() == [5.0, 6.0, 0.0]
     assert stated(X, y, Squared(), intercept=False).spread(columns).tolist() == [5.0, 6.0]
+    some = np.array([True, False, True])
+    assert stated(X, y, Squared(), intercept=True).gathered(some).tolist() == [True, False]
+    assert stated(X, y, Squared(), intercept=False).gathered(some[:2]).tolist() == [True, False]
     assert stated(X, y, Squared(), intercept=True).centre.tolist() == [0.0, 0.0]
     assert stated(X, y, Hinge(), intercept=True).centre.tolist() == [3.0, 4.0]
     assert stated(X, y, Squared(), intercept=True).curvature == 2.0

@@ -5,11 +5,11 @@ excluding it deletes a row and a column, and both keep R = G − diag(D) positiv
 So a path of the tree is all that is stored. Where a split is to be found or improved the search stops and
 says so: that is work for LAPACK.
 
-Rounding. An error made in a Schur complement is the same error made in the root, so that a node's numbers are
-exactly those of a matrix near the root's: the l-th column included moves an entry by (l + 6) U √(g_ii g_jj) at
-most, since what it takes off is not above √(g_ii g_jj) while something is left of both columns. The root is
-lowered by as much, see `gram_search`, so that no node is above the truth. Columns of which so little is left
-that this would hide them are not looked at here: they are handed back as doubts.
+Rounding. An error made in a Schur complement is the same error made in the root, so that a node's numbers
+are exactly those of a matrix near the root's: the l-th column included moves an entry by at most
+(l + 6) U √(g_ii g_jj), since what it takes off is not above √(g_ii g_jj) while something is left of both
+columns. The root is lowered by as much, see `split.lowered`, so that no node is above the truth. Columns of
+which so little is left that this would hide them are not looked at here: they are handed back as doubts.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _doubt(tree: Tree, level: int, first: int, second: int) -> int:
 
 @compiled(inner=True)
 def _pair_gain(node: Node, i: int, j: int, hidden: float) -> float:
-    """What two columns take off, none paid for, where nearly all of one is in the other; < 0 if too nearly."""
+    """What two columns take off, none paid for, where most of one is in the other; < 0 if nearly all is."""
     share = node.gram[i, j] / node.gram[i, i]
     left, pulled = node.gram[j, j] - share * node.gram[i, j], node.linear[j] - share * node.linear[i]
     if left <= hidden:

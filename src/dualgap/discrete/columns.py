@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
-from dualgap.discrete.gram import reduced
+from dualgap.discrete.folding import reduced
 from dualgap.discrete.reached import reached
 from dualgap.discrete.relaxation import Branch, Relaxation, Relaxed
 from dualgap.discrete.rows import RoundedRows

@@ -1,8 +1,8 @@
 """A dual point with Fᵀθ = 0 to the last digit, in rationals: for corners that leave no room on any side.
 
-Where a loss is made of straight pieces, as many entries of θ as there are columns are off their bounds, or fewer.
-Those that are on a bound are put there exactly, as many others as there are columns solved for exactly. If these
-are within their bounds, and on a bound is within, the point is feasible as it stands.
+Where a loss is made of straight pieces, as many entries of θ as there are columns are off their bounds, or
+fewer. Those on a bound are put there exactly, as many others as there are columns are solved for exactly. If
+these are within their bounds, and on a bound is within, the point is feasible as it stands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def corner(problem: Problem, table: Matrix, theta: Vector) -> Vector | None:
     low, high = problem.loss.domain(problem.y)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         return None
-    bounds = [(-share * Fraction(b), -share * Fraction(a)) for share, a, b in zip(shares, low, high, strict=True)]
+    bounds = [(-s * Fraction(b), -s * Fraction(a)) for s, a, b in zip(shares, low, high, strict=True)]
     near = theta / (unit * (1.0 - 8.0 * FEW))
     room = np.array([min(v - float(a), float(b) - v) for v, (a, b) in zip(near, bounds, strict=True)])
     firm = room > NEAR * float(room.max(initial=0.0))

@@ -1,10 +1,10 @@
 """The bound of a branch at a dual point, true as a real number.
 
-The columns F without a ridge want Fᵀθ = 0. Let ω_i² be the room that θ_i has within its bounds, A = Fᵀω²F, and
-v = Fᵀθ. The point θ − ω²FA⁻¹v satisfies it exactly, and differs from θ by no more than ω_i √(vᵀA⁻¹v), since no
-row of ωF has a leverage above one. If no ω_i that is not zero is below that root, the point is within the bounds,
-and as L* is convex it is nowhere in between above what it is at both ends. So all that is needed is |v|, with its
-rounding, and a λ for which a Cholesky factor shows A ≥ λ diag(A).
+The columns F without a ridge want Fᵀθ = 0. Let ω_i² be the room that θ_i has within its bounds, A = Fᵀω²F,
+and v = Fᵀθ. The point θ − ω²FA⁻¹v satisfies it exactly, and differs from θ by no more than ω_i √(vᵀA⁻¹v),
+since no row of ωF has a leverage above one. If no ω_i that is not zero is below that root, the point is
+within the bounds, and as L* is convex it is nowhere in between above what it is at both ends. So all that is
+needed is |v|, with its rounding, and a λ for which a Cholesky factor shows A ≥ λ diag(A).
 
 Where that fails, for columns that nearly depend on one another, F is replaced by an array that spans the same
 and is far from dependent: it is made in integers, each entry rounded once.
@@ -167,21 +167,12 @@ def _placed(
         seen = (F[theta != 0.0] != 0.0).any(axis=0)
         if not seen.all():  # columns that are zero where θ is not are no matter, while it stays so
             F, room = F[:, seen], np.where(theta != 0.0, room, 0.0)
-    m = F.shape[1]
-    if not m:
+    if not F.shape[1]:
         return theta, np.zeros(1)
-    A = (F * room[:, None]).T @ F
-    size = np.sqrt(A.diagonal())
-    if not (top > 0.0 and np.all(size > 0.0)):
+    found = _definite(F, room)
+    if found is None:
         return None
-    A /= np.outer(size, size)
-    doubt = m * (gamma(n + 4) + 32.0 * U + gamma(m + 2))
-    for least in LEAST:
-        factor, failed = lapack.dpotrf(A - (least + 1.1 * doubt) * np.eye(m))
-        if not failed:
-            break
-    else:
-        return None
+    size, factor, least = found
     v = F.T @ theta
     long = 1.01 * _doubt(n) * float(np.linalg.norm(theta))
     doubted = long * np.sqrt(np.einsum("ij,ij->j", F, F))  # |x|ᵀ|θ| ≤ ‖x‖‖θ‖
@@ -200,3 +191,19 @@ def _placed(
     if not np.all((left >= step) | (room == 0.0)):
         return None
     return theta, step
+
+
+def _definite(F: Matrix, room: Vector) -> tuple[Vector, Matrix, float] | None:
+    """The roots of the diagonal of A, a factor of about A with ones there, and λ."""
+    n, m = F.shape
+    A = (F * room[:, None]).T @ F
+    size = np.sqrt(A.diagonal())
+    if not np.all(size > 0.0):
+        return None
+    A /= np.outer(size, size)
+    doubt = 1.1 * m * (gamma(n + 4) + 32.0 * U + gamma(m + 2))
+    for least in LEAST:
+        factor, failed = lapack.dpotrf(A - (least + doubt) * np.eye(m))
+        if not failed:
+            return size, factor, least
+    return None

@@ -1,7 +1,7 @@
 """The loop around a search: the objective is computed here, the clock read, and the end decided.
 
-Objectives are from above and bounds from below, each as a real number. A bound above an objective can then only
-be a wrong one: it is not cut down to what would pass, it counts for nothing.
+Objectives are from above and bounds from below, each as a real number. A bound above an objective can then
+only be a wrong one: it is not cut down to what would pass, it counts for nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dualgap.solvers.drive import Limits, Status
 from dualgap.solvers.stopping import Moment
 from dualgap.solvers.trace import Record, Trace
 
-ROUNDED = 1e-12  # of the objective without columns, more than rounding takes: the kernel's is not needed for it
+ROUNDED = 1e-12  # of the objective without columns: more than rounding takes of it
 PROVEN = "Proven: no weights do better, up to the tolerance."
 
 

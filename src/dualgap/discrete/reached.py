@@ -1,4 +1,4 @@
-"""The objective at some weights, from above: a first look in plain digits, and the kernel's where these are few."""
+"""The objective at some weights, from above: in plain digits, and by the kernel where these are too few."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ENOUGH = 0.01  # of the tolerance: what rounding may add before more digits are 
 def reached(problem: Problem, w: Vector, tolerance: float) -> float:
     """P(w) at most.
 
-    A loss that is convex, or rises or falls throughout, is within the error of a prediction nowhere above what
-    it is at both ends. One that jumps is left to the kernel.
+    A loss that is convex, or rises or falls throughout, is nowhere within the error of a prediction above
+    what it is at both ends. One that jumps is left to the kernel.
     """
     if problem.loss_has(Trait.CONVEX) or problem.loss_has(Trait.SMOOTH):
         with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ with z_j = 1 for columns that are in. Any θ in the loss's domain with x_j·θ =
 has no ridge bounds it: with t_j = (x_j·θ)²/(4 ridge_j), by −Σ a L*(y, −θ/a) − Σ t over the columns that are
 in − the `room` largest (t − price)₊ of the others. Without a ridge t is zero and z plays no part.
 
-While it is looked for x_j·θ = 0 is a matter of rounding. What is found is then proven, see `discrete/node_bound`.
+While it is looked for x_j·θ = 0 is a matter of rounding. What is found is then proven, see `node_bound`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Relaxation:
         self.vertices = Vertices(problem) if problem.loss_has(Trait.PIECEWISE_LINEAR) else None
 
     def _is_thin(self) -> bool:
-        """Are there columns without a ridge whose weights may be so large that a rounded x_j·θ = 0 says nothing?"""
+        """Can weights of columns without a ridge be so large that a rounded x_j·θ = 0 says nothing?"""
         bare = (self.chosen.ridge == 0.0) & (self.lengths > 0.0)
         self.unit = self.X / np.where(self.lengths > 0.0, self.lengths, 1.0)
         part = self.unit[:, bare]
@@ -107,7 +107,7 @@ class Relaxation:
         return bool(lapack.dpotrf(part.T @ part - THIN * np.eye(len(bare)))[1])
 
     def span(self, bare: Index, rows: Mask | None = None) -> Span | None:
-        """What these columns span, on some rows, in coordinates that hide nothing; None if that takes long."""
+        """What these columns span, on some rows, in coordinates that hide nothing; None if that is long."""
         if self.X.shape[0] * len(bare) > LARGEST:
             return None
         key = bare.tobytes() + (b"" if rows is None else rows.tobytes())

@@ -106,7 +106,7 @@ class _Run:
         return with_zeros(part, found, INNER.tolerance)
 
     def below(self) -> Finding:
-        """The loss without the penalty: a bound that is always there, unless rounding alone tells columns apart."""
+        """The loss without the penalty: a bound, unless rounding alone tells columns apart."""
         asked = self.working.asked
         free = precondition(asked.with_regulariser(unregularised(asked.p)))
         found = drive(free, lambda: candidates(free.problem, "auto"), None, INNER).bounds

@@ -42,7 +42,7 @@ def given(working: Working, columns: Index) -> Index:
 
 
 def rounded(working: Working, columns: Index, prediction: Vector) -> Vector | None:
-    """Floats near the weights on some asked columns that predict this, in working units; None if that takes long.
+    """Floats near the weights on some asked columns that predict this, in working units; None if it is long.
 
     Of weights that cancel those last rounded make up for what the others lose.
     """

@@ -1,7 +1,7 @@
 """The diagonal D of the split G = R + diag(D), R positive semidefinite: a first one, and better ones.
 
-That R is positive semidefinite is shown by a Cholesky factor of R less a little: what is computed is the factor
-of a matrix that differs from it by less than γ_{m+1} √(r_ii r_jj) (Demmel 1989; Rump 2006).
+That R is positive semidefinite is shown by a Cholesky factor of R less a little: what is computed is the
+factor of a matrix that differs from it by less than γ_{m+1} √(r_ii r_jj) (Demmel 1989; Rump 2006).
 """
 
 from __future__ import annotations

@@ -143,7 +143,8 @@ class Squares:
         found: dict[int, Fraction] = {}
         for at in reversed(rows):
             row = rows[at]
-            rest = row[-1] * units[-1] - sum((row[k] * units[k] * value for k, value in found.items()), Fraction(0))
+            known = sum((row[k] * units[k] * value for k, value in found.items()), Fraction(0))
+            rest = row[-1] * units[-1] - known
             value = rest / (row[at] * units[at])
             found[at] = _as_float(value) if rounded else value
         return {int(live[at]): value for at, value in found.items()}
@@ -192,7 +193,7 @@ def _step(table: Integers, at: int, over: int) -> tuple[Integers, int]:
 
 
 def _told_apart(table: Integers, gram: Matrix, alive: Mask) -> Mask:
-    """Columns left once multiples of earlier ones are gone: those whose products obey Cauchy with equality."""
+    """Columns left once multiples of earlier ones are gone: where Cauchy's inequality holds with equality."""
     count = len(alive)
     near = np.argwhere(np.triu(np.abs(gram[:count, :count]) > ALIKE, 1) & alive & alive[:, None])
     for i, j in near.tolist():
@@ -242,7 +243,8 @@ def _gram(table: Matrix, weights: Vector) -> tuple[Integers, int]:
     right = left if equal or left is None else _added(_slices(value, bits), _slices(error, bits))
     if left is None or right is None:
         return _directly(table, weights)
-    levels: list[NDArray[np.int64]] = [np.zeros((table.shape[1],) * 2, np.int64) for _ in range(len(left) + len(right))]
+    shape = table.shape[1], table.shape[1]
+    levels = [np.zeros(shape, np.int64) for _ in range(len(left) + len(right))]
     for s, one in enumerate(left):
         for t, other in enumerate(right):
             levels[s + t] += (one.T @ other).astype(np.int64)

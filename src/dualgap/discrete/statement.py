@@ -74,8 +74,8 @@ def told_apart(problem: Problem) -> Problem:
 def well_centred(working: Working) -> bool:
     """Is what centring rounds, in one pass or two, no more than a few roundings of what is left of a column?
 
-    The mean is off by (n + 2) roundings of itself at most. Entries of columns are rounded at their own size, and
-    in a second pass by as much of what the first one left of the mean.
+    The mean is off by (n + 2) roundings of itself at most. Entries of columns are rounded at their own size,
+    and in a second pass by as much of what the first one left of the mean.
     """
     far = np.abs(working.centre) * (4.0 * (working.asked.n + 4) * U)
     return bool(np.all(far <= working.scale))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.discrete.gram import DEPENDENT, UnitColumns
+from dualgap.discrete.folding import DEPENDENT
+from dualgap.discrete.gram import UnitColumns
 from dualgap.discrete.selection import selection
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem

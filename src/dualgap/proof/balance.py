@@ -36,7 +36,7 @@ def zero_sums(thetas: Matrix) -> Matrix:
     fine = np.abs(thetas).max(axis=1, initial=0.0) <= LARGE
     thetas = np.where(fine[:, None], thetas, 0.0)
     exponents = _exponents(thetas)[:, None]
-    units = np.trunc(np.ldexp(thetas, -exponents)).astype(np.int64)
+    units = np.ldexp(thetas, -exponents).astype(np.int64)  # towards 0
     over = units.sum(axis=1)
     rows, heavy = np.arange(len(units)), np.argmax(units * np.sign(over)[:, None], axis=1)
     bears = np.abs(over) <= np.abs(units[rows, heavy])
@@ -48,8 +48,8 @@ def zero_sums(thetas: Matrix) -> Matrix:
 
 def grid(values: Matrix) -> tuple[Any, int]:
     """The numbers, rounded towards 0, as whole multiples of 2^exponent whose sums fit in 62 bits."""
-    exponent = int(_exponents(values.reshape(1, -1))[0])
-    return np.trunc(np.ldexp(values, -exponent)).astype(np.int64), exponent
+    exponent = int(_exponents(values.ravel()[None])[0])
+    return np.ldexp(values, -exponent).astype(np.int64), exponent
 
 
 def _exponents(values: Matrix) -> Any:
@@ -63,13 +63,13 @@ def _settle(units: Any) -> None:
     """Whole numbers made to add up to 0, in place."""
     over = int(units.sum())
     if over:
-        heavy = np.flatnonzero(units > 0 if over > 0 else units < 0)
-        units[heavy] -= np.sign(over) * taken(np.abs(units[heavy]), abs(over))
+        side = np.sign(over)
+        units -= side * taken(np.maximum(side * units, 0), abs(over))
 
 
 def taken(there: Any, wanted: int) -> Any:
     """Whole numbers up to those there that add up to what is wanted: in proportion, then from the largest."""
-    found = np.floor(there * (wanted / float(there.sum()) * (1.0 - FEW))).astype(np.int64)
+    found = (there * (wanted / float(there.sum()) * (1.0 - FEW))).astype(np.int64)
     rest, missing = there - found, wanted - int(found.sum())
     order = np.array([np.argmax(rest)]) if missing <= rest.max() else np.argsort(-rest)
     before = np.cumsum(rest[order]) - rest[order]
@@ -107,18 +107,21 @@ def orthogonal(
     for give in ROOM:
         near = np.clip(theta * (1.0 - give), *bounds)
         if not near.any():
-            return Balanced(near, np.zeros_like(near), np.zeros(0, dtype=np.intp), np.zeros(0))
+            return Balanced(near, np.zeros_like(near), np.empty(0, dtype=np.intp), np.empty(0))
         omega = np.sqrt(_room(near, *bounds))
         basis = _basis(scaled, omega, exact=exact)
-        found = None if basis is None else _corrected(basis, omega, near, bounds)
-        if basis is not None and found is not None:
-            pull = _pull(scaled[:, basis.open_], *found) * unit[basis.open_] + LEAST
-            balanced = Balanced(*found, basis.open_, pull)
-            if not len(balanced.open_):
-                return balanced
-            first = first or balanced
-            if omega.all():  # else more room may leave fewer open
-                break
+        if basis is None:
+            continue
+        found = _corrected(basis, omega, near, bounds)
+        if found is None:
+            continue
+        open_ = basis.open_
+        balanced = Balanced(*found, open_, _pull(scaled[:, open_], *found) * unit[open_] + LEAST)
+        if not len(open_):
+            return balanced
+        first = first or balanced
+        if omega.all():  # else more room may leave fewer open
+            break
     return first
 
 
@@ -200,7 +203,7 @@ def _by_cholesky(F: Matrix, omega: Vector) -> _Basis | None:
     except np.linalg.LinAlgError:
         return None
     doubt = gamma(k) * np.sqrt(np.einsum("ij,ij->i", F, F) + k * LEAST)
-    return _measured(F @ M, doubt, np.linalg.norm(M, axis=0), omega, np.zeros(0, dtype=np.intp))
+    return _measured(F @ M, doubt, np.linalg.norm(M, axis=0), omega, np.empty(0, dtype=np.intp))
 
 
 def _measured(C: Matrix, doubt: Vector, share: Vector, omega: Vector, open_: Index) -> _Basis | None:

@@ -56,9 +56,11 @@ class Checked:
         return self.primal - self.dual
 
     def improved(self, other: Checked) -> Checked:
-        """The better half of each: either proves its own."""
+        """The better half of each, where both halves go together: either proves its own."""
         first = self if self.primal <= other.primal else other
         second = self if self.dual >= other.dual else other
+        if second.box is not None and np.any(np.abs(first.w) > second.box):
+            return first
         return replace(second, w=first.w, primal=first.primal, moved=first.moved)
 
 
@@ -105,7 +107,8 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     # what is not flat may underflow
     under = 8.0 * LEAST * len(t) if risk or (t.any() and Trait.SMOOTH in problem.loss.traits) else 0.0
     primal = (risk + priced) * (1.0 + FEW) + doubt + under
-    primal = primal if primal == primal and np.all(np.isfinite(t)) else np.inf
+    sure = np.all(np.isfinite(t)) and problem.a.min() >= FAINT
+    primal = primal if sure and primal == primal else np.inf
     zero = np.zeros(len(w))
     dual = bound if 0.0 <= bound <= primal else 0.0
     point = np.zeros(len(problem.y)) if theta is None else theta
@@ -123,7 +126,7 @@ def _checked(
     v, reach = problem.rows.against(dual.theta, exact=exact)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
     u = -(dual.theta / a) * AWAY
-    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + FAINT  # u may have underflown, and t is ≤ error/U
+    apart = np.maximum(u - low, high - u) + FAINT  # u may have underflown, and t is ≤ error/U
     slack = total(dual.reach)
     if slack:
         reach = reach + slack * problem.rows.tops
@@ -134,7 +137,7 @@ def _checked(
         terms = loss.fenchel_young(y, t, u)
     v, reach = problem.spread(v), problem.spread(reach)
     bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
-    along = float(np.abs(w) @ (np.abs(v) + reach))
+    along = float(np.abs(w) @ np.abs(v))
     rounding = width + total(a * (error * apart)) + SLACK * (objective + bracket + along)
     # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
     rounding += excess * objective
@@ -146,10 +149,8 @@ def _checked(
 def told(found: Checked) -> Checked:
     """The gap, so far in place of the bound, made into one. No loss and no penalty is below zero."""
     primal = float(found.primal) if found.primal == found.primal else np.inf
-    if found.dual < primal < np.inf:
-        return replace(found, primal=primal, dual=float(primal - found.dual))
-    if found.dual <= primal * (1.0 + NOTHING) < np.inf:  # θ proves just that
-        return replace(found, primal=primal, dual=0.0)
+    if found.dual <= primal * (1.0 + NOTHING) < np.inf:  # where it is more than all, θ proves just that
+        return replace(found, primal=primal, dual=max(float(primal - found.dual), 0.0))
     zero = np.zeros_like(found.correlation)
     nothing = replace(found, theta=np.zeros_like(found.theta), correlation=zero, reach=zero)
     return replace(nothing, primal=primal, dual=0.0, box=None)
@@ -173,8 +174,9 @@ def _values(
 ) -> tuple[float, float]:
     """P(w) from above, and how far below that it may be."""
     a = problem.a
-    risk, (priced, doubt) = total(a * problem.loss.value(problem.centre, t)), problem.regulariser.priced(w)
-    spread = total(a * (error * np.maximum(np.abs(low), np.abs(high))))
+    risk = total(a * problem.loss.value(problem.centre, t)) if a.min() >= FAINT else np.inf
+    priced, doubt = problem.regulariser.priced(w)
+    spread = total(a * (error * np.maximum(-low, high)))
     # products that underflow: none where the loss is flat
     under = 8.0 * LEAST * (len(a) + len(w)) if low.any() or high.any() else 0.0
     lost = FEW * (risk + spread + priced) + doubt + under
@@ -185,25 +187,22 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
     """θ in the domain, and orthogonal to what is free; 0, which always is, where that cannot be had."""
     lower, upper = problem.dual_bounds_inside()
     theta = np.clip(theta, lower, upper)
-    none = np.zeros(0, dtype=np.intp)
     free = np.flatnonzero(problem.free_features)
-    if not len(free):
-        theta = zero_sum(theta) if problem.intercept else theta
-        return Balanced(theta, np.zeros(1), none, np.zeros(0))
-    found = orthogonal(problem.free_columns(), theta, (lower, upper), exact=exact)
-    if found is None:
-        return Balanced(np.zeros_like(theta), np.zeros(1), none, np.zeros(0))
-    where = np.append(problem.rows.p, free) if problem.intercept else free
-    return replace(found, open_=where[found.open_])
+    if len(free):
+        found = orthogonal(problem.free_columns(), theta, (lower, upper), exact=exact)
+        if found is not None:
+            where = np.append(problem.rows.p, free) if problem.intercept else free
+            return replace(found, open_=where[found.open_])
+        theta = np.zeros_like(theta)
+    elif problem.intercept:
+        theta = zero_sum(theta)
+    return Balanced(theta, np.zeros_like(theta), free[:0], theta[:0])
 
 
 def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float]:
     """How large the weights of columns that only rounding tells apart may be, and what that costs."""
     if not len(dual.open_):
         return None, 0.0
-    box = np.full(len(w), np.inf)
-    size = np.abs(w[dual.open_])
-    wide = budget / len(size) / dual.pull
-    box[dual.open_] = np.maximum(np.nan_to_num(wide, posinf=np.inf), FIRST * size)
-    finite = np.where(dual.pull > 0.0, box[dual.open_] + size, 0.0)
-    return box, total(finite * dual.pull)
+    box, size, share = np.full(len(w), np.inf), np.abs(w[dual.open_]), budget / len(dual.open_)
+    box[dual.open_] = np.maximum(np.nan_to_num(share / dual.pull), FIRST * size)  # a number, not infinite
+    return box, total(np.maximum(share, FIRST * size * dual.pull) + size * dual.pull)

@@ -60,7 +60,7 @@ def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checke
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
     loose += error * (np.abs(model - share).sum(axis=1) + error)
     bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
-    along = float(np.abs(w) @ (np.abs(v) + reach))
+    along = float(np.abs(w) @ np.abs(v))
     rounding = width + total(a * loose) + SLACK * (primal + bracket + along) + excess * primal
     gap = total(a * terms) + bracket + rounding
     return told(Checked(w, full, primal, gap, rounding, v, reach, width=width))
@@ -94,7 +94,8 @@ def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, 
     others[np.arange(len(z)), problem.y.astype(np.intp)] = 0.0
     tail = others.sum(axis=1)
     losses = np.where(top > 0.0, top + np.log(np.exp(-top) + tail), np.log1p(tail))
-    risk, (priced, doubt) = total(problem.a * losses), problem.regulariser.priced(w)
+    risk = total(problem.a * losses) if problem.a.min() >= FAINT else np.inf
+    priced, doubt = problem.regulariser.priced(w)
     # the slopes of a row's loss add up to at most one, and to e^loss − 1 times what its error makes of that
     spread = total(problem.a * np.minimum(1.0, 2.0 * losses * np.exp(error))) * error
     lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (z.size + len(w))

@@ -271,4 +271,4 @@ def distance_between(
     crossed = double * float((pair + 2.0 * length) @ image.size) + float(length @ apart.size)
     root = np.sqrt(square + doubt + float(d @ apart.shift) * few) + PART * np.sqrt(crossed)
     found = square / (4.0 * lam)
-    return found, max(float(root * root / (4.0 * lam)) * few - found * (1.0 - FEW), 0.0)
+    return found, float(root * root / (4.0 * lam)) * few - found * (1.0 - FEW)

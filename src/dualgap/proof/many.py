@@ -28,8 +28,8 @@ def check_many(
     far = np.abs(value).max(axis=1, initial=0.0) + np.abs(base).max(axis=1, initial=0.0)
     error = (error + 4.0 * U * far)[:, None]
     low, high = slopes(loss, y, t, error)
-    risk = _sums(a * loss.value(y, t))
-    spread = _sums(a * (error * np.maximum(np.abs(low), np.abs(high))))
+    risk = _sums(a * loss.value(y, t)) if a.min() >= FAINT else np.inf
+    spread = _sums(a * (error * np.maximum(-low, high)))
     sizes = np.abs(weights) @ gauge.l1 + (weights * weights) @ gauge.l2
     priced, doubt = strengths * sizes, strengths * gauge.doubt(weights[0], sizes)
     lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (len(a) + weights.shape[1])
@@ -40,10 +40,10 @@ def check_many(
     if problem.intercept:
         v, reach = (np.pad(part, ((0, 0), (0, 1))) for part in (v, reach))
     u = -(thetas / a) * AWAY
-    apart = np.maximum(np.abs(low - u), np.abs(high - u)) + FAINT
+    apart = np.maximum(u - low, high - u) + FAINT
     bracket, excess = gauge.fenchel_young(weights, v, reach, strengths[:, None])
     bracket = np.where(strengths * gauge.least < FAINT, np.inf, bracket)
-    along = (np.abs(weights) * (np.abs(v) + reach)).sum(axis=1)
+    along = np.abs(weights * v).sum(axis=1)
     gap = _sums(a * loss.fenchel_young(y, t, u)) + bracket * (1.0 + gamma(weights.shape[1]))
     gap += 2.0 * (spread + lost) + _sums(a * (error * apart))
     gap += SLACK * (primal + bracket + along) + excess * primal

@@ -95,15 +95,12 @@ class Rows:
         return value, (gamma(roundings) * size + self.n * LEAST) * (1.0 + FEW)
 
     def lengths(self, a: Vector, which: Index) -> Vector:
-        """√(Σ a x²) of some columns, from above, for weights a up to one.
+        """√(Σ a x²) of some columns in their order, from above, for weights a up to one.
 
         The sum rounds n + 1 times, what is made of it here at most seven times more.
         """
         part = self.matrix if len(which) == self.p else self.matrix[:, which]
-        if self.sparse:
-            squares = part.multiply(part).T @ a
-        else:
-            squares = np.einsum("ij,ij,i->j", part, part, a)
+        squares = part.multiply(part).T @ a if self.sparse else np.einsum("ij,ij,i->j", part, part, a)
         return np.asarray(np.sqrt(squares * (1.0 + gamma(self.n + 8)) + self.n * LEAST))
 
     def columns(self, which: Index) -> Matrix:

@@ -45,8 +45,7 @@ class Statement:
     @property
     def free_features(self) -> Mask:
         """The columns among them."""
-        free = self.free
-        return free[:-1] if self.intercept else free
+        return self.gathered(self.free)
 
     def free_columns(self) -> Matrix:
         """These columns, behind one of ones where there is an intercept."""

@@ -53,7 +53,7 @@ class MultinomialProblem(Problem):
         return np.tile(super().spread(columns), self.classes)
 
     def gathered(self, coordinates: Mask) -> Mask:
-        return super().gathered(coordinates.reshape(self.classes, self.width).any(axis=0))
+        return super().gathered(np.asarray(coordinates.reshape(self.classes, self.width).any(axis=0)))
 
     @cached_property
     def hot(self) -> Matrix:

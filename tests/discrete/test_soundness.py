@@ -21,6 +21,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import Finding, pursue
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.reading import read
+from dualgap.paths.subsets import SubsetPath
 from dualgap.problem.problem import Problem
 from dualgap.solvers.drive import Limits
 from exact_planes import separable
@@ -185,6 +186,51 @@ def test_squares_of_searches_cut_short() -> None:
     for seed in range(24):
         rng = np.random.default_rng(seed)
         judged(rng, *near(rng, int(rng.integers(20, 54))), max_iter=int(rng.integers(1, 4)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_path_over_sizes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = near(rng, int(rng.integers(20, 54))) if seed % 2 else odd(rng)
+    weights, intercept = row_weights(rng, len(y)), bool(seed % 3)
+    asked: dict[str, Any] = {"fit_intercept": intercept, "sample_weight": weights}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotCertifiedWarning)
+        found = dg.path(X, y, loss="squared", penalty="l0", **asked)
+    judge = Squares(X, y, weights, intercept=intercept, ridge=Fraction(0))
+    assert isinstance(found, SubsetPath)
+    for size, bound in zip(found.sizes, found.bounds, strict=True):
+        assert Fraction(float(bound)) <= judge.best(Fraction(0), int(size))
+        one = found.solution(budget=float(size))
+        assert Fraction(one.objective) >= judge.value(one, Fraction(0))
+
+
+@pytest.mark.parametrize("penalty", ["bridge(0.5)", "lp(0.5)"])
+@pytest.mark.parametrize("seed", range(6))
+def test_powers_of_a_single_weight(seed: int, penalty: str) -> None:
+    """The bound against the objective along a line."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=6) * 10.0 ** rng.integers(-3, 4)
+    y, weights = rng.normal(size=6) + x / np.abs(x).max(), row_weights(rng, 6)
+    top = float(np.abs(x).max())
+    strength: dict[str, Any] = {"lam": 0.1 * top**0.5} if seed % 2 else {"budget": 0.2 / top}
+    found = fit(
+        x[:, None], y, loss="squared", penalty=penalty, fit_intercept=False, sample_weight=weights, **strength
+    )
+    with mpmath.workdps(40):
+        a = [mpmath.mpf(v.numerator) / v.denominator for v in shares(weights)]
+        power = mpmath.mpf(0.5) if penalty.startswith("bridge") else mpmath.mpf(1)
+
+        def value(w: Any) -> Any:
+            loss = mpmath.fsum(
+                s * (v - u * w) ** 2 for s, u, v in zip(a, x.tolist(), y.tolist(), strict=True)
+            )
+            return loss + strength.get("lam", 0.0) * abs(w) ** power
+
+        reach = mpmath.mpf(strength.get("budget", 10.0 * float(np.abs(y).max() / np.abs(x).min())))
+        reach = reach ** (1 / power) if "budget" in strength else reach
+        assert mpmath.mpf(found.bound) <= min(value(reach * i / 500) for i in range(-500, 501))
+        assert mpmath.mpf(found.objective) >= value(mpmath.mpf(float(found.coef[0])))
 
 
 # -- other losses ------------------------------------------------------------------------------------

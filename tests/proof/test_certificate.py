@@ -99,6 +99,18 @@ def test_classes_at_once_are_judged_at_all_their_weights(intercept: bool) -> Non
     assert point is theta
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_theta_that_is_no_number_is_none(bad: float) -> None:
+    terms = Asked([Said(verdict(2.0, 1.5))], False)
+    theta = np.array([1.0, bad])
+    after = held(terms, theta=theta).recheck(None, None)
+    assert terms.said[0].asked[0][1].tolist() == [0.0, 0.0] and after.theta is theta
+    several = Asked([Said(verdict(2.0, 1.5)), Said(verdict(2.0, 1.5))], False)
+    table = np.array([[1.0, bad], [2.0, 3.0]])
+    held(several, coef=np.ones((2, 2)), theta=table, form="one_vs_rest").recheck(None, None)
+    assert [one.asked[0][1].tolist() for one in several.said] == [[1.0, 2.0], [0.0, 0.0]]
+
+
 def test_a_search_has_no_theta() -> None:
     said = [Said(verdict(2.0, 1.5)), Said(verdict(1.0, 0.5))]
     run = SimpleNamespace(solver=SimpleNamespace(name="branches"))

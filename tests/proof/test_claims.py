@@ -86,7 +86,7 @@ def test_the_rim_of_what_is_proven() -> None:
         lengths = np.sqrt(0.5 * (X * X).sum(axis=0))
         for gap in (0.0, 2.0**-10):
             away = np.sqrt(2.0 * curvature * gap) * lengths
-            for sign, side in ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)):
+            for sign, side in ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)):
                 for reach in (0.0, 0.125):
                     edge = np.array([1.0, 0.5]) - away - reach
                     room = edge * (1.0 - side * 4e-13) if side > 0 else edge * (1.0 + 4e-13)
@@ -114,6 +114,13 @@ def test_where_nothing_is_proven() -> None:
     fine = made(X, y, "squared", "l1", lam=100.0, intercept=False)
     found = known(fine, 0.0, [0.0], [0.0])
     assert proven_zero(fine.problem, found).all()
+    blank = made(
+        np.zeros((2, 1)), y, "squared", "l1", lam=100.0, intercept=False
+    )  # a column without a length
+    assert not proven_zero(blank.problem, replace(found, primal=np.inf)).any()
+    assert not proven_zero(
+        made(np.zeros((2, 1)), y, "hinge", "l1", lam=9.0, intercept=False).problem, found
+    ).any()
     for penalty in ("l2", "l2_norm", "linf"):
         other = made(X, y, "squared", penalty, lam=100.0, intercept=False)
         assert proven_zero(other.problem, found).tolist() == [False]
@@ -126,10 +133,22 @@ def test_where_nothing_is_proven() -> None:
     assert not proven_zero(replace(fine.problem, loss=Sigmoid(1.0)), found).any()
     nothing = replace(found, primal=1e-9, dual=0.0)
     assert not proven_zero(fine.problem, nothing).any()  # that bound needs no θ
+    assert not proven_zero(fine.problem, replace(nothing, theta=np.array([0.1, 0.0]))).any()
     assert proven_zero(fine.problem, replace(nothing, theta=np.zeros(2))).all()  # but 0 is as good as any
     assert proven_zero(fine.problem, replace(nothing, dual=1e-10)).all()
     mixed = replace(fine.problem, regulariser=Penalised(Separable(np.zeros(1), np.ones(1)), 1.0))
     assert not proven_zero(mixed, found).any()
+
+
+def test_the_rows_are_as_they_were() -> None:
+    """Lengths of columns stand in for their largest entries, which stay what they are."""
+    X = np.array([[3.0, 1.0], [0.0, 2.0]])
+    one = made(X, [1.0, -1.0], "squared", "l1", lam=1.0, intercept=False)
+    found = known(one, 0.1, [0.0, 0.0], [0.0, 0.0])
+    assert one.problem.rows.tops.tolist() == [3.0, 2.0]
+    for _ in range(2):  # √0.4·√4.5 = 1.34 and √0.4·√2.5 = 0.9999…
+        assert proven_zero(one.problem, replace(found, primal=2.0 + 0.0999)).tolist() == [False, True]
+    assert one.problem.rows.tops.tolist() == [3.0, 2.0]
 
 
 def test_an_intercept_has_no_price() -> None:

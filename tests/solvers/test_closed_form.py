@@ -25,7 +25,8 @@ RECIPES = {
 def test_ridge_is_solved_to_rounding(name: str) -> None:
     problem = RECIPES[name].build(losses.Squared(), penalties.L2())
     outcome = run(problem, ClosedForm(), 1e-13)
-    assert outcome.bounds.gap <= 2.0 * outcome.bounds.rounding  # nothing is left that more steps could take off
+    # nothing is left that more steps could take off
+    assert outcome.bounds.gap <= 2.0 * outcome.bounds.rounding
     assert relative_gap(problem, outcome) <= 4e-13
 
 

@@ -104,7 +104,8 @@ def test_an_overflow_is_an_end_and_not_an_error(penalty: Penalty, radius: float)
     base = Recipe(40, 72, kind="collinear").build(losses.Exponential(), penalty)
     problem = base.with_regulariser(Constrained(base.regulariser.gauge, radius))
     outcome = run(problem, InteriorPoint())
-    assert outcome.bounds.dual <= outcome.bounds.primal <= problem.null * (1 + 1e-12)  # which is not rounded up
+    # which is not rounded up
+    assert outcome.bounds.dual <= outcome.bounds.primal <= problem.null * (1 + 1e-12)
 
 
 AIR_WATER_ACID_LOSS = """80 27 89 42  80 27 88 37  75 25 90 37  62 24 87 28  62 22 87 18  62 23 87 18

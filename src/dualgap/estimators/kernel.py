@@ -101,8 +101,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The constants.
     solution_ : KernelSolution
-        objective, bound, gap, status, certificate. Both values are of the matrix of all pairs of rows in double
-        precision, which `certificate.recheck(kernel_(X, X), y)` takes.
+        objective, bound, gap, status, certificate. Both values are of the matrix of all pairs of rows in
+        double precision, which `certificate.recheck(kernel_(X, X), y)` takes.
     kernel_ : Kernel
         The kernel with its γ; None if precomputed.
     n_iter_ : int

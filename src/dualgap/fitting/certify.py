@@ -367,7 +367,8 @@ def _bounded(
         start = Iterate(working.coordinates(best.w), working.working_theta(best.theta))
         found = drive(working, lambda: choose(working.problem, solver), start, limits).bounds
         known = min(known, found.primal)
-        again = problem.judged(best.w, found.theta, limits.tolerance)  # the gap of these weights, term by term
+        # the gap of these weights, term by term
+        again = problem.judged(best.w, found.theta, limits.tolerance)
         best = replace(best.improved(found).improved(again), w=best.w, primal=best.primal)
     return _Found(best, known, problem.null, distance(problem, best), mended)
 

@@ -16,7 +16,9 @@ STEPS = 12  # one in two is too large: all twelve too small, once in 4000
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The best primal and dual points seen so far, as solvers see them: values that steer and prove nothing."""
+    """The best primal and dual points seen so far, as solvers see them: values that steer and prove
+    nothing.
+    """
 
     w: Vector
     theta: Vector
@@ -63,7 +65,9 @@ def bounds(
 
 
 def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
-    """What the kernel says of w and θ on the problem that was asked; without θ, of the slope of the loss at w."""
+    """What the kernel says of w and θ on the problem that was asked; without θ, of the slope of the loss at
+    w.
+    """
     if theta is None:
         inside = problem.regulariser.feasible(w)
         with np.errstate(all="ignore"):
@@ -75,8 +79,8 @@ def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) 
 def _repeatable(problem: Problem, found: Checked, theta: Vector, tolerance: float) -> Checked:
     """Weights a few units in the last place away whose objective others find too, in double precision.
 
-    Where next to nothing is lost, plain arithmetic gets P(w) wrong by more than a digit that people print; but
-    as often too large as too small, and what is too large is no false claim.
+    Where next to nothing is lost, plain arithmetic gets P(w) wrong by more than a digit that people print;
+    but as often too large as too small, and what is too large is no false claim.
     """
     for step in range(STEPS):
         plain = problem.primal(found.w)

@@ -76,7 +76,7 @@ class Certificate:
 
     def points(self) -> list[tuple[Vector, Any]]:
         """w, its intercept last, and θ, of each problem."""
-        level = np.atleast_1d(np.asarray(self.intercept, dtype=np.float64))
+        level = np.asarray(self.intercept, dtype=np.float64)
         if self.form == "single":
             w = np.append(self.coef, level) if self.terms.fit_intercept else np.asarray(self.coef)
             return [(w, self.theta)]

@@ -149,7 +149,7 @@ class KernelStatement:
         base, rest = two_sum(np.asarray(b), -self.y if self.loss.translates else np.zeros(len(self.y)))
         high, rounded = two_sum(image.value, base)
         t = high + (image.low + rest + rounded)
-        small = np.abs(image.low) + np.abs(rest) + np.abs(rounded)
+        small = np.abs(image.low) + np.abs(rest)  # `rounded` is less than U |t| and these
         return t, (image.error + 4.0 * U * (np.abs(t) + small)) * (1.0 + FEW)
 
     def feasible(self, theta: Vector) -> Vector:

@@ -37,8 +37,8 @@ class Status(enum.Enum):
     RULE = "The stopping rule was met; the certificate says how far the answer can be."
     DIVERGED = "The iterates diverged; the certificate says how far the best of them can be."
     ROUNDING = (
-        "Rounding alone leaves this gap: large numbers cancel in X·w. Centre the columns that lie far from zero "
-        "(subtract their means), leave out columns that nearly repeat others, or loosen the tolerance."
+        "Rounding alone leaves this gap: large numbers cancel in X·w. Centre the columns that lie far from "
+        "zero (subtract their means), leave out columns that nearly repeat others, or loosen the tolerance."
     )
     STALLED = "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
 
@@ -302,7 +302,8 @@ def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
                 iterate = next(iterates, None)
         except (np.linalg.LinAlgError, ArithmeticError):
             return None
-        except ValueError as error:  # what SciPy says of numbers that are none; what we say of data is a subclass
+        # what SciPy says of numbers that are none; what we say of data is a subclass
+        except ValueError as error:
             if type(error) is not ValueError:
                 raise
             return None

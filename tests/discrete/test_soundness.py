@@ -19,6 +19,10 @@ import pytest
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import Finding, pursue
+from dualgap.discrete.columns import Columns
+from dualgap.discrete.gram import gram_problem
+from dualgap.discrete.relaxation import Branch, Relaxed
+from dualgap.discrete.split import definite, lowered
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.reading import read
 from dualgap.paths.subsets import SubsetPath
@@ -222,9 +226,8 @@ def test_powers_of_a_single_weight(seed: int, penalty: str) -> None:
         power = mpmath.mpf(0.5) if penalty.startswith("bridge") else mpmath.mpf(1)
 
         def value(w: Any) -> Any:
-            loss = mpmath.fsum(
-                s * (v - u * w) ** 2 for s, u, v in zip(a, x.tolist(), y.tolist(), strict=True)
-            )
+            rows = zip(a, x.tolist(), y.tolist(), strict=True)
+            loss = mpmath.fsum(s * (v - u * w) ** 2 for s, u, v in rows)
             return loss + strength.get("lam", 0.0) * abs(w) ** power
 
         reach = mpmath.mpf(strength.get("budget", 10.0 * float(np.abs(y).max() / np.abs(x).min())))
@@ -457,6 +460,92 @@ def curved_judged(rng: np.random.Generator, loss: str, **more: Any) -> tuple[boo
     return found.converged, k
 
 
+# -- parts of the argument ---------------------------------------------------------------------------
+
+
+def stated(X: Matrix, y: Vector, loss: str, **keywords: Any) -> Problem:
+    reading = read(X, y, loss=loss, penalty="l0", **keywords)
+    return reading.terms.problem(reading.table.design, reading.targets())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_matrix_that_is_searched_is_below_the_data(seed: int) -> None:
+    """unit·(1 − 2cᵀu + uᵀGu), the diagonal lowered, is not above the loss at any weights on few columns."""
+    rng = np.random.default_rng(seed)
+    n, p, room = 40, 7, 3
+    X, y = rng.normal(size=(n, p)) + (seed % 3), rng.normal(size=n)
+    weights = np.ones(n) if seed % 2 else rng.random(n) + 0.1
+    problem = stated(X, y, "squared", budget=room, sample_weight=weights)
+    rough = gram_problem(problem)
+    assert rough.sure and rough.part is not None
+    keep = 1.0 - lowered(room)
+    root, length = np.sqrt(rough.unit), rough.part.length
+    with mpmath.workdps(60):
+        a = [mpmath.mpf(v.numerator) / v.denominator for v in shares(weights)]
+        for chosen in itertools.combinations(range(p), room):
+            some = list(chosen)
+            u = np.linalg.solve(rough.gram[np.ix_(some, some)], rough.linear[some])
+            w = u * root / length[some] * rough.working.unit  # near the least value, where it is tightest
+            left = [
+                mpmath.mpf(float(t))
+                - mpmath.fsum(mpmath.mpf(float(v)) * mpmath.mpf(x) for v, x in zip(w, row, strict=True))
+                for t, row in zip(y, X[:, some].tolist(), strict=True)
+            ]
+            mean = mpmath.fsum(s * r for s, r in zip(a, left, strict=True))
+            true = mpmath.fsum(s * r * r for s, r in zip(a, left, strict=True)) - mean * mean
+            scale = mpmath.mpf(rough.working.unit) * mpmath.sqrt(mpmath.mpf(rough.unit))
+            exact = [
+                mpmath.mpf(float(v)) * mpmath.mpf(float(l)) / scale
+                for v, l in zip(w, length[some], strict=True)
+            ]
+            value = mpmath.mpf(keep)
+            for i, j in itertools.product(range(room), repeat=2):
+                g = mpmath.mpf(float(rough.gram[some[i], some[j]])) * (mpmath.mpf(keep) if i == j else 1)
+                value += g * exact[i] * exact[j]
+            value -= 2 * mpmath.fsum(
+                mpmath.mpf(float(rough.linear[j])) * v for j, v in zip(some, exact, strict=True)
+            )
+            assert value * scale * scale <= true
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_split_is_refused_unless_the_rest_is_definite(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 5))
+    X /= np.linalg.norm(X, axis=0)
+    gram = X.T @ X
+    least = float(np.linalg.eigvalsh(gram)[0])
+    assert definite(gram, np.full(5, 0.9 * least), 3)
+    assert not definite(gram, np.full(5, least + 1e-15), 3)  # LAPACK would let one in two pass
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hinge"])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_forged_dual_point_proves_nothing_false(seed: int, loss: str) -> None:
+    """Whatever θ a branch is given, what it proves is not above what its columns reach."""
+    rng = np.random.default_rng(seed)
+    X, y, _ = small(rng, labels=loss == "hinge")
+    n, p = X.shape
+    weights, intercept = rng.random(n) + 0.1, bool(seed % 2)
+    problem = stated(X, y, loss, budget=p, fit_intercept=intercept, sample_weight=weights)
+    columns = Columns(problem)
+    judge = Piecewise(X, y, weights, loss, intercept=intercept)
+    best = judge.least(tuple(range(p)))
+    branch = Branch(columns.always, columns.counted, p)
+    lower, upper = columns.problem.dual_bounds
+    honest = columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
+    points = [rng.uniform(lower, upper) for _ in range(4)]
+    points += [
+        columns.problem.slope(rng.normal(size=n)),
+        honest.theta + 1e-9 * rng.normal(size=n),
+        10.0 * upper,
+    ]
+    for theta in [honest.theta, *points]:
+        forged = Relaxed(honest.w, theta, np.inf, 0.0, np.zeros(len(columns.counted)))
+        proven = columns.relaxation.proved(branch, forged)
+        assert Fraction(columns.objective(proven.bound)) <= best
+
+
 # -- planes ------------------------------------------------------------------------------------------
 
 
@@ -514,7 +603,6 @@ class Wrong:
 
 def test_a_bound_above_the_objective_is_none() -> None:
     rng = np.random.default_rng(0)
-    reading = read(rng.normal(size=(9, 2)), rng.normal(size=9), loss="squared", penalty="l0", budget=1)
-    problem = reading.terms.problem(reading.table.design, reading.targets())
+    problem = stated(rng.normal(size=(9, 2)), rng.normal(size=9), "squared", budget=1)
     answer = pursue(problem, Wrong(), None, Limits())
     assert answer.bound == 0.0 and not answer.proven and answer.gap > 0.0

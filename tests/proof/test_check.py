@@ -380,6 +380,20 @@ def test_what_a_free_column_leaves_open_is_charged(exact: bool) -> None:
         assert found.rounding == close(rounding, rel=1e-7)
 
 
+def test_v_may_be_off_by_its_rounding_and_by_what_is_left_open() -> None:
+    rng = np.random.default_rng(21)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    one = made(X, y, "squared", "l2", lam=9.0, factors=[0.0, 1.0], intercept=False)
+    theta = y / 6.0
+    for exact in (False, True):
+        dual = _feasible(one.problem, theta, exact=exact)
+        _, reach = one.problem.rows.against(dual.theta, exact=exact)
+        left = dual.reach.sum() * np.abs(X).max(axis=0)
+        assert np.all(reach > 1e-3 * left) and np.all(left > 1e-3 * reach)
+        found = _checked(one.problem, np.zeros(2), theta, 0.0, 0.0, exact=exact)
+        assert found.theta.any() and found.reach == close(reach + left, rel=1e-6)
+
+
 def test_a_point_in_the_domain_and_orthogonal() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(6, 3)), rng.normal(size=6)

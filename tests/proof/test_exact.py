@@ -290,7 +290,7 @@ def test_generic_hulls_that_meet(
     for offset in (0.0, 1e6) if intercept else (0.0,):
         X, y, t = overlapping(rng, p, offset, intercept=intercept)
         assert hulls_meet(X, y, t, intercept=intercept)
-        assert hulls_meet(sp.csc_array(X), y, 1e-200 * t, intercept=intercept)
+        assert hulls_meet(sp.csc_array(X), y, 1e-306 * t, intercept=intercept)
         for lost in range(len(t)):
             fewer = np.where(np.arange(len(t)) == lost, 0.0, t)
             assert not hulls_meet(X, y, fewer, intercept=intercept)
@@ -400,6 +400,26 @@ CLOSE = (
 def test_rounding_is_no_solution(rows: list[list[int]]) -> None:
     assert not exact._meet_nearby(integers(rows), np.ones(3))
     assert not exact._meet_exactly(integers(rows), np.ones(3))
+
+
+def test_row_sums_count() -> None:
+    """Rounding of 0.16 in each row but one, all in the first column: a solution that is there is found."""
+    m, light = 5, 2**45
+    basis = np.eye(m, dtype=int).astype(object)
+    basis[:, 0] = 1
+    last = [-light - (i > 0) for i in range(m)]
+    table = np.column_stack([basis, integers(last)])
+    near = np.array([1.0] + m * [1.0 / light])
+    assert exact._meet_nearby(table, near)
+
+
+def test_an_inverse_need_not_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 t_1 + 3 t_3 = 0 has no solution t > 0, whatever is taken for the inverse."""
+    table = integers([[10, 0, 3], [0, 10, -10]])
+    assert not exact._meet_nearby(table, np.ones(3))
+    for wrong in ([[0.5, 0.9], [0.0, 1.0]], [[0.1, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]):
+        monkeypatch.setattr(np.linalg, "inv", lambda C, R=wrong: np.array(R))
+        assert not exact._meet_nearby(table, np.ones(3))
 
 
 def test_what_is_nearby_is_there() -> None:

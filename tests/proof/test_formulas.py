@@ -573,8 +573,8 @@ def test_a_v_beyond_its_price_costs_the_budget() -> None:
     assert dear == close(1.0 * (8.0 - 6.0 + 2.0) + 1.0 * (8.0 + 2.0) + 8.0 * (3.0 - 2.0), rel=1e-12)
     found = Constrained(cheap, 3.0).fenchel_young(w, v, reach)[0]
     assert found == close(0.0 + (4.0 + 2.0) + 4.0 * (3.0 - 2.0) + 4.0 * 1.0 * 3.0, rel=1e-12)
-    turned = Constrained(gauge, 3.0).fenchel_young(-w, -v, reach)[0]
-    assert turned == close(dear, rel=1e-12)
+    wider = [Constrained(gauge, 3.5).fenchel_young(s * w, s * v, reach)[0] for s in (1.0, -1.0)]
+    assert wider == close([4.0 + 10.0 + 8.0 * 1.5] * 2, rel=1e-12)
     doubt = gauge.doubt(w, 2.0)
     assert Constrained(gauge, 2.0 + doubt).fenchel_young(w, np.array([8.0, -8.0]), 0.0 * reach)[0] == close(
         8.0 * 2.0 * doubt, rel=0.05

@@ -18,6 +18,7 @@ from dualgap.fitting.multinomial.problem import MultinomialProblem
 from dualgap.fitting.multinomial.working import joint_problem
 from dualgap.fitting.objective import Objective
 from dualgap.losses import Logistic
+from dualgap.losses.base import divergence
 from dualgap.penalties import CATALOGUE, Penalised
 from dualgap.proof.balance import Balanced
 from dualgap.proof.check import Checked
@@ -558,6 +559,28 @@ def _checked_gap(problem: Any, w: Vector, theta: Any) -> float:
     return float(seen[0].dual)
 
 
+def test_shares_are_no_nearer_to_nothing_than_they_are() -> None:
+    """A quotient is moved away from 0 by more than it is rounded; the own class has what is left."""
+    problem, w, theta = staged((0.0, 0.0), (0.0, 0.0))
+    own = problem.y.astype(int)
+    phi, _ = _feasible(problem, theta, own, exact=False)
+    seen: list[Any] = []
+
+    def spy(*given: Any) -> Any:
+        seen.append(given)
+        return divergence(*given)
+
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr("dualgap.proof.joint.divergence", spy)
+        _checked(problem, w, theta, exact=False)
+    ((share, model, depth),) = seen
+    expected = phi / problem.a[:, None] * AWAY
+    expected[np.arange(5), own] = 1.0 - expected.sum(axis=1)
+    assert np.array_equal(share, expected)
+    z, _ = _scores(problem, w, own, exact=False)
+    assert np.array_equal(model, _softmax(z)[0]) and np.array_equal(depth, _softmax(z)[1])
+
+
 def test_when_more_digits_are_spent_and_what_is_kept() -> None:
     problem, w, theta = staged((0.0, 0.0), (0.0, 0.0))
     digits: list[bool] = []
@@ -567,15 +590,22 @@ def test_when_more_digits_are_spent_and_what_is_kept() -> None:
         digits.append(exact)
         return times(coef, exact=exact)
 
+    def spent(*asked: float) -> int:
+        digits.clear()
+        check_joint(problem, w, theta, *asked)
+        assert digits == [False] * 3 + [True] * (len(digits) - 3)
+        return len(digits) // 3
+
     problem.rows.times = watched
     plain = check_joint(problem, w, theta, np.inf, 1.0)
-    assert digits == [False] * 3
     better = check_joint(problem, w, theta, 0.0, 1.0)
-    assert digits[3:] == [False] * 3 + [True] * 3
     assert better.rounding < plain.rounding and better.primal <= plain.primal and better.width == plain.width
-    digits.clear()
-    check_joint(problem, w, theta, 1e-12, 1e12)  # 1e-4 of the null objective counts
-    assert digits == [False] * 3
+    enough = plain.rounding / (0.125 * plain.primal)
+    assert plain.gap > 100.0 * enough * plain.primal
+    assert spent() == spent(0.0) == spent(0.9 * enough) == 2 and spent(1.1 * enough) == 1
+    # 1e-4 of the null objective counts too
+    assert spent(0.01 * enough, 99.0 * plain.primal / 1e-4) == 2
+    assert spent(0.01 * enough, 101.0 * plain.primal / 1e-4) == 1
 
 
 def test_rows_whose_weight_underflows_leave_nothing_known() -> None:

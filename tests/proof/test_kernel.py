@@ -449,14 +449,15 @@ def test_more_digits_are_spent_where_they_can_help() -> None:
     assert digits(0.99 * missed, null=0.9e4 * plain.primal)
     assert digits(0.99 * missed) and digits(0.99 * missed, null=0.0)
     near = stated_on(matrix("flat", 0), losses.Squared(), 1e6, 0, False)[0]
-    target = near.y / (near.lam * len(near.y))  # the gap of a pair near the optimum is rounding
     pair = np.linalg.solve(matrix("flat", 0) + np.diag(near.lam / near.a), near.y)
-    assert np.isfinite(target).all()
     first = check_kernel(near, pair, 0.0, 2 * near.lam * pair, 1.0)
     assert first.gap < first.rounding / SHARE
     relative = first.gap / first.primal
     assert check_kernel(near, pair, 0.0, 2 * near.lam * pair, 1.01 * relative).rounding == first.rounding
     assert check_kernel(near, pair, 0.0, 2 * near.lam * pair, 0.99 * relative).rounding < first.rounding
+    small = replace(near, y=2.0**-40 * near.y)  # the same with an objective of 2^-80
+    point = (2.0**-40 * pair, 0.0, 2.0**-39 * near.lam * pair, 0.5 * relative)
+    assert check_kernel(small, *point).rounding < check_kernel(small, *point, 1.0).rounding
 
 
 def test_the_value_alone() -> None:
@@ -580,6 +581,10 @@ def test_loud_misses(loud: None) -> None:
     np.testing.assert_allclose(
         found, (error + 4 / 256 * (np.abs(t) + np.abs(low))) * (1 + 1 / 64), rtol=1e-12
     )
+    far = 2.0**53  # b − y loses a quarter, of either sign
+    for y, rest in ((1.25, -0.25), (0.75, 0.25)):
+        t, found = simple(losses.Absolute(), [y], intercept=True).misses(image_of([1.0 - far]), far)
+        assert t == [rest] and found[0] == pytest.approx(4 / 256 * 0.5 * (1 + 1 / 64), rel=1e-12)
 
 
 def test_what_cancels_is_kept() -> None:

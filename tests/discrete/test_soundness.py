@@ -495,8 +495,8 @@ def test_the_matrix_that_is_searched_is_below_the_data(seed: int) -> None:
             true = mpmath.fsum(s * r * r for s, r in zip(a, left, strict=True)) - mean * mean
             scale = mpmath.mpf(rough.working.unit) * mpmath.sqrt(mpmath.mpf(rough.unit))
             exact = [
-                mpmath.mpf(float(v)) * mpmath.mpf(float(l)) / scale
-                for v, l in zip(w, length[some], strict=True)
+                mpmath.mpf(float(v)) * mpmath.mpf(float(size)) / scale
+                for v, size in zip(w, length[some], strict=True)
             ]
             value = mpmath.mpf(keep)
             for i, j in itertools.product(range(room), repeat=2):
@@ -526,7 +526,7 @@ def test_a_forged_dual_point_proves_nothing_false(seed: int, loss: str) -> None:
     rng = np.random.default_rng(seed)
     X, y, _ = small(rng, labels=loss == "hinge")
     n, p = X.shape
-    weights, intercept = rng.random(n) + 0.1, bool(seed % 2)
+    weights, intercept = row_weights(rng, n), bool(seed % 2)
     problem = stated(X, y, loss, budget=p, fit_intercept=intercept, sample_weight=weights)
     columns = Columns(problem)
     judge = Piecewise(X, y, weights, loss, intercept=intercept)
@@ -536,7 +536,7 @@ def test_a_forged_dual_point_proves_nothing_false(seed: int, loss: str) -> None:
     honest = columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
     points = [rng.uniform(lower, upper) for _ in range(4)]
     points += [
-        columns.problem.slope(rng.normal(size=n)),
+        columns.problem.slope(np.zeros(n)),
         honest.theta + 1e-9 * rng.normal(size=n),
         10.0 * upper,
     ]

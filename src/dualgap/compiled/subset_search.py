@@ -25,8 +25,9 @@ from dualgap.compiled.plain import NONE
 from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
 
 Whole = NDArray[np.int64]
+Rows = NDArray[np.int32]
 CLEAR = 0.25  # determinant, beside the product of the squares, above which a pair is solved by Cramer's rule
-OUT, LIVE, INSIDE = 0, 1, 2  # what a column is to a doubt
+OUT, LIVE, INSIDE = 0, 1, 2  # what a column is to a doubt; the first to be in is 2, the next 3
 ROUNDS = 12
 ROUNDED = 1e-14  # the same, where nothing may be missed but what is rounded
 DEEP = 5  # a new level with room for fewer columns is too small to improve its split at once (measured)
@@ -60,7 +61,7 @@ class Tree(NamedTuple):
     price: float
     number: Vector
     tally: Whole
-    doubt: NDArray[np.int8]  # a row for each: what the columns are to it
+    doubt: Rows  # a row for each: what the columns are to it
     doubted: Vector  # what its sets cost at least
 
 
@@ -117,10 +118,10 @@ def _doubt(tree: Tree, level: int, first: int, second: int) -> int:
     row = tree.doubt[at]
     row.fill(OUT)
     for above in range(level):
-        row[tree.chosen[above]] = INSIDE
-    row[tree.column[level, first]] = INSIDE
+        row[tree.chosen[above]] = INSIDE + above
+    row[tree.column[level, first]] = INSIDE + level
     if second >= 0:
-        row[tree.column[level, second]] = INSIDE
+        row[tree.column[level, second]] = INSIDE + level + 1
     tree.doubted[at] = least
     tree.tally[DOUBTS] += 1
     return at

@@ -134,7 +134,7 @@ class Branching:
             price=part.price if m else 0.0,
             number=np.array([self.upper, self.cut, wanted.rate, least, paid, wanted.hidden, top]),
             tally=np.zeros(5, np.int64),
-            doubt=np.zeros((2 * m + 8, m), np.int8),
+            doubt=np.zeros((2 * m + 8, m), np.int32),
             doubted=np.zeros(2 * m + 8),
         )
         tree.gram[0], tree.linear[0], tree.column[0] = self.gram, part.linear, np.arange(m)
@@ -172,7 +172,8 @@ class Branching:
             self.upper = found
             self.support = tree.support[: tree.tally[engine.FOUND]].copy()
         for row, least in zip(tree.doubt, tree.doubted[: tree.tally[engine.DOUBTS]], strict=False):
-            inside, live = np.flatnonzero(row == engine.INSIDE), np.flatnonzero(row == engine.LIVE)
+            inside, live = np.flatnonzero(row >= engine.INSIDE), np.flatnonzero(row == engine.LIVE)
+            inside = inside[np.argsort(row[inside])]
             self.doubts.append((float(least), tuple(inside.tolist()), tuple(live.tolist())))
         tree.tally[engine.DOUBTS] = 0
 

@@ -25,6 +25,7 @@ from dualgap.discrete.squares import below
 from dualgap.proof.statement import SMALL
 
 SLICE = 0.03  # seconds between two looks at the clock
+LONGEST = 2**40  # nodes between two
 ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
 SHARE = 0.25  # of the tolerance that a single bound may miss
 HIDDEN = 20.0  # a column is left in doubt if its bound could lose one part in so many of the tolerance
@@ -95,7 +96,7 @@ class GramSearch:
         tree, part = self.current, self.current.part
         self.nodes += tree.total
         for least, inside, live in tree.doubts:
-            own = tuple(int(part.columns[j]) for j in inside) + part.inside
+            own = part.inside + tuple(int(part.columns[j]) for j in inside)
             heapq.heappush(self.pending, (part.value(least), own, tuple(int(part.columns[j]) for j in live)))
         self.closed = min(self.closed, part.value(tree.bound))
         tree.forget()
@@ -199,7 +200,7 @@ class GramSearch:
             if self.current.worn:
                 self.current.optimise()
             if time.perf_counter() - began < 0.5 * SLICE:
-                length *= 2
+                length = min(2 * length, LONGEST)
             elif time.perf_counter() - began > SLICE:
                 length = max(length // 2, 1)
 

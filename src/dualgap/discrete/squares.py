@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.selection import Selection, selection
 from dualgap.problem.problem import Problem
+from dualgap.proof.exact import eliminated as solved_for
 from dualgap.proof.rounding import two_product
 
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
@@ -58,6 +59,8 @@ class Squares:
         self.below = int(more[0]) + below
         if self.chosen.ridge.any():
             self._add_ridge()
+        self._steps: list[tuple[tuple[int, ...], tuple[Integers, int]]] = []
+        self._circuits: list[set[int]] = []
 
     def _add_ridge(self) -> None:
         parts = [
@@ -88,13 +91,11 @@ class Squares:
 
         Live columns that are combinations of those, or multiples of earlier live ones, are not in it.
         """
-        start, over = self._free
-        count = len(inside)
-        order = np.array([*inside, *live, len(start) - 1], dtype=np.intp)
-        table, over, done = _without(start[np.ix_(order, order)], np.arange(count), over)
-        if done < count:
+        if self._depends(inside):
             return None
-        table = table[count:, count:]
+        table, over = self._without(tuple(inside))
+        order = np.append(live, len(table) - 1)
+        table = table[np.ix_(order, order)]
         gram = _correlations(table)
         alive = np.array([table[at, at] != 0 for at in range(len(live))], dtype=bool)
         ridge = np.zeros(len(live))
@@ -109,6 +110,37 @@ class Squares:
         np.fill_diagonal(part, 1.0)
         unit = self._value(table[-1, -1], over)
         return Rest(live[kept], part, gram[kept, -1], ridge[kept], unit)
+
+    def _without(self, inside: tuple[int, ...]) -> tuple[Integers, int]:
+        """With these solved for as well. The next to be asked for mostly begin with the same ones."""
+        while self._steps and self._steps[-1][0] != inside[: len(self._steps)]:
+            self._steps.pop()
+        while len(self._steps) < len(inside):
+            table, over = self._steps[-1][1] if self._steps else self._free
+            table, over = _step(table, inside[len(self._steps)], over)
+            self._steps.append((inside[: len(self._steps) + 1], (table, over)))
+        return self._steps[-1][1] if inside else self._free
+
+    def _depends(self, inside: Sequence[int]) -> bool:
+        """Is one of these a combination of the others, and of those always in?"""
+        held = set(inside)
+        if any(circuit <= held for circuit in self._circuits):
+            return True
+        start, over = self._free
+        order = np.array(inside, dtype=np.intp)
+        table = start[np.ix_(order, order)]
+        for at in range(len(order)):
+            if table[at, at] == 0:
+                self._circuits.append(self._circuit(start, order[:at], int(order[at])))
+                return True
+            table, over = _step(table, at, over)
+        return False
+
+    @staticmethod
+    def _circuit(start: Integers, before: Index, column: int) -> set[int]:
+        """The column with those that it is a combination of."""
+        _, solved, _ = solved_for(np.column_stack([start[np.ix_(before, before)], start[before, column]]))
+        return {column, *before[[value != 0 for value in solved[:, -1]]].tolist()}
 
     def full(self) -> Fraction:
         """The value with every column in and none paid for: no set does better."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.problem.problem import Problem
+from dualgap.problem.problem import SEEN, Problem
 from dualgap.proof.check import Checked
 
-SEEN = 1e-9  # share of the objective that is rounding, and would be seen
 STEPS = 12  # one in two is too large: all twelve too small, once in 4000
 
 
@@ -73,19 +72,9 @@ def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) 
         with np.errstate(all="ignore"):
             theta = problem.feasible(problem.slope(problem.predict(inside)))[0]
     found = problem.judged(w, theta, tolerance)
-    return found if found.width <= SEEN * found.primal else _repeatable(problem, found, theta, tolerance)
-
-
-def _repeatable(problem: Problem, found: Checked, theta: Vector, tolerance: float) -> Checked:
-    """Weights a few units in the last place away whose objective others find too, in double precision.
-
-    Where next to nothing is lost, plain arithmetic gets P(w) wrong by more than a digit that people print;
-    but as often too large as too small, and what is too large is no false claim.
-    """
-    for step in range(STEPS):
-        plain = problem.primal(found.w)
-        if found.primal <= plain <= found.primal + found.width:
-            return replace(found, primal=plain)
-        if step + 1 < STEPS:
-            found = problem.judged(found.w * (1.0 - 2.0**-52), theta, tolerance)
+    for _ in range(STEPS):
+        if found.width <= SEEN * found.primal or found.primal == problem.primal(found.w):
+            break
+        # an objective that others find smaller: a unit in the last place away, it may be the other way round
+        found = problem.judged(found.w * (1.0 - 2.0**-52), theta, tolerance)
     return found

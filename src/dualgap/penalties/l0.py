@@ -110,7 +110,7 @@ class AtMost(Constrained):
 
     def priced(self, w: Vector) -> tuple[float, float]:
         value = self.value(w)
-        return value, self.gauge.doubt(w, value) if w.any() else 0.0
+        return value, self.gauge.doubt(w, value) if w[~self.free].any() else 0.0
 
     def within(self, w: Vector) -> bool:
         return self.gauge.size(w) <= self.radius

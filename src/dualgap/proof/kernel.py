@@ -116,12 +116,12 @@ class Spanned:
 
     def times(self, v: Vector, *, exact: bool = False) -> Product:
         """X(Xᵀv)."""
-        tops, ones = self.span.tops, np.ones(self.n)
+        tops, every = self.span.tops, np.zeros(self.n)
         few = 1.0 + FEW + gamma(len(tops))
         w, reach = self.span.against(v, exact=exact)
         value, low, error = self.span.times(w, exact=exact)
         error, size = (error + float(tops @ reach)) * few, float(tops @ tops) * total(np.abs(v)) * few
-        return Product(value, low * ones, error * ones, size * ones, 0.0 * ones)
+        return Product(value, every + low, every + error, every + size, every)
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,11 +141,11 @@ def hard(X: Array, y: Any, keywords: dict[str, Any], kind: str, rng: Rng | None 
         solution = attempt(trial, lambda: dg.fit(X, y, **keywords))
     except dg.errors.InfeasibleError as error:
         trial.state = "infeasible"
-        narrow = re.search(r"any plane has a margin below (\S+),", str(error))
+        narrow = re.search(r"margin of at most ([^\s:]+):", str(error))
         if narrow:
             best = widest(hinge_statement(X, y, inner))
             if best is not None:
-                margin = Fraction(float(narrow.group(1))) * Fraction(21, 20)  # two digits are printed
+                margin = Fraction(float(narrow.group(1)))
                 trial.verdict.claim("margin at most", best.square * margin**2 >= 1, "a wider plane exists")
             return trial
         found = separable(hinge_statement(X, y, inner))

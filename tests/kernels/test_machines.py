@@ -136,16 +136,22 @@ def test_distances_keep_their_digits(offset: float, apart: float) -> None:
         assert float(np.abs(Gaussian(gamma)(X, X) - true).max()) <= 3e-13
 
 
-def test_a_matrix_is_symmetric_to_the_last_bit() -> None:
+def test_a_matrix_is_symmetric_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     K = np.random.default_rng(3).normal(size=(300, 300))
+    np.testing.assert_array_equal(symmetric(K), 0.5 * (K + K.T))
+    monkeypatch.setattr("dualgap.kernels.gram.SMALL", 200)  # beyond that by tiles
     found = symmetric(K)
     np.testing.assert_array_equal(found, 0.5 * (K + K.T))
     assert symmetric(found) is found
+    monkeypatch.undo()
     X = np.random.default_rng(4).normal(size=(200, 5))
     for kernel in KERNELS:
         for centred in (False, True):
-            whole = kernel(X, X)
-            np.testing.assert_array_equal(Gram(kernel, X, centred=centred).given, 0.5 * (whole + whole.T))
+            whole, gram = kernel(X, X), Gram(kernel, X, centred=centred)
+            np.testing.assert_array_equal(gram.given, 0.5 * (whole + whole.T))
+            np.testing.assert_array_equal(gram.whole, gram.whole.T)
+            if centred:
+                np.testing.assert_allclose(gram.whole.sum(axis=0), 0.0, atol=1e-10 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

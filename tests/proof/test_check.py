@@ -339,6 +339,16 @@ def test_what_underflows_is_charged() -> None:
     assert FAINT * 4.0 * U * np.abs(t).max() > LEAST * np.abs(t).max()
 
 
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_a_loss_that_underflows_is_not_nothing(loss: str) -> None:
+    one = made([[1.0], [2.0]], [1.0, 1.0], loss, "none", intercept=False)
+    for size in (700.0, 800.0, 1e4):
+        found = check(one.problem, np.array([size]), np.zeros(2), np.inf, 1.0)
+        assert found.primal >= one.primal([size]) > 0.0 and found.primal < 1e-3
+    flat = made([[1.0], [2.0]], [1.0, 1.0], "hinge", "none", intercept=False)
+    assert check(flat.problem, np.array([800.0]), np.zeros(2), np.inf, 1.0).primal == 0.0
+
+
 # --- free columns -------------------------------------------------------------------------------------------
 
 

@@ -118,9 +118,8 @@ def test_where_nothing_is_proven() -> None:
         np.zeros((2, 1)), y, "squared", "l1", lam=100.0, intercept=False
     )  # a column without a length
     assert not proven_zero(blank.problem, replace(found, primal=np.inf)).any()
-    assert not proven_zero(
-        made(np.zeros((2, 1)), y, "hinge", "l1", lam=9.0, intercept=False).problem, found
-    ).any()
+    steep = made(np.zeros((2, 1)), y, "hinge", "l1", lam=9.0, intercept=False)
+    assert not proven_zero(steep.problem, replace(found, primal=3.0)).any()
     for penalty in ("l2", "l2_norm", "linf"):
         other = made(X, y, "squared", penalty, lam=100.0, intercept=False)
         assert proven_zero(other.problem, found).tolist() == [False]

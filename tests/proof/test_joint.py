@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from dataclasses import replace
@@ -200,7 +201,7 @@ def test_scores_count_from_the_own_class_and_know_their_error(intercept: bool, e
 
 
 def test_scores_by_hand() -> None:
-    """What is rounded of a sum, of a product and of a difference is kept, and its own rounding charged."""
+    """What is rounded of a sum and of a product is kept beside it, and its own rounding is charged."""
     problem, _ = joint([[1.0 + 2.0**-30]], [0], 3, intercept=True, lam=1.0)
     table = np.array([[1.0 + 2.0**-30, 2.0**60], [1.0, 2.0**60 + 2.0**9], [0.0, 2.0**60]])
     z, error = _scores(problem, table.ravel(), np.array([0]), exact=True)
@@ -208,24 +209,16 @@ def test_scores_by_hand() -> None:
     assert z[0, 0] == 0.0
     for c, true in ((1, 2**9 + 1 + Fraction(1, 2**30) - high), (2, -high)):
         assert abs(rational(z[0, c]) - true) <= rational(error)
-    rest = 2.0 + 2.0**-29
-    assert error == close(4.0 * U * (512.0 + 2.0 * rest), rel=0.1)
-    z, error = _scores(problem, np.array([1.0, 0.0, 3.0, 0.0, 2.0**70, 0.0]), np.array([0]), exact=True)
-    assert z[0, 2] == 2.0**70 + 2.0**40 and error == close(4.0 * U * (2.0**70 + 2.0**40), rel=0.01)
-    difference = _scores(
-        problem, np.array([0.0, 1.0, 0.0, 2.0**53 + 2.0, 0.0, 0.0]), np.array([0]), exact=True
+    ones, _ = joint([[1.0]], [0], 3, intercept=True, lam=1.0)
+    z, error = _scores(
+        ones, np.array([100.0, 2.0**60, 101.0, 2.0**60, 99.0, 2.0**60]), np.array([0]), exact=True
     )
-    assert difference[1] == 4.0 * U * (2.0**53 + 1.0 + 1.0) or difference[1] == close(4.0, rel=1e-9)
-
-
-def test_what_is_rounded_of_a_difference_is_charged() -> None:
-    problem, _ = joint([[1.0]], [0], 3, intercept=True, lam=1.0)
-    table = np.array([[0.0, 2.0**-10 + 2.0**-60], [0.0, 2.0**30], [0.0, 2.0**-10]])
-    z, error = _scores(problem, table.ravel(), np.array([0]), exact=False)
-    rounded = abs(Fraction(2**30) - rational(table[0, 1]) - rational(float(2.0**30 - table[0, 1])))
-    assert 0.0 < rounded < 1e-6
-    plain = 2.0 * 0.0 + 4.0 * U * (abs(z).max() + float(rounded))
-    assert error == plain
+    assert z.tolist() == [[0.0, 1.0, -1.0]] and error == close(4.0 * U * (1.0 + 2.0 * 101.0), rel=1e-12)
+    z, error = _scores(ones, np.array([1.0, 0.0, 3.0, 0.0, 2.0**70, 0.0]), np.array([0]), exact=True)
+    assert z[0, 2] == 2.0**70 - 1.0 and error == close(4.0 * U * 2.0**70, rel=1e-9)
+    faint, _ = joint([[1.0]], [0], 3, intercept=False, lam=1.0)
+    z, error = _scores(faint, np.array([1e-30, 3e-30, 0.0]), np.array([0]), exact=True)
+    assert z[0, 1] == close(2e-30, rel=1e-15) and error == close(4.0 * U * 2e-30, rel=1e-9)
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-9, 0.5, 8.0])
@@ -252,6 +245,16 @@ def test_values_are_from_above_for_all_scores_in_reach(error: float) -> None:
     lost = FEW * (plain + spread + priced) + doubt + 8.0 * LEAST * (18 + 6)
     assert found == close(plain + spread + priced + lost, rel=1e-14)
     assert width == close(2.0 * (spread + lost), rel=1e-9)
+
+
+def test_values_that_are_small_keep_their_digits() -> None:
+    problem, _ = joint(np.zeros((1, 1)), [0], 3, "none", intercept=False)
+    found, _ = _values(problem, np.zeros(3), np.array([[0.0, -40.0, -50.0]]), 0.0)
+    assert found == close((math.exp(-40) + math.exp(-50)) * (1.0 + 2.0 * FEW), rel=1e-14)
+    found, _ = _values(problem, np.zeros(3), np.array([[0.0, 1.0, 2.0]]), 600.0)  # an error beyond all else
+    risk = math.log(1.0 + math.exp(1) + math.exp(2)) * (1.0 + FEW)
+    spread = 600.0 * (1.0 + FEW)
+    assert found == close(risk + spread + FEW * (risk + spread), rel=2e-15)
 
 
 def test_values_that_underflow() -> None:
@@ -361,6 +364,8 @@ def test_flows_by_hand() -> None:
     empty = _circulating(nobody, np.array([0, 1, 1, 0]))  # the third class has no row: nothing may flow there
     assert not empty[:, 2].any() and flows(empty, [0, 1, 1, 0]) == [0, 0, 0]
     assert empty[:, 0].sum() == empty[:, 1].sum() == 3.0
+    last = np.array([[0.0, 1.0, 2.0**-52], [1.0, 0.0, 0.0]])  # the smallest part there is
+    assert _circulating(last, np.array([0, 1])).tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     large = np.array([[0.0, 2.0**40, 1.0], [2.0**40, 0.0, 0.5], [1.0, 2.0, 0.0]])
     several = _circulating(large, np.array([0, 1, 2]))
     assert flows(several, [0, 1, 2]) == [0, 0, 0] and several[0, 1] >= 2.0**40 - 2.0
@@ -375,7 +380,7 @@ def test_the_shortest_way_along_flows() -> None:
     assert _way(flow, np.array([1, 0, 2, -3, 0])) == [2, 3]
     assert _way(flow, np.array([-1, 1, 0, 0, 0])) == [1, 2, 3, 0]
     with pytest.raises(AssertionError):
-        _way(flow, np.array([0, 0, 0, 0, 0]))
+        _way(flow, np.array([1, 0, 0, 0, 0]))  # nobody lacks: it ends all the same
 
 
 def test_only_an_intercept_asks_for_flows_to_be_settled() -> None:
@@ -420,10 +425,11 @@ def test_bounds_leave_a_row_its_weight() -> None:
         open_ = np.array([0] if len(seen) == 2 else [], dtype=np.intp)
         return Balanced(theta * 0.5, theta * 0.125, open_, np.zeros(len(open_)))
 
-    own = np.array([0, 2, 1])
-    X = np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 1.0]])
-    problem, _ = joint(X, own, 3, "l2", lam=0.1, factors=[0.0, 1.0], s=[1.0, 1.0, 2.0])
-    phi = np.array([[0.0, 0.125, 0.0625], [0.0, 0.0625, 0.0], [0.5, 0.0, 0.0]])
+    own = np.array([0, 2, 1, 1])
+    X = np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 1.0], [9.0, 1.0]])
+    problem, _ = joint(X, own, 3, "l2", lam=0.1, factors=[0.0, 1.0], s=[1.0, 1.0, 1.0, 1.0])
+    nearly = 0.25 * (1.0 - 16.0 * FEW)
+    phi = np.array([[0.0, 0.125, 0.0625], [0.0, 0.0625, 0.0], [0.25, 0.0, 0.0], [nearly, 0.0, 0.0]])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dualgap.proof.joint.orthogonal", spy)
         full, slack = _against_columns(problem, phi, own, exact=True)
@@ -434,19 +440,20 @@ def test_bounds_leave_a_row_its_weight() -> None:
     assert exact and not seen[1][3]
     assert np.array_equal(full, 0.5 * phi) and np.array_equal(slack, 0.125 * phi)
     assert not np.any(nothing) and not np.any(lost)
-    entries = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (2, 2)]
+    entries = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (2, 2), (3, 0), (3, 2)]
     assert theta.tolist() == [phi[at] for at in entries] and not lower.any()
-    left = [0.25 - 0.1875, 0.25 - 0.1875, 0.25 - 0.0625, 0.25 - 0.0625, 0.0, 0.0]
-    assert (upper - theta)[:4] == close(np.array(left[:4]) / 3.0, rel=1e-12)
-    assert np.array_equal(upper[4:], theta[4:])
+    left = np.array([0.25 - 0.1875, 0.25 - 0.1875, 0.25 - 0.0625, 0.25 - 0.0625])
+    assert (upper - theta)[:4] == close(left / 3.0, rel=1e-12)
+    assert np.array_equal(upper[4:6], theta[4:6])
+    assert upper[7] == close(0.25 * 13.0 * FEW / 3.0, rel=0.01)
     room = 0.25 * (1.0 - 2.0 * FEW) - 0.0625 * (1.0 + FEW)
     assert upper[3] <= 0.0625 + room / 3.0 * (1.0 - 0.5 * FEW)
-    columns = np.array([[1.0, 3.0], [1.0, 5.0], [1.0, 7.0]])
+    columns = np.column_stack([np.ones(4), X[:, 0]])
     for row, (i, c) in enumerate(entries):
         for k in range(2):
             side = (own[i] == k) - float(c == k)
             assert A[row, 2 * k : 2 * k + 2].tolist() == (side * columns[i]).tolist()
-    assert A.shape == (6, 4)
+    assert A.shape == (8, 4)
 
 
 # --- the sum of the terms -----------------------------------------------------------------------------------
@@ -477,10 +484,13 @@ def staged(priced: tuple[float, float], bracket: tuple[float, float]) -> tuple[A
     return MultinomialProblem(*fields), rng.normal(size=6), rng.normal(size=(5, 3)) * 0.02
 
 
-def spelt(problem: Any, w: Vector, phi: Any, slack: Any, exact: bool) -> tuple[float, float, float, Vector]:
+def spelt(
+    problem: Any, w: Vector, phi: Any, slack: Any, exact: bool, more: float = 0.0
+) -> tuple[float, float, float, Vector]:
     """Objective, rounding, gap and reach as the module's text says, number by number."""
     own, a = problem.y.astype(int), problem.a
     z, error = _scores(problem, w, own, exact=exact)
+    error += more
     objective, width = _values(problem, w, z, error)
     (_, _), (bracket, excess) = problem.regulariser.answers
     terms, loose = [], []
@@ -488,13 +498,11 @@ def spelt(problem: Any, w: Vector, phi: Any, slack: Any, exact: bool) -> tuple[f
         top = max(z[i])
         model = [math.exp(v - top) / math.fsum(math.exp(u - top) for u in z[i]) for v in z[i]]
         share = [phi[i, c] / a[i] * AWAY for c in range(3)]
-        step = [(slack[i, c] / a[i] + 16.0 * U * share[c]) * (1.0 + SLACK) for c in range(3)]
+        step = [slack[i, c] / a[i] + 16.0 * U * share[c] for c in range(3)]
         share[k] = 1.0 - math.fsum(share)
         logs = [math.log(s) if s else math.log(LEAST) for s in share]
         depth = [top - v + math.log(math.fsum(math.exp(u - top) for u in z[i])) for v in z[i]]
-        slope = [
-            abs(s - math.log(m)) if m >= FAINT else s + d for s, m, d in zip(logs, model, depth, strict=True)
-        ]
+        slope = [abs(x + d) for x, d in zip(logs, depth, strict=True)]
         terms.append(
             math.fsum(s * (t - math.log(m)) - s + m for s, t, m in zip(share, logs, model, strict=True))
         )
@@ -535,6 +543,28 @@ def test_the_sum_of_the_terms_and_its_charges(priced: Any, bracket: Any, slack: 
     assert np.array_equal(found.theta.sum(axis=1).round(12), np.zeros(5))
     assert np.array_equal(found.theta[np.arange(5), own], phi.sum(axis=1)) and found.w is w
     assert found.width == close(_values(problem, w, *_scores(problem, w, own, exact=exact))[1], rel=1e-14)
+
+
+def test_scores_that_are_off_cost_their_slopes_and_their_square() -> None:
+    problem, w, theta = staged((50.0, 0.0), (0.0, 0.0))
+    own = problem.y.astype(int)
+    phi, slack = _feasible(problem, theta, own, exact=False)
+    for more in (1e-3, 0.5):
+
+        def off(*given: Any, exact: bool, more: float = more) -> Any:
+            z, error = _scores(*given, exact=exact)
+            return z, error + more
+
+        with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+            patch.setattr("dualgap.proof.joint._scores", off)
+            found = _checked(problem, w, theta, exact=False)
+        primal, rounding, gap, _ = spelt(problem, w, phi, slack, False, more)
+        assert (found.primal, found.rounding, found.gap) == close((primal, rounding, gap), rel=1e-11)
+
+
+def test_what_is_wanted_by_default() -> None:
+    given = inspect.signature(check_joint).parameters
+    assert given["tolerance"].default == given["null"].default == 0.0
 
 
 def test_models_that_underflow_are_as_far_as_they_are() -> None:

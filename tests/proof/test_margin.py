@@ -501,7 +501,7 @@ def test_hulls_a_bit_apart_are_not_said_to_meet() -> None:
     try:
         found = dg.fit(X, y, loss="hinge", C=np.inf)
     except InfeasibleError as error:
-        assert "margin below" in str(error) and "hulls" not in str(error).split("error.proof")[0]
+        assert "margin of at most" in str(error) and "hulls" not in str(error).split("error.proof")[0]
     else:
         assert found.objective < np.inf
     with pytest.raises(InfeasibleError, match="hulls of the two classes meet"):

@@ -170,12 +170,14 @@ class GramProblem(UnitColumns):
             found = float(value - far * far / least - 4.0 * blur * (1.0 + length) * 1.1)
             if found > 0.0:
                 return found
-        if m <= FULL and self.squares is not None:
-            return below(self.squares.full()) / (self.unit * self.working.objective_unit) * (1.0 - FEW)
-        return self._checked()
+        return self.floor()
 
-    def _checked(self) -> float:
-        """The same by the kernel, from the weights of all columns."""
+    def floor(self) -> float:
+        """The same, not from the matrix: in integers, or by the kernel from the weights of all columns."""
+        if self.size >= self.working.problem.n and not self.ridge.any():
+            return 0.0
+        if self.size <= FULL and self.squares is not None:
+            return below(self.squares.full()) / (self.unit * self.working.objective_unit) * (1.0 - FEW)
         asked = self.working.asked
         convex = asked.with_regulariser(selection(asked).convex())
         w = super().weights(np.arange(self.size))

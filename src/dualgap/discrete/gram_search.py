@@ -26,6 +26,7 @@ from dualgap.proof.statement import SMALL
 
 SLICE = 0.03  # seconds between two looks at the clock
 LONGEST = 2**40  # nodes between two
+QUICK = 0.2  # seconds after which, where a tree has no bound, that of all columns is worth having
 ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
 SHARE = 0.25  # of the tolerance that a single bound may miss
 HIDDEN = 20.0  # a column is left in doubt if its bound could lose one part in so many of the tolerance
@@ -174,24 +175,31 @@ class GramSearch:
         if problem.scaled(shown) < self.upper:
             self.support, self.upper, self.w = support, problem.scaled(shown), w
 
+    def _advance(self, nodes: int) -> bool:
+        """So many nodes more of a tree, and on to the next; True when there is none."""
+        done = self.current.advance(nodes)
+        if done or not self.current.part.inside:
+            self._improve()
+        if done:
+            self._finish()
+        return done and not self._next()
+
     def findings(self, nodes: int | None) -> Iterator[Finding]:
         """Slices of growing length, at most `nodes` nodes in all."""
         problem = self.problem
         if self.hopeless or not problem.sure:
-            yield Finding(self.w, 0.0, 1, ending=NO_BOUND if self.hopeless else THIN)
+            bound = problem.objective(problem.floor())
+            yield Finding(self.w, bound, 1, ending=NO_BOUND if self.hopeless else THIN)
             return
-        length, best = 1, 0.0
+        length, best, start = 1, 0.0, time.perf_counter()
+        floored = self.current.lacking == 0
         while True:
             began = time.perf_counter()
+            if not floored and began - start > QUICK:  # no set does better than all columns
+                floored, best = True, max(best, problem.floor())
             if nodes is not None:
                 length = max(min(length, nodes - self.total), 1)
-            done = self.current.advance(length)
-            if not self.current.part.inside:
-                self._improve()
-            if done:
-                self._improve()
-                self._finish()
-                done = not self._next()
+            done = self._advance(length)
             best = max(best, self.bound)
             ending = THIN if self.thin or self.pending else ""
             yield Finding(self.w, problem.objective(best), self.total, ending=ending)

@@ -161,7 +161,7 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     if proof.search is not None and task.run.solver.missing(problem):
         raise DataError(f"The search {task.run.solver.name} does not solve the problem that the model tells.")
     task = replace(task, tolerance=proof.tolerance)
-    found: Checked = task.judged(w, theta)
+    found = _sharp(task.judged(w, theta))
     moved = _moved(found, w)
     # a sum of squares or losses, weights and digits as they are, is off by no more elsewhere
     doubt = (8.0 * FEW + 2.0 * gamma(len(w))) * found.primal
@@ -192,12 +192,17 @@ def _precise(
     more than a quarter of the gap there is: rounding is paid for wherever a gap is computed.
     """
     problem, wanted = task.problem, min(max(task.tolerance, PRECISE), LOOSE)
-    precise: Checked = replace(task, tolerance=PRECISE).judged(*point)
+    precise = _sharp(replace(task, tolerance=PRECISE).judged(*point))
     boxed = found.box is not None
     found = found if boxed or precise.box is not None else precise
     most = SHARE * wanted * max(abs(found.primal), SMALL * abs(null))
     room = min(_charged(problem, precise if boxed else found), most, 0.25 * found.gap)
     return found, room + (WIDTH * found.gap if boxed else 0.0), most
+
+
+def _sharp(found: Checked) -> Checked:
+    """With the least that is known of the objective: plain sums depend on how the rows are kept."""
+    return found if found.known is None else replace(found, primal=found.known, known=None)
 
 
 def _charged(problem: Problem, found: Checked) -> float:

@@ -99,7 +99,7 @@ def _fit_plane(reading: Reading, positive: int, limits: Limits) -> Solution:
     used, factors, tied = terms.used, _column_factors(terms), terms.fit_intercept
     X, side = reading.table.design.toarray()[used], y[used]
     hulls = nearest_points(X, side, intercept=tied, factors=factors)
-    found = None if hulls.meet else plane(X, side, hulls, intercept=tied, factors=factors)
+    found = plane(X, side, hulls, intercept=tied, factors=factors)  # hulls that meet to rounding may not meet
     if found is None:
         raise _no_plane(reading, y, hulls, X)
     w = np.append(found[0], found[1]) if tied else found[0]
@@ -111,7 +111,7 @@ def _fit_plane(reading: Reading, positive: int, limits: Limits) -> Solution:
 def _stretch(hulls: Hulls, intercept: bool) -> float:
     """α = t·weights at the best t of Σα − ¼‖Σ α y x‖²."""
     square = float(hulls.difference @ hulls.difference)
-    return (4.0 if intercept else 2.0) / square
+    return (4.0 if intercept else 2.0) / square if square > 0.0 else 0.0
 
 
 def _no_plane(reading: Reading, y: Vector, hulls: Hulls, X: Any) -> InfeasibleError:
@@ -134,14 +134,23 @@ def _no_plane(reading: Reading, y: Vector, hulls: Hulls, X: Any) -> InfeasibleEr
             f"{shows} (to {left:.1e}, and some near them do so without rounding). Give a finite C.",
             proof=proof,
         )
-    factors = _column_factors(terms)
+    # scales and factors are rounded: a little less of them allows a little more margin
+    factors = np.nextafter(np.nextafter(_column_factors(terms), 0.0), 0.0)
     margin = margin_at_most(X, side, hulls.weights, intercept=tied, factors=factors)
     return InfeasibleError(
-        f"C=inf asks for a plane without any error, and any plane has a margin below {margin:.1e}, too "
-        f"narrow for its weights to be written down in double precision: error.proof holds, for {rows} rows, "
-        f"all but {shows}. Give a finite C, or columns with less of an offset.",
+        f"C=inf asks for a plane without any error. None was found in double precision, and any plane has a "
+        f"margin of at most {_rounded_up(margin)}: error.proof holds, for {rows} rows, all but {shows}. Give "
+        "a finite C, or columns with less of an offset.",
         proof=proof,
     )
+
+
+def _rounded_up(value: float) -> str:
+    """Two digits that are no less than the number."""
+    if not 0.0 < value < np.inf:
+        return f"{value:g}"
+    shown = f"{value:.1e}"
+    return shown if float(shown) >= value else f"{value + 0.05 * 10.0 ** np.floor(np.log10(value)):.1e}"
 
 
 def _solution(reading: Reading, problem: Problem, found: Checked, limits: Limits, began: float) -> Solution:

@@ -44,7 +44,7 @@ ROUNDS = 100
 TRIES = 4  # of scaling β up until its floats keep the margin
 ENOUGH = 16.0 * U  # beyond the margin, beside the predictions: what another rounding of them takes
 ROOM = 64.0 * U  # beyond the margin, beside |K||β|: a K computed otherwise then keeps it too
-SPARE = 1e-3  # of the tolerance: the most that is given up for that
+SPARE = 0.05  # of the tolerance: the most that is given up for that
 
 
 def refuse_hard(loss: Loss, approximation: str | None) -> None:
@@ -240,21 +240,26 @@ class _Search:
         )
 
     def _proven(self, beta: Vector) -> Checked:
-        """β scaled up until its floats keep the margin as real numbers, and what that proves."""
-        wanted, b = 1.0, 0.0
+        """β scaled up until its floats keep the margin as real numbers, and what that proves.
+
+        Each scaling rounds β anew, and that may take more from the margin than was added: the widest is kept.
+        """
+        wanted, best = 1.0, (-np.inf, 0.0, np.zeros(len(beta)))
         for _ in range(TRIES):
             theta = self._signed(2.0 * wanted * beta)
             beta = 0.5 * theta
             image = self.stated.products.times(beta, exact=True)
             f = image.value + image.low
             width, b = self._middle(f)
+            best = max(best, (width, b, theta), key=lambda one: one[0])
             most = float(np.abs(f).max(initial=0.0)) + abs(b)
             spare = min(ROOM * float(image.size.max(initial=0.0)), SPARE * self.limits.tolerance)
             room = ENOUGH * (1.0 + most) + spare
             if not 0.0 < width < 1.0 + room:
                 break
             wanted = (1.0 + 2.0 * room) / width
-        return check_kernel_margin(self.stated, beta, b, theta, self.limits.tolerance)
+        _, b, theta = best
+        return check_kernel_margin(self.stated, 0.5 * theta, b, theta, self.limits.tolerance)
 
     def _signed(self, theta: Vector) -> Vector:
         """y θ ≥ 0 and, where there is an intercept, Σθ = 0 to the last bit."""

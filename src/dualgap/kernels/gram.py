@@ -112,7 +112,9 @@ def _chunks(rows: Index, coef: Vector) -> list[tuple[Index, Vector]]:
 
 
 def symmetric(K: Matrix) -> Matrix:
-    """(K + Kᵀ)/2; K itself where that is the same. By tiles, which stay near the processor."""
+    """(K + Kᵀ)/2; K itself where that is the same and a copy would be large: by tiles there."""
+    if len(K) <= SMALL:
+        return np.asarray(0.5 * (K + K.T))
     found = K
     for i in range(0, len(K), TILE):
         for j in range(0, i + 1, TILE):
@@ -147,9 +149,10 @@ class Gram:
         """Take the means of the columns and rows out; a second pass removes the rounding of the first."""
         K = self.given
         for _ in range(2):
-            K = K - K.mean(axis=0)
-            K = K - K.mean(axis=1)[:, None]
-        self.__dict__["whole"] = symmetric(K)
+            mean = K.mean(axis=0)
+            half = mean - 0.5 * float(mean.mean())
+            K = K - (half + half[:, None])  # symmetric to the last bit, as K is
+        self.__dict__["whole"] = K
 
     @property
     def small(self) -> bool:

@@ -164,7 +164,9 @@ class Problem(Statement):
         if found.width <= SEEN * found.primal:
             return found
         plain = self.primal(found.w)
-        return replace(found, primal=plain) if found.primal <= plain <= found.primal + found.width else found
+        if not found.primal <= plain <= found.primal + found.width:
+            return found
+        return replace(found, primal=plain, known=found.primal)
 
     def relative(self, gap: float, objective: float) -> float:
         """gap / max(|objective|, 1e-4 |null objective|), 0 where both are nothing."""

@@ -48,6 +48,7 @@ class Checked:
     reach: Vector  # the error of each of its entries
     box: Vector | None = None  # |w_j| up to which the bound holds; None: everywhere
     width: float = 0.0  # what plain arithmetic may get the objective wrong by
+    known: float | None = None  # a lower value that P(w) does not exceed either; None: `primal` is the lowest
     moved: bool = False  # w is not the one that was given, which breaks the budget
 
     @property
@@ -61,7 +62,7 @@ class Checked:
         second = self if self.dual >= other.dual else other
         if second.box is not None and np.any(np.abs(first.w) > second.box):
             return first
-        return replace(second, w=first.w, primal=first.primal, moved=first.moved)
+        return replace(second, w=first.w, primal=first.primal, known=first.known, moved=first.moved)
 
 
 def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, null: float = 0.0) -> Checked:
@@ -177,8 +178,9 @@ def _values(
     risk = total(a * problem.loss.value(problem.centre, t)) if a.min() >= FAINT else np.inf
     priced, doubt = problem.regulariser.priced(w)
     spread = total(a * (error * np.maximum(-low, high)))
-    # products that underflow: none where the loss is flat
-    under = 8.0 * LEAST * (len(a) + len(w)) if low.any() or high.any() else 0.0
+    # products that underflow: none where the loss is flat, as exponentials never are
+    flat = Trait.PIECEWISE_QUADRATIC in problem.loss.traits and not (low.any() or high.any())
+    under = 0.0 if flat else 8.0 * LEAST * (len(a) + len(w))
     lost = FEW * (risk + spread + priced) + doubt + under
     return risk + spread + priced + lost, 2.0 * (spread + lost)
 

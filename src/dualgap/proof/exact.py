@@ -224,7 +224,8 @@ def margin_at_most(
     side = _sides(np.asarray(y)[used])
     t, _ = whole(np.asarray(weights, dtype=np.float64)[used].tolist())
     if intercept:
-        t[side > 0], t[side < 0] = t[side > 0] * t[side < 0].sum(), t[side < 0] * t[side > 0].sum()
+        up = side > 0
+        t[up], t[~up] = t[up] * t[~up].sum(), t[~up] * t[up].sum()
     total = t.sum()
     if not total:
         return math.inf

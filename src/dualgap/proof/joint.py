@@ -49,13 +49,12 @@ def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checke
     full[rows, own] = spent = phi.sum(axis=1)
     v, reach = _correlations(problem, full, gamma(classes) * total(spent) + total(slack), exact=exact)
     share = phi / a[:, None] * AWAY
-    step = (slack / a[:, None] + 16.0 * U * share) * (1.0 + SLACK)  # what it may be off by
+    step = slack / a[:, None] + 16.0 * U * share  # what it may be off by
     share[rows, own] = 1.0 - share.sum(axis=1)
     model, depth = _softmax(z)
     terms = divergence(share, model, depth).sum(axis=1)
     # a step up to the share itself costs no more than it times the slope and one, here and in the own class
-    log = np.log(np.maximum(share, LEAST))
-    slope = np.abs(log + np.where(model < FAINT, depth, -np.log(model)))
+    slope = np.abs(np.log(np.maximum(share, LEAST)) + depth)
     there = slope[rows, own]
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
     loose += error * (np.abs(model - share).sum(axis=1) + error)
@@ -71,7 +70,7 @@ def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matr
 
     Scores may be huge and their differences small: what is rounded of a score is kept beside it.
     """
-    table = w.reshape(problem.classes, -1)
+    table = w.reshape(problem.classes, len(w) // problem.classes)
     coefs, levels = (table[:, :-1], table[:, -1]) if problem.intercept else (table, np.zeros(len(table)))
     shape = problem.rows.n, problem.classes
     high, rest, most = np.empty(shape), np.empty(shape), 0.0
@@ -81,10 +80,9 @@ def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matr
         rest[:, k] = rounded + low
         most = max(most, error)
     mine = np.arange(len(own)), own
-    ahead, rounded = two_sum(high, -high[mine][:, None])
-    z = ahead + (rounded + (rest - rest[mine][:, None]))
-    sizes = [float(np.abs(part).max(initial=0.0)) for part in (z, rest, rounded)]
-    return z, 2.0 * most + 4.0 * U * (sizes[0] + 2.0 * sizes[1] + sizes[2])
+    z = (high - high[mine][:, None]) + (rest - rest[mine][:, None])
+    far = float(np.abs(z).max(initial=0.0)) + 2.0 * float(np.abs(rest).max(initial=0.0))
+    return z, 2.0 * most + 4.0 * U * far
 
 
 def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, float]:
@@ -145,7 +143,7 @@ def _circulating(phi: Matrix, own: Index) -> Matrix:
         legs = list(pairwise(way))
         amount = min(surplus[way[0]], -surplus[way[-1]], *(flow[leg] for leg in legs))
         for giver, taker in legs:
-            rows = np.flatnonzero((own == giver) & (units[:, taker] > 0))
+            rows = np.flatnonzero(own == giver)
             units[rows, taker] -= taken(units[rows, taker], int(amount))
             flow[giver, taker] -= amount
     return np.asarray(np.ldexp(units.astype(np.float64), exponent))

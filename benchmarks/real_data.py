@@ -19,7 +19,7 @@ import sklearn
 from sklearn.datasets import load_breast_cancer
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from dualgap.figures.data import folder
+from dualgap.lectures.data import folder
 
 Load: TypeAlias = Callable[[], tuple[Any, np.ndarray]]
 

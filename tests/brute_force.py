@@ -11,14 +11,15 @@ from scipy.optimize import linprog
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, WithOnes
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import drive
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, drive
-from dualgap.solvers.registry import candidates
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, WithOnes
+from dualgap.drive.limits import Limits
+from dualgap.drive.run import Outcome, drive
+from dualgap.drive.solver import Solver
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised, Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits, Outcome, drive
 from dualgap.traits import Trait
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import dualgap
 from dualgap.cli.main import VERBS
-from dualgap.figures.catalogue import FAMILIES
+from dualgap.lectures.catalogue import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -55,7 +55,7 @@ def keep(name: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 def drawn(entry: Any) -> dict[str, Any]:
     """The caption, with `picture` true where there is one."""
-    from dualgap.figures import MissingDataError
+    from dualgap.lectures import MissingDataError
 
     try:
         drawing = entry.draw()
@@ -104,7 +104,7 @@ class Figures(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A section each."""
-        from dualgap.figures import catalogue
+        from dualgap.lectures import catalogue
 
         depends_on_sources(self.env)
         entries = [one for one in catalogue().values() if one.family == self.arguments[0]]

@@ -73,7 +73,7 @@ def runners(module: str, registry: Mapping[str, type], manual: Collection[str]) 
 
 def solvers() -> list[Row]:
     """Every solver of convex problems."""
-    from dualgap.solvers.registry import MANUAL, SOLVERS
+    from dualgap.drive.registry import MANUAL, SOLVERS
 
     return runners("solvers", SOLVERS, MANUAL)
 
@@ -111,7 +111,7 @@ def steps() -> list[Row]:
 
 def stopping() -> list[Row]:
     """Every rule for when to stop."""
-    from dualgap.solvers import stopping as module
+    from dualgap.drive import stopping as module
 
     return rules_of(module, module.Stop)
 

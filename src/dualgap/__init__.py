@@ -23,7 +23,7 @@ _WHERE = {
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
     "load": "dualgap.files.read",
-    "path": "dualgap.paths.make",
+    "path": "dualgap.paths.making",
     "cross_validate": "dualgap.selection.cross_validate",
     "Search": "dualgap.selection.search",
     "stability": "dualgap.selection.stability",
@@ -34,8 +34,12 @@ _WHERE = {
     "LinearClassifierCV": "dualgap.estimators.search",
     "LinearRegressorCV": "dualgap.estimators.search",
 }
-_ELSEWHERE = {"steps": "dualgap.solvers.textbook.steps", "stopping": "dualgap.solvers.stopping"}
-_MODULES = ("discrete", "errors", "figures", "losses", "penalties", "report", "solvers")
+_ELSEWHERE = {
+    "figures": "dualgap.lectures",
+    "steps": "dualgap.solvers.textbook.steps",
+    "stopping": "dualgap.drive.stopping",
+}
+_MODULES = ("discrete", "errors", "losses", "penalties", "report", "solvers")
 
 __all__ = [
     "KernelClassifier",
@@ -67,7 +71,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from dualgap import discrete, errors, figures, losses, penalties, report, solvers
+    from dualgap import discrete, errors, losses, penalties, report, solvers
+    from dualgap import lectures as figures
+    from dualgap.drive import stopping
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.kernel import KernelClassifier
     from dualgap.estimators.kernel_regression import KernelRegressor
@@ -79,11 +85,10 @@ if TYPE_CHECKING:
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution
-    from dualgap.paths.make import path
+    from dualgap.paths.making import path
     from dualgap.selection.cross_validate import cross_validate
     from dualgap.selection.search import Search
     from dualgap.selection.stability import stability
-    from dualgap.solvers import stopping
     from dualgap.solvers.textbook import steps
 
 

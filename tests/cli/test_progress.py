@@ -6,7 +6,7 @@ import io
 
 from dualgap.cli import progress
 from dualgap.cli.progress import Progress
-from dualgap.solvers.trace import Record
+from dualgap.drive.trace import Record
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled import dual_sweeps, gram, layout, lines, model_sweeps
+from dualgap.compiled import layout, lines
+from dualgap.solvers.dual_ascent import sweeps as dual_sweeps
+from dualgap.solvers.lasso import gram_sweeps as gram
+from dualgap.solvers.lasso import model_sweeps
 
 
 def _soft(point: float, threshold: float) -> float:

@@ -20,10 +20,11 @@ from dualgap.design import Compressed, Dense
 from dualgap.penalties import Penalised
 from dualgap.problem.problem import Problem
 from dualgap.problem.precondition import precondition
-from dualgap.solvers.coordinate_descent import CoordinateDescent
-from dualgap.solvers.drive import Limits, drive
-from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
-from dualgap.solvers.gram_engine import GramEngine
+from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
+from dualgap.drive.limits import Limits
+from dualgap.drive.run import drive
+from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
+from dualgap.solvers.lasso.gram_engine import GramEngine
 
 def fit(design, loss, penalty, solver):
     p, n = design.shape[1], design.shape[0]
@@ -86,7 +87,7 @@ def test_one_signature_per_loop(two_processes: list[dict[str, object]]) -> None:
 
 def test_the_package_does_not_import_numba() -> None:
     script = (
-        "import sys, dualgap, dualgap.solvers.coordinate_descent, dualgap.solvers.dual_coordinate_ascent;"
+        "import sys, dualgap, dualgap.solvers.lasso.coordinate_descent, dualgap.solvers.dual_ascent.method;"
         "print('numba' in sys.modules)"
     )
     assert _python(script).strip() == "False"
@@ -155,7 +156,7 @@ def test_where_the_sources_cannot_be_written_beside(copied: Path, place: str, tm
 
 def test_loops_run_without_compilation() -> None:
     script = (
-        "from dualgap.compiled.gram import descend; import numpy as np;"
+        "from dualgap.solvers.lasso.gram_sweeps import descend; import numpy as np;"
         "w = np.zeros(2); descend(np.eye(2), w, np.array([3.0, 0.5]), np.ones(2), 3); print(w.tolist())"
     )
     assert _python(script, NUMBA_DISABLE_JIT="1").strip() == "[2.0, 0.0]"

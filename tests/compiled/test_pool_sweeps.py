@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled import pool_sweeps
+from dualgap.solvers.lasso import pool_sweeps
 
 
 def _problem(seed: int) -> tuple[Matrix, Vector, tuple[Vector, Vector, Vector, Vector]]:

@@ -19,9 +19,9 @@ import dualgap
 from cases import DESIGNS, LOSSES, PENALTIES
 from dualgap import design, losses, penalties, solvers
 from dualgap.design import Design
+from dualgap.drive.registry import SOLVERS
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.solvers.registry import SOLVERS
 
 ROOT = Path(__file__).parents[2]
 MATHEMATICS = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from sklearn.datasets import load_diabetes
 import dualgap as dg
 from brute_force import Subsets, best_squares
 from dualgap.arrays import Matrix, Vector
+from dualgap.drive.trace import Record
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
-from dualgap.solvers.trace import Record
 
 HEURISTICS = ("greedy_forward", "greedy_backward", "hard_thresholding")
 
@@ -210,7 +210,7 @@ def test_what_l0_l2_minimises() -> None:
 
 
 def test_sizes_in_turn() -> None:
-    from dualgap.discrete import subset_path
+    from dualgap.discrete.subset import path as subset_path
     from dualgap.fitting.reading import read
 
     X, y = wide(60, 10)
@@ -252,14 +252,14 @@ def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pyte
             "solver": solver,
             "tol": 1e9,
         }
-        monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10_000)
+        monkeypatch.setattr("dualgap.discrete.subset.wide.WIDE", 10_000)
         narrow = dg.fit(X, y, loss="squared", **keywords)
-        monkeypatch.setattr("dualgap.discrete.wide.WIDE", 10)
+        monkeypatch.setattr("dualgap.discrete.subset.wide.WIDE", 10)
         by_rows = dg.fit(X, y, loss="squared", **keywords)
         assert by_rows.objective <= narrow.objective * (1 + 1e-9) or solver == "hard_thresholding"
         assert by_rows.objective <= 1.05 * narrow.objective and by_rows.n_nonzero == 5
         assert by_rows.bound == 0.0
-    monkeypatch.setattr("dualgap.discrete.wide.LARGEST", 10)
+    monkeypatch.setattr("dualgap.discrete.subset.wide.LARGEST", 10)
     with pytest.warns(NotCertifiedWarning, match="Too many columns"):
         found = dg.fit(X, y, loss="squared", penalty=penalty, budget=5)
     assert found.objective == pytest.approx(by_rows.objective, rel=1e-12)

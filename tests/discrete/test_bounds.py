@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.subset_bound import Node, Scratch, leaders, relax
-from dualgap.compiled.subset_exchange import exchange, forward
-from dualgap.discrete.split import first_split, improve_split, spectral_split
+from dualgap.discrete.subset.exchange import exchange, forward
+from dualgap.discrete.subset.split import first_split, improve_split, spectral_split
+from dualgap.discrete.subset.split_bound import Node, Scratch, leaders, relax
 
 
 def quadratic(seed: int, p: int) -> tuple[Matrix, Vector]:

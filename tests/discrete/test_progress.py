@@ -9,7 +9,7 @@ import pytest
 
 import dualgap as dg
 from dualgap.discrete import progress
-from dualgap.solvers.trace import Record
+from dualgap.drive.trace import Record
 
 
 class Terminal(io.StringIO):

@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 import dualgap as dg
 from brute_force import Subsets, best_fit, best_squares
 from dualgap.arrays import Matrix, Vector
-from dualgap.discrete import exact
-from dualgap.discrete.relaxation import Branch, Relaxation
-from dualgap.discrete.selection import selection
+from dualgap.discrete import integers as exact
+from dualgap.discrete.subset.relaxation import Branch, Relaxation
+from dualgap.discrete.subset.selection import selection
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.reading import read

@@ -19,15 +19,15 @@ import pytest
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import Finding, pursue
-from dualgap.discrete.columns import Columns
-from dualgap.discrete.gram import gram_problem
-from dualgap.discrete.relaxation import Branch, Relaxed
-from dualgap.discrete.split import definite, lowered
+from dualgap.discrete.subset.columns import Columns
+from dualgap.discrete.subset.gram import gram_problem
+from dualgap.discrete.subset.relaxation import Branch, Relaxed
+from dualgap.discrete.subset.split import definite, lowered
+from dualgap.drive.limits import Limits
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.reading import read
 from dualgap.paths.subsets import SubsetPath
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits
 from exact_planes import separable
 
 Rational = list[Fraction]

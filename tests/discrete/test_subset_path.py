@@ -14,13 +14,14 @@ from sklearn.datasets import load_diabetes
 import dualgap as dg
 from brute_force import Subsets, best_fit, best_squares
 from dualgap.arrays import Matrix, Vector
-from dualgap.discrete import BranchAndBound, subset_path
+from dualgap.discrete import BranchAndBound
+from dualgap.discrete.subset import path as subset_path
+from dualgap.drive.limits import Limits
+from dualgap.drive.trace import Record
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.reading import read
 from dualgap.losses import Logistic
 from dualgap.paths.subsets import SubsetPath
-from dualgap.solvers.drive import Limits
-from dualgap.solvers.trace import Record
 
 
 def draw(n: int, p: int, noise: float = 1.0) -> tuple[Matrix, Vector]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dualgap as dg
+from dualgap.drive.registry import SOLVERS
 from dualgap.errors import DataError
-from dualgap.solvers.registry import SOLVERS
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(50, 4))

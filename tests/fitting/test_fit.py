@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dualgap as dg
+from dualgap.drive.limits import Status
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.solution import Solution
-from dualgap.solvers.drive import Status
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(40, 4))

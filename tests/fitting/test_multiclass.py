@@ -10,13 +10,13 @@ from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import dualgap as dg
+from dualgap.drive.limits import Status
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
-from dualgap.fitting.multinomial.newton import MultinomialNewton
-from dualgap.fitting.multinomial.problem import MultinomialProblem, curvature
-from dualgap.fitting.multinomial.working import joint_problem
+from dualgap.fitting.joint_problem import joint_problem
 from dualgap.fitting.reading import read
 from dualgap.fitting.solution import Solution
-from dualgap.solvers.drive import Status
+from dualgap.multinomial.newton import MultinomialNewton
+from dualgap.multinomial.problem import MultinomialProblem, curvature
 
 WINE, WINE_LABELS = load_wine(return_X_y=True)
 IRIS, IRIS_LABELS = load_iris(return_X_y=True)
@@ -182,7 +182,7 @@ def test_more_columns_than_rows() -> None:
 
 
 def test_many_coordinates_go_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dualgap.fitting.multinomial import interior, newton
+    from dualgap.multinomial import interior, newton
 
     exact = {p: dg.fit(X, LABELS, loss="logistic", penalty=p, lam=0.02).objective for p in PENALTIES}
     monkeypatch.setattr(newton, "DENSE_LIMIT", 3)

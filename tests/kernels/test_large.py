@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dualgap import losses
+from dualgap.drive.limits import Limits, Status
 from dualgap.kernel_machines import newton, solve
 from dualgap.kernel_machines.problem import KernelProblem
-from dualgap.kernel_machines.single import SingleFactor
 from dualgap.kernels import Gaussian, Gram
+from dualgap.linalg.single_precision import SingleFactor
 from dualgap.losses import Loss
-from dualgap.solvers.drive import Limits, Status
 
 N = 1700
 LOSSES: tuple[Loss, ...] = (

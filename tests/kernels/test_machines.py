@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from cases import LOSSES
 from dualgap import losses
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import Gaussian, Gram, Kernel, Laplacian, LinearKernel, Polynomial, gram_of
 from dualgap.kernels.gram import symmetric
 from dualgap.losses import Loss
-from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.traits import Trait
 
 KERNELS: tuple[Kernel, ...] = (Gaussian(0.3), Laplacian(0.3), Polynomial(0.5, 2), LinearKernel())

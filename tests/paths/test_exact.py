@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import lars_path
 
 import dualgap as dg
-from dualgap.paths import engine
+from dualgap.paths.homotopy import engine
 from dualgap.paths.path import Path
 from path_instances import KINDS, PAIRS, PENALTIES, degenerate, ordinary
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import cases
 import dualgap as dg
-from dualgap.compiled.homotopy_course import BENT_KINK, BENT_SLOPE, CURVATURE, KINK_AT, SLOPE_AT
 from dualgap.losses import Loss
-from dualgap.paths.offset import best_offset
-from dualgap.paths.pieces import row_pieces
+from dualgap.paths.homotopy.course import BENT_KINK, BENT_SLOPE, CURVATURE, KINK_AT, SLOPE_AT
+from dualgap.paths.homotopy.offset import best_offset
+from dualgap.paths.homotopy.pieces import row_pieces
 from dualgap.traits import Trait
 from path_instances import PAIRS, ordinary
 

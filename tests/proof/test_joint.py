@@ -15,11 +15,11 @@ import pytest
 
 from dualgap.arrays import Vector
 from dualgap.design.dense import Dense
-from dualgap.fitting.multinomial.problem import MultinomialProblem
-from dualgap.fitting.multinomial.working import joint_problem
+from dualgap.fitting.joint_problem import joint_problem
 from dualgap.fitting.objective import Objective
 from dualgap.losses import Logistic
 from dualgap.losses.base import divergence
+from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.penalties import CATALOGUE, Penalised
 from dualgap.proof.balance import Balanced
 from dualgap.proof.check import Checked

@@ -8,13 +8,17 @@ from cases import FORMS, LOSSES
 from dualgap import losses, penalties
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Compressed, Dense, Design
+from dualgap.drive import memory
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import drive
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty
 from dualgap.penalties.norm import Norm
 from dualgap.problem.certificate import bounds
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers import augmented_lagrangian, memory
+from dualgap.solvers import augmented_lagrangian
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian, scope
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.rows import KinkedRows, SmoothRows, rows_of
@@ -22,8 +26,6 @@ from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.search import search
 from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.drive import Limits, Status, drive
 from dualgap.solvers.sampling import worth
 from random_problems import Recipe, relative_gap, run
 

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from dualgap import losses, penalties
 from dualgap.design import Compressed
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised, Penalty
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.coordinate_descent import CoordinateDescent
-from dualgap.solvers.gram_engine import GramEngine
-from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
+from dualgap.solvers.lasso.gram_engine import GramEngine
+from dualgap.solvers.lasso.priced_point import PricedPoint
 from random_problems import Recipe, relative_gap, run
 
 SMOOTH: list[Loss] = [

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.dual_sweeps import settle_entropy
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
-from dualgap.solvers import dual_coordinate_ascent
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
-from dualgap.solvers.prices import prices
+from dualgap.solvers.dual_ascent import method as dual_coordinate_ascent
+from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
+from dualgap.solvers.dual_ascent.sweeps import settle_entropy
+from dualgap.solvers.lasso.prices import prices
 from random_problems import Recipe, relative_gap, run
 
 DUAL: list[Loss] = [

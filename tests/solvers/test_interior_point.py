@@ -11,13 +11,13 @@ from cases import LOSSES, vectors
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, Design, WithOnes
+from dualgap.drive import memory
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Penalised, Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers import memory
 from dualgap.solvers.active_set import Finish, finish
-from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.interior_point.boxes import Boxes
 from dualgap.solvers.interior_point.extension import ColumnBeside, Equations, RowBelow

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dualgap import losses, penalties
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
 from dualgap.solvers import normal_equations
-from dualgap.solvers.base import Iterate
 from dualgap.solvers.closed_form import ClosedForm
 from dualgap.solvers.newton import Newton
 from random_problems import Recipe, relative_gap, run

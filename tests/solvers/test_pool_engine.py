@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from dualgap import losses, penalties
 from dualgap.arrays import Index, Vector
 from dualgap.design import Dense, Standardised, WithOnes
+from dualgap.drive.solver import Iterate
 from dualgap.penalties import Penalised, Penalty
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.column_pool import ColumnPool, Descent
-from dualgap.solvers.coordinate_descent import CoordinateDescent
-from dualgap.solvers.gram_engine import GramEngine
-from dualgap.solvers.pool_engine import PoolEngine
-from dualgap.solvers.priced_point import PricedPoint
+from dualgap.solvers.lasso.column_pool import ColumnPool, Descent
+from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
+from dualgap.solvers.lasso.gram_engine import GramEngine
+from dualgap.solvers.lasso.pool_engine import PoolEngine
+from dualgap.solvers.lasso.priced_point import PricedPoint
 from random_problems import Recipe, relative_gap, run
 
 RECIPES = {

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import dualgap as dg
 import transcriptions as source
 from dualgap.arrays import Vector
+from dualgap.drive.solver import Iterate
 from dualgap.fitting.reading import read
-from dualgap.solvers.base import Iterate
 
 X, Y, LABELS = source.data()
 P = X.shape[1] + 1

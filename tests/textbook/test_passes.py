@@ -10,10 +10,10 @@ import pytest
 
 import dualgap as dg
 import transcriptions as source
+from dualgap.drive.proof_schedule import due, glance
 from dualgap.errors import NoSolverError, NotCertifiedWarning
 from dualgap.fitting.reading import read
 from dualgap.solvers.textbook.trials import first_length, tried_length
-from dualgap.solvers.thinning import due, glance
 
 X, Y, LABELS = source.data(60, 4)
 

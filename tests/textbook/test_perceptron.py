@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 import dualgap as dg
 import transcriptions as source
+from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError, NotCertifiedWarning
-from dualgap.solvers.base import Iterate
 from dualgap.solvers.textbook.perceptron import Votes
 
 X, Y, MIXED = source.data(60, 3)

@@ -11,9 +11,9 @@ import pytest
 
 import dualgap as dg
 import transcriptions as source
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.reading import read
-from dualgap.solvers.trace import Trace
 
 X, Y, LABELS = source.data(60, 4)
 RIDGE: dict[str, Any] = {"loss": "squared", "penalty": "l2", "lam": 0.1}

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingPackageError("Figures need matplotlib: pip install 'dualgap[figures]'.")
     try:
-        figures = importlib.import_module("dualgap.figures")
+        figures = importlib.import_module("dualgap.lectures")
         known = figures.catalogue()
     except (ImportError, AttributeError):
         raise MissingPackageError("This dualgap comes without the figures.") from None

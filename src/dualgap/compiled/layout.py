@@ -44,7 +44,7 @@ def sparse_lines(
     if scale is None:
         indices, values = np.asarray(matrix.indices, dtype=width), np.asarray(matrix.data, dtype=kind)
     else:
-        from dualgap.compiled.sparse_numbers import fill_scaled
+        from dualgap.compiled.sparse_passes import fill_scaled
 
         indices, values = np.empty(matrix.nnz, dtype=width), np.empty(matrix.nnz, dtype=kind)
         fill_scaled(locked(matrix.indices), locked(matrix.data), locked(scale), indices, values)

@@ -1,4 +1,4 @@
-"""One way to compile a loop, `@compiled`, and one cache on disk, named by a hash of every source here.
+"""One way to compile a loop, `@compiled`, and one cache on disk, named by a hash of every source of a loop.
 
 numba looks for changes only in the file of the function it loads, so that a loop would go on with the old
 numbers of a function it calls from another file. A folder per state of the sources cannot go stale.
@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIGURATION: Any = numba.config
 COMPILED: list[Any] = []  # every compiled loop, for the tests that count what was compiled
+LOOPS = b"dualgap.compiled.mechanism import"  # what the source of a loop says
 MONTH = 30 * 24 * 3600.0
 
 
@@ -93,10 +94,13 @@ def cache_folder() -> Path | None:
 
 
 def fingerprint() -> str:
-    """A hash of all sources in this folder."""
+    """A hash of all sources that hold compiled loops: those that import this module, wherever they are."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    package = Path(__file__).parent.parent
+    for source in sorted(package.rglob("*.py")):
+        text = source.read_bytes()
+        if LOOPS in text or source.parent == Path(__file__).parent:
+            digest.update(str(source.relative_to(package)).encode() + b"\0" + text + b"\0")
     return "dualgap-" + digest.hexdigest()[:16]
 
 

@@ -35,7 +35,7 @@ class Compressed:
         if np.count_nonzero(some) > FILLED * some.size:
             return None
         from dualgap.compiled.layout import locked
-        from dualgap.compiled.sparse_numbers import without_zeros
+        from dualgap.compiled.sparse_passes import without_zeros
 
         starts, indices, values = without_zeros(locked(lines))
         kind = sp.csr_array if by_rows else sp.csc_array
@@ -104,7 +104,7 @@ class Compressed:
                 part = Dense(rows[i : i + step].toarray())
                 gram += part.weighted_gram(h[i : i + step], single=single)
             return gram
-        from dualgap.compiled.sparse_gram import add_outer_products
+        from dualgap.design.sparse_gram import add_outer_products
 
         add_outer_products(rows.indptr, rows.indices, rows.data, h, gram)
         return gram
@@ -114,7 +114,7 @@ class Compressed:
         live = np.flatnonzero(d)
         if len(live) < 0.7 * len(d):
             columns, d = columns[:, live], d[live]
-        from dualgap.compiled.sparse_gram import add_outer_products
+        from dualgap.design.sparse_gram import add_outer_products
 
         outer = np.zeros((columns.shape[0], columns.shape[0]))
         add_outer_products(columns.indptr, columns.indices, columns.data, d, outer)
@@ -122,7 +122,7 @@ class Compressed:
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         from dualgap.compiled.layout import locked
-        from dualgap.compiled.sparse_numbers import squares_and_counts, weighted_squares
+        from dualgap.compiled.sparse_passes import squares_and_counts, weighted_squares
 
         given = self._given
         lines = locked(given.indptr), locked(given.indices), locked(given.data)
@@ -141,7 +141,7 @@ class Compressed:
         if given.format == "csc":
             return np.asarray(np.diff(given.indptr), dtype=np.intp)
         from dualgap.compiled.layout import locked
-        from dualgap.compiled.sparse_numbers import count_indices
+        from dualgap.compiled.sparse_passes import count_indices
 
         return count_indices(locked(given.indices), given.shape[1])
 
@@ -177,7 +177,7 @@ class Compressed:
 
     def row_marks(self) -> Vector:
         from dualgap.compiled.layout import locked
-        from dualgap.compiled.sparse_numbers import line_marks
+        from dualgap.compiled.sparse_passes import line_marks
 
         rows = self.by_rows
         return line_marks(locked(rows.indptr), locked(rows.indices), locked(rows.data))

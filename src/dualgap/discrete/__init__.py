@@ -3,18 +3,18 @@
 A new search is a new file with `@search("name")` and a line here.
 """
 
-from dualgap.discrete.arrangement import Arrangement
 from dualgap.discrete.base import Answer, Finding, Search
-from dualgap.discrete.branch_and_bound import BranchAndBound
-from dualgap.discrete.heuristics import GreedyBackward, GreedyForward, HardThresholding
-from dualgap.discrete.hitting_set import HittingSet
-from dualgap.discrete.local_descent import LocalDescent
-from dualgap.discrete.local_planes import LocalPlanes
+from dualgap.discrete.concave.local_descent import LocalDescent
+from dualgap.discrete.concave.reweighted import ReweightedL1
+from dualgap.discrete.planes.arrangement import Arrangement
+from dualgap.discrete.planes.column_branching import SubsetPlanes
+from dualgap.discrete.planes.hitting_set import HittingSet
+from dualgap.discrete.planes.local_planes import LocalPlanes
 from dualgap.discrete.pursue import pursue
 from dualgap.discrete.registry import SEARCHES, choose, verdicts
-from dualgap.discrete.reweighted import ReweightedL1
-from dualgap.discrete.subset_path import subset_path
-from dualgap.discrete.subset_planes import SubsetPlanes
+from dualgap.discrete.subset.branch_and_bound import BranchAndBound
+from dualgap.discrete.subset.heuristics import GreedyBackward, GreedyForward, HardThresholding
+from dualgap.discrete.subset.path import subset_path
 
 __all__ = [
     "SEARCHES",

@@ -9,9 +9,9 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.trace import Trace
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits
-from dualgap.solvers.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import multiprocessing
 import sys
 import threading
 
-from dualgap.solvers.trace import Record
+from dualgap.drive.trace import Record
 
 QUIET = 1.0  # seconds before anything is shown: most searches are over by then
 EVERY = 0.2  # seconds between two lines

@@ -15,10 +15,10 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Answer, Finding, Search
 from dualgap.discrete.progress import Progress
 from dualgap.discrete.reached import reached
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.stopping import Moment
+from dualgap.drive.trace import Record, Trace
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, Status
-from dualgap.solvers.stopping import Moment
-from dualgap.solvers.trace import Record, Trace
 
 ROUNDED = 1e-12  # of the objective without columns: more than rounding takes of it
 PROVEN = "Proven: no weights do better, up to the tolerance."

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dualgap.discrete.base import Search
+from dualgap.drive.registry import Verdict
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
-from dualgap.solvers.registry import Verdict
 
 SEARCHES: dict[str, type[Search]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError
 from dualgap.estimators.stream import Stream, learn, stochastic
 from dualgap.fitting.fit import fit
@@ -16,7 +17,6 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.solvers.base import Solver
 from dualgap.traits import Trait
 
 

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
 from dualgap.estimators.margins import ToldClasses
@@ -21,7 +22,6 @@ from dualgap.fitting.names import loss_named
 from dualgap.fitting.probability import log_probabilities
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.solvers.base import Solver
 
 
 def _has_probability(model: LinearClassifier) -> bool:

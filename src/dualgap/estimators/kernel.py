@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.limits import Limits
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.estimators.base import one_column, shaped
 from dualgap.estimators.calibration import Calibration, calibrated, folds, own_probabilities
@@ -27,7 +28,6 @@ from dualgap.kernel_machines.answer import KernelSolution, Statement, together
 from dualgap.kernel_machines.hard_margin import refuse_hard
 from dualgap.kernels import Kernel
 from dualgap.losses import Loss
-from dualgap.solvers.drive import Limits
 
 
 def _has_probability(model: KernelClassifier) -> bool:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Compressed
+from dualgap.drive.limits import Limits
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.estimators.base import DEFAULT_C, shaped
 from dualgap.fitting.inputs import read_strength, read_table
@@ -37,7 +38,6 @@ from dualgap.kernels import (
 )
 from dualgap.kernels.definite import refuse_indefinite, repaired
 from dualgap.losses import Loss
-from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
 
 CHUNK = 512  # rows predicted together

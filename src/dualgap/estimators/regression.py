@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
 from dualgap.estimators.margins import ToldNumbers
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.solvers.base import Solver
 
 
 def _lopsided(loss: Loss) -> bool:

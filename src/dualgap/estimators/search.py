@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from dualgap.drive.solver import Solver
 from dualgap.estimators.base import LinearModel, shaped
 from dualgap.estimators.classification import LinearClassifier
 from dualgap.estimators.regression import LinearRegressor
@@ -13,7 +14,6 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.selection.cross_validate import cross_validate
 from dualgap.selection.search import Search
-from dualgap.solvers.base import Solver
 
 
 class Searched(LinearModel):

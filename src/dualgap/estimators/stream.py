@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
+from dualgap.drive.registry import named
+from dualgap.drive.solver import Solver
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError, NoSolverError
 from dualgap.fitting.inputs import Table, read_factors, read_numbers, read_table, read_weights
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Solver
-from dualgap.solvers.registry import named
 from dualgap.solvers.textbook.passes import Rows, Runner
 from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.solvers.textbook.stochastic import Stochastic
-from dualgap.solvers.trace import Trace
 
 STATUS = (
     "Learnt from {steps} steps over rows that are gone: the objective is that of the last rows, and nothing "

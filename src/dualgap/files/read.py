@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap import discrete, losses, penalties
+from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
@@ -21,7 +22,6 @@ from dualgap.fitting.objective import Objective
 from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.solution import Solution
 from dualgap.proof.certificate import Certificate
-from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
 VERSIONS = (1, 2)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.maker import maker
@@ -19,7 +20,6 @@ from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.proof.certificate import Certificate
-from dualgap.solvers.trace import Trace
 from dualgap.tables.recipe import Recipe
 
 VERSION = 2

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import drive
+from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
+from dualgap.fitting.joint import candidates as joint_candidates
+from dualgap.fitting.joint import split
+from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import joined, read_form
-from dualgap.fitting.multinomial.fit import candidates as joint_candidates
-from dualgap.fitting.multinomial.fit import split
-from dualgap.fitting.multinomial.working import joint_problem, joint_working
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_limits, read_solver
-from dualgap.fitting.peers import Fitted, read_model, transformed
 from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.sklearn_models import Fitted, read_model, transformed
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -34,9 +38,6 @@ from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance
 from dualgap.proof.statement import SMALL
-from dualgap.solvers.base import Iterate, Solver
-from dualgap.solvers.drive import Limits, drive
-from dualgap.solvers.registry import candidates
 
 NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.drive.registry import as_given
+from dualgap.drive.solver import Solver
+from dualgap.drive.trace import Against
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.fit import fit
 from dualgap.fitting.solution import Solution
-from dualgap.solvers.base import Solver
-from dualgap.solvers.registry import as_given
 from dualgap.solvers.textbook.steps import Constant
-from dualgap.solvers.trace import Against
 
 TIGHT = 1e-10  # what the reference aims at; where it ends is the floor
 FLOOR = 1e-13  # objectives are drawn above the optimum down to this share of it

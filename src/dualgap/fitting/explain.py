@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualgap import discrete
+from dualgap.drive.registry import SOLVERS, Verdict, verdicts
+from dualgap.fitting.joint import joint_verdicts
+from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import read_form
-from dualgap.fitting.multinomial.fit import joint_verdicts
-from dualgap.fitting.multinomial.working import joint_problem, joint_working
 from dualgap.fitting.reading import read
 from dualgap.problem.repeated import reduced
-from dualgap.solvers.registry import SOLVERS, Verdict, verdicts
 
 
 @dataclass(frozen=True)

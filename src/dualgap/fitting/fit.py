@@ -5,19 +5,19 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from dualgap.drive.limits import Limits
+from dualgap.drive.solver import Solver
+from dualgap.drive.stopping import Stop
+from dualgap.drive.trace import Callback
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.multiclass import fit_many, read_form
+from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read
-from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.threads import limited
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
-from dualgap.solvers.stopping import Stop
-from dualgap.solvers.trace import Callback
 
 if TYPE_CHECKING:
     from dualgap.discrete import Search

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading, read
@@ -23,8 +25,6 @@ from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance
 from dualgap.proof.exact import hulls_meet, margin_at_most
 from dualgap.proof.margin import check_margin
-from dualgap.solvers.drive import Limits, Status
-from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.solver import Solver
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError, UnboundedError
+from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
-from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Logistic, Loss
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.rounding import added
 from dualgap.proof.statement import SMALL
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits, Status
-from dualgap.solvers.trace import Trace
 
 FORMS = ("auto", "one_vs_rest", "multinomial")
 
@@ -44,7 +44,7 @@ def fit_many(
 ) -> Solution:
     """The fit for more than two classes; `form` as `read_form` gives it."""
     if form == "multinomial":
-        from dualgap.fitting.multinomial.fit import fit_multinomial  # here: most fits never need it
+        from dualgap.fitting.joint import fit_multinomial  # here: most fits never need it
 
         return fit_multinomial(reading, solver, limits, warm_start)
     return _fit_each(reading, solver, limits, warm_start)

@@ -104,7 +104,7 @@ class Objective:
         if certificate.form == "multinomial":
             if not isinstance(self.loss, Logistic):
                 raise DataError(f"The multinomial form is one of the logistic loss, not of {self.loss}.")
-            from dualgap.fitting.multinomial.working import joint_problem
+            from dualgap.fitting.joint_problem import joint_problem
 
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]
         labels = [np.where(numbers == k, 1.0, -1.0) for k in range(len(classes))]

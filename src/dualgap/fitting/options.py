@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import SOLVERS, named
+from dualgap.drive.solver import Solver
+from dualgap.drive.stopping import Stop
+from dualgap.drive.trace import Callback
 from dualgap.errors import DataError, NoSolverError
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
-from dualgap.solvers.registry import SOLVERS, named
-from dualgap.solvers.stopping import Stop
-from dualgap.solvers.trace import Callback
 
 
 def read_limits(

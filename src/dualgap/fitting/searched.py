@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete import Answer, Search, choose, pursue
+from dualgap.drive.limits import Limits, Status
 from dualgap.fitting.inputs import read_numbers, read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_start
@@ -18,7 +19,6 @@ from dualgap.fitting.targets import class_numbers
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked, searched
-from dualgap.solvers.drive import Limits, Status
 
 NO_ERROR_BAR = "the problem is not convex: weights far away can be as good"
 

@@ -20,14 +20,14 @@ import numpy as np
 from scipy.special import softmax
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import UnboundedError
-from dualgap.fitting.multinomial.problem import MultinomialProblem
 from dualgap.fitting.reading import Reading
+from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.problem.certificate import bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.proof import exact
-from dualgap.solvers.base import Iterate, Solver
 from dualgap.traits import Trait
 
 ROUNDING = 1e-9  # in the search, a margin this small beside the largest is zero

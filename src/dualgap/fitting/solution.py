@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Mask
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.solvers.trace import Trace
 
 if TYPE_CHECKING:
     from pathlib import Path

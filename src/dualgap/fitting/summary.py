@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
+from dualgap.drive.limits import Status
 from dualgap.fitting.solution import Solution
-from dualgap.solvers.drive import Status
 
 ROWS = 40  # weights shown in all; longer tables show the largest per standard deviation
 LEAST = 5  # and at least this many for each class

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.drive.limits import Status
+from dualgap.drive.run import Outcome
+from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernels import Gram
@@ -21,8 +24,6 @@ from dualgap.proof.kernel import Entries, KernelStatement, check_kernel
 from dualgap.proof.margin import check_kernel_margin
 from dualgap.proof.rounding import added
 from dualgap.proof.statement import SMALL
-from dualgap.solvers.drive import Outcome, Status
-from dualgap.solvers.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ import numpy as np
 import scipy.linalg as sl
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
 from dualgap.errors import DataError
 from dualgap.kernel_machines.factored import RANK, lifted, linear_outcome
 from dualgap.kernel_machines.problem import KernelProblem
@@ -22,7 +24,6 @@ from dualgap.kernels import LinearGram
 from dualgap.kernels.base import array_of
 from dualgap.kernels.mercer import Gaussian, Laplacian
 from dualgap.proof.kernel import kernel_value
-from dualgap.solvers.drive import Limits, Outcome, Status
 from dualgap.traits import Trait
 
 SHARP = 1e-9  # to which the small problem is solved, at least

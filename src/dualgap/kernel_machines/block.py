@@ -1,7 +1,7 @@
 """Block decomposition: the worst variables at a time, solved among themselves on cached rows.
 
 Half of each working set is kept, the other half are the worst from above and from below; second-order pair
-steps inside (compiled/kernel_pairs.py), then one product with the rows of the set.
+steps inside (pairs.py), then one product with the rows of the set.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.compiled.kernel_pairs import add_rows, pair_steps, single_steps, square_of
 from dualgap.kernel_machines.box import Box
+from dualgap.kernel_machines.pairs import pair_steps, single_steps
 from dualgap.kernels.gram import RowCache
+from dualgap.kernels.row_sums import add_rows, square_of
 
 INSIDE = 0.1  # share of the outer violation to which a block is solved
 FEW, MANY = 100, 5000  # blocks in one run: few where there is something to fall back on

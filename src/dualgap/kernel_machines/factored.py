@@ -7,13 +7,14 @@ import scipy.linalg as sl
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, WithOnes
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import Outcome, drive
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.penalties import L2, Penalised
 from dualgap.problem.certificate import Bounds
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
-from dualgap.solvers.drive import Limits, Outcome, drive
-from dualgap.solvers.registry import candidates
 
 RANK = 1e-15  # eigenvalues below this share of the largest are zero
 LARGEST = 3000  # rows up to which K is factorised

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
+from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.kernel_machines.answer import KernelSolution, Statement, relative
 from dualgap.kernel_machines.box import Box
@@ -32,8 +35,6 @@ from dualgap.proof.exact import hulls_meet
 from dualgap.proof.kernel import KernelStatement
 from dualgap.proof.margin import check_kernel_margin, widest
 from dualgap.proof.rounding import U
-from dualgap.solvers.drive import Limits, Outcome, Status
-from dualgap.solvers.trace import Record, Trace
 
 STRENGTHS = (1e1, 1e3, 1e5, 1e7, 1e9)
 MEET = 1e-13  # a squared distance this small beside k(x, x) is rounding of the kernel matrix

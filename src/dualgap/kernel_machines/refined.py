@@ -16,7 +16,7 @@ from dualgap.arrays import Index, Mask, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.finish import EDGE, SLACK, Finished
 from dualgap.kernel_machines.problem import KernelProblem
-from dualgap.kernel_machines.single import SingleFactor
+from dualgap.linalg.single_precision import SingleFactor
 
 ROUGH = 1e-5  # of the width of the box: what a first solve may be off by
 SAFETY = 30.0  # times the largest rounding seen in Kβ: rows nearer to a kink are computed again

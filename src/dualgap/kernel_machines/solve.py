@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
+from dualgap.drive.trace import Record, Trace
 from dualgap.kernel_machines.block import Blocks
 from dualgap.kernel_machines.box import Box, box_of
 from dualgap.kernel_machines.factored import LARGEST, factor, lifted, linear_outcome, pulled_back
@@ -19,8 +22,6 @@ from dualgap.kernel_machines.refined import RefinedSet, free_variables
 from dualgap.problem.certificate import Bounds
 from dualgap.proof.check import Checked
 from dualgap.proof.rounding import U
-from dualgap.solvers.drive import Limits, Outcome, Status
-from dualgap.solvers.trace import Record, Trace
 from dualgap.traits import Trait
 
 STAGES = (0.1, 1e-2, 1e-3, 1e-4, 1e-6)  # violation at which the block method hands over, in units

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.compiled.kernel_pairs import add_rows
 from dualgap.kernels.base import Kernel, Rows
 from dualgap.kernels.mercer import LinearKernel
+from dualgap.kernels.row_sums import add_rows
 
 CHUNK = 256  # rows computed together
 NEAR = 1 << 18  # numbers of a band that is computed and used at once

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.solver import Solver
 from dualgap.errors import NoSolverError
 from dualgap.paths.constant import Constant
 from dualgap.paths.curve import Curve
-from dualgap.paths.engine import Engine
 from dualgap.paths.everywhere import SHARE, Covering
-from dualgap.paths.exact import Traced
 from dualgap.paths.grid import Gridded, Walk
-from dualgap.paths.rational import Tilted
+from dualgap.paths.homotopy.engine import Engine
+from dualgap.paths.homotopy.exact import Traced
+from dualgap.paths.homotopy.rational import Tilted
+from dualgap.paths.homotopy.trace import Trace
 from dualgap.paths.ridge import Ridge
 from dualgap.paths.setting import Pair, Setting
 from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
-from dualgap.paths.trace import Trace
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
 
 AFFORDABLE = 2e11  # operations that "auto" spends on an exact path

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import Outcome, drive
+from dualgap.drive.solver import Iterate, Solver
 from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
@@ -16,9 +20,6 @@ from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.zeros import with_zeros
 from dualgap.proof.check import Checked
-from dualgap.solvers.base import Iterate, Solver
-from dualgap.solvers.drive import Limits, Outcome, Status, drive
-from dualgap.solvers.registry import candidates
 
 WORTH = 0.7  # screening is used where at most this share of the columns is left
 MANY = 50  # and only on problems with more columns than this

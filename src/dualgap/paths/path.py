@@ -14,6 +14,10 @@ from scipy.linalg import LinAlgWarning
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Design
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import Outcome, drive
+from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
@@ -24,9 +28,6 @@ from dualgap.paths.proofs import relative_gaps
 from dualgap.paths.setting import Pair, Setting, as_outcome
 from dualgap.problem.precondition import Working
 from dualgap.proof.check import Checked
-from dualgap.solvers.base import Iterate, Solver
-from dualgap.solvers.drive import Limits, Outcome, drive
-from dualgap.solvers.registry import candidates
 
 ROUNDING = 1e-13  # risks closer than this, relative, are the same
 GOOD = 1e-9  # an exact answer with a relative gap above this is solved again

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.drive.limits import Status
+from dualgap.drive.run import Outcome
+from dualgap.drive.trace import Trace
+from dualgap.fitting.one_problem import assemble
 from dualgap.fitting.reading import Reading
-from dualgap.fitting.single import assemble
 from dualgap.fitting.solution import Solution
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
@@ -18,8 +21,6 @@ from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.proof.check import Checked
-from dualgap.solvers.drive import Outcome, Status
-from dualgap.solvers.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

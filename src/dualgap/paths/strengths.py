@@ -7,13 +7,14 @@ import dataclasses
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.registry import candidates
+from dualgap.drive.run import drive
 from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties.forms import Penalised, unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.drive import Limits, drive
-from dualgap.solvers.registry import candidates
 
 ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
 ENDLESS = 1e100  # a λ beyond any that matters

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.discrete import subset_path
-from dualgap.discrete.selection import selection
-from dualgap.discrete.subset_path import at_size
+from dualgap.discrete.subset.path import at_size
+from dualgap.discrete.subset.selection import selection
+from dualgap.drive.limits import Limits
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.searched import assemble, fit_searched
@@ -21,8 +23,6 @@ from dualgap.fitting.solution import Solution
 from dualgap.paths.criterion import deviance, priced, trace
 from dualgap.paths.path import Pareto, Path, one_of, predictions
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
 
 SIZES = 20  # the largest size where none is asked for

@@ -10,10 +10,12 @@ from typing import Any
 
 from dualgap.files.maker import maker
 from dualgap.files.store import write_whole
-from dualgap.report import again, along, certificate, findings, fitted, folds, quality, weights
+from dualgap.report import along_path as along
+from dualgap.report import certificate, findings, fitted, folds, quality, weights
+from dualgap.report import reproduce as again
 from dualgap.report.markup import count, number, percent, safe
-from dualgap.report.pick import pick
 from dualgap.report.rows import roc, said
+from dualgap.report.shown_point import pick
 from dualgap.report.subject import Origin, Subject, subject
 
 PARTS = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.losses.base import weighted_quantile
-from dualgap.report import classes, margins, numbers
+from dualgap.report import classification_errors as classes
+from dualgap.report import margins
+from dualgap.report import regression_errors as numbers
 from dualgap.report.markup import charts, grid, number, paragraph, percent, plural, section
 from dualgap.report.rows import Rows, mean_loss, roc, said
 from dualgap.report.subject import Subject

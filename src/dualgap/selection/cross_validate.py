@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
@@ -17,7 +18,7 @@ from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
-from dualgap.paths.make import read_count, read_exact, read_lams, read_share
+from dualgap.paths.making import read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
 from dualgap.selection.fold import Scored, fit_at
 from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets
@@ -26,7 +27,6 @@ from dualgap.selection.running import Work, run
 from dualgap.selection.scores import Score, Scorer, read_score
 from dualgap.selection.search import Search
 from dualgap.selection.splits import Fold, read_folds
-from dualgap.solvers.base import Solver
 
 
 def cross_validate(  # noqa: PLR0913

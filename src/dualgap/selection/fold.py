@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Status
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
+from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.reading import Reading
-from dualgap.fitting.single import fit_one
 from dualgap.fitting.solution import Solution
-from dualgap.paths.make import path_of
+from dualgap.paths.making import path_of
 from dualgap.paths.path import Path
 from dualgap.selection.plan import Plan, convex
 from dualgap.selection.scores import Held, Score
 from dualgap.selection.splits import Fold
-from dualgap.solvers.drive import Status
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.fitting.objective import column_scales
 from dualgap.fitting.reading import Reading
 from dualgap.paths.choose import Wishes
-from dualgap.paths.make import path_of
-from dualgap.paths.many import ManyPath, common_grid
+from dualgap.paths.making import path_of
+from dualgap.paths.many_classes import ManyPath, common_grid
 from dualgap.paths.setting import setting
 from dualgap.paths.strengths import default_ratio, falling, largest
 from dualgap.penalties.separable import Separable
-from dualgap.solvers.base import Solver
-from dualgap.solvers.drive import Limits
 from dualgap.traits import Trait
 
 FORMS = ("penalised", "constrained")

@@ -18,7 +18,7 @@ from dualgap.arrays import Index, Vector
 from dualgap.errors import DataError
 from dualgap.fitting.reading import Reading
 from dualgap.selection.candidate import candidate
-from dualgap.solvers.storage import compressed
+from dualgap.solvers.design_lines import compressed
 
 
 @dataclass(frozen=True, eq=False)

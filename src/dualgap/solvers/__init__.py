@@ -2,9 +2,9 @@
 
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
 from dualgap.solvers.closed_form import ClosedForm
-from dualgap.solvers.coordinate_descent import CoordinateDescent
-from dualgap.solvers.dual_coordinate_ascent import DualCoordinateAscent
+from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
 from dualgap.solvers.interior_point import InteriorPoint
+from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.newton import Newton
 from dualgap.solvers.textbook import (
     GradientDescent,

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.drive.solver import Iterate
 from dualgap.penalties.forms import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
 from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away

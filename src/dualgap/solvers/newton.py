@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import STEP, Iterate
+from dualgap.linalg.line_search import convex_step
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
-from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
-from dualgap.solvers.line_search import convex_step
+from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.solvers.normal_equations import Factored, Point, Primal, direct, fitted, system, work
-from dualgap.solvers.prices import lacks_prices, prices
-from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
+from dualgap.drive.solver import Iterate
+from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
 
 LARGEST = 5000  # a dense matrix of this order is factored; beyond, conjugate gradients
 SINGLE = 1e8  # operations from which on a matrix product in 4-byte numbers is worth its rounding
@@ -117,27 +118,6 @@ def fitted(problem: Problem, iterate: Iterate) -> Iterate:
     if problem.risk(iterate.prediction) > 1e-20 * problem.null:
         return iterate
     return replace(iterate, theta=np.zeros(problem.n), correlation=None)
-
-
-def cholesky(matrix: Matrix) -> Callable[[Vector], Vector]:
-    """x = matrix⁻¹ b for a positive semidefinite C-contiguous matrix, which is overwritten.
-
-    Where it is singular to rounding the diagonal is raised a little; what this costs in accuracy the next
-    step of Newton repairs, except along directions that do not change the model.
-    """
-    diagonal = matrix.diagonal().copy()
-    diagonal[diagonal <= 0.0] = float(diagonal.max(initial=0.0)) or 1.0
-    whole = matrix.diagonal().copy()
-    for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-        if raised:  # LAPACK left the other triangle alone
-            above = np.triu_indices_from(matrix, 1)
-            matrix[above] = matrix.T[above]
-        matrix[np.diag_indices_from(matrix)] = whole + raised * diagonal
-        # the transpose is Fortran-ordered, so that LAPACK makes no copy
-        factor, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
-        if info == 0 and np.min(factor.diagonal() ** 2 / diagonal, initial=1.0) > 1e-16:
-            return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
-    raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
 
 
 class Primal:
@@ -319,28 +299,3 @@ class _GradientFactor:
 
     def dual(self, point: Point) -> None:
         return None
-
-
-def conjugate_gradients(
-    apply: Callable[[Vector], Vector], right: Vector, diagonal: Vector, accuracy: float, limit: int = 1000
-) -> Vector:
-    """x with apply(x) ≈ right, residual below `accuracy` in the norm of the preconditioner."""
-    x, residual = np.zeros_like(right), right.copy()
-    scaled = residual / diagonal
-    direction = scaled.copy()
-    size = float(residual @ scaled)
-    goal = accuracy * accuracy * size
-    for _ in range(limit):
-        if size <= goal:
-            break
-        image = apply(direction)
-        along = float(direction @ image)
-        if not along > 0.0:
-            break
-        x += (size / along) * direction
-        residual -= (size / along) * image
-        scaled = residual / diagonal
-        before, size = size, float(residual @ scaled)
-        direction *= size / before
-        direction += scaled
-    return x

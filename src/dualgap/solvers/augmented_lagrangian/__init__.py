@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from dualgap.drive.memory import too_large
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
-from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.flattened import flattened
-from dualgap.solvers.memory import too_large
-from dualgap.solvers.registry import solver
 from dualgap.solvers.sampling import sampled, worth
 from dualgap.traits import Trait
 

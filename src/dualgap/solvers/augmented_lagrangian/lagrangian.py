@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dualgap.arrays import Index, Vector
+from dualgap.drive.solver import Iterate
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
 from dualgap.solvers.augmented_lagrangian.search import search
 from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
-from dualgap.solvers.base import Iterate
 
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by,
 SETTLING = 0.3  # and they must be on the way to rest: no more than this share of the last move counts

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dualgap.drive.memory import too_large
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import STEP, Iterate
 from dualgap.penalties.forms import Constrained
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import STEP, Iterate
 from dualgap.solvers.flattened import flattened
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.weights import weights
-from dualgap.solvers.memory import too_large
-from dualgap.solvers.registry import solver
 from dualgap.traits import Trait
 
 COPIES = 4.5  # of the dense system at once: the matrix, its factor and what makes them

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.active_set import Finish
-from dualgap.solvers.base import Iterate
 from dualgap.solvers.interior_point.boxes import Move
 from dualgap.solvers.interior_point.rows import rows
 from dualgap.solvers.interior_point.system import system

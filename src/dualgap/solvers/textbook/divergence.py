@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.solver import Divergence
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Divergence
 from dualgap.solvers.textbook.slopes import curvature_bound, loss_curvature, polyak
 from dualgap.traits import Trait
 

@@ -15,7 +15,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.solvers.storage import rows
+from dualgap.solvers.design_lines import rows
 from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.traits import Trait
 
@@ -94,7 +94,7 @@ class Runner:
 
     def run(self, data: Rows, order: NDArray[np.int64], batch: int, length: Schedule) -> float:
         """Take the rows in this order, `batch` at a time; returns the last step length."""
-        from dualgap.compiled.stochastic import stochastic_pass
+        from dualgap.solvers.textbook.stochastic_passes import stochastic_pass
 
         count = -(-len(order) // batch)
         lengths = lengths_of(length, self.steps + 1, count)

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.proof_schedule import affordable, glance
+from dualgap.drive.registry import candidates, solver
+from dualgap.drive.solver import Iterate
 from dualgap.losses import Hinge
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.registry import candidates, solver
 from dualgap.solvers.textbook.passes import rows_of
-from dualgap.solvers.thinning import affordable, glance
 from dualgap.traits import Trait
 
 DOUBT = 50  # passes with mistakes before separability is looked into
@@ -55,7 +55,7 @@ class Perceptron:
         return 100 * 4.0 * problem.design.stored
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        from dualgap.compiled.stochastic import perceptron_pass
+        from dualgap.solvers.textbook.stochastic_passes import perceptron_pass
 
         lines, y, has = rows_of(problem.design), np.array(problem.y), problem.intercept
         w = np.array(start.w[:-1] if has else start.w)
@@ -127,7 +127,8 @@ def margin(problem: Problem, w: Vector) -> float:
 
 def _opinion(problem: Problem) -> _Opinion:
     """Solve min Σ a (1 − y x·w)₊: zero if and only if the classes can be separated."""
-    from dualgap.solvers.drive import Limits, drive
+    from dualgap.drive.limits import Limits
+    from dualgap.drive.run import drive
 
     hinge = replace(problem, loss=Hinge(), regulariser=unregularised(problem.p))
     working = reduced(hinge)

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.proof_schedule import due
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.registry import solver
 from dualgap.solvers.textbook.divergence import Watch, advice
 from dualgap.solvers.textbook.schedules import Falling, Schedule
 from dualgap.solvers.textbook.slopes import loss_curvature, risk_slope
@@ -24,7 +25,6 @@ from dualgap.solvers.textbook.steps import (
     constant_size,
     read_step,
 )
-from dualgap.solvers.thinning import due
 from dualgap.traits import Trait
 
 

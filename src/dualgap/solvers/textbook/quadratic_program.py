@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Vector
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError
 from dualgap.penalties import Penalised
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.registry import solver
 from dualgap.solvers.textbook.program import Program
 from dualgap.traits import Trait
 

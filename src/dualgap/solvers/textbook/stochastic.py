@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.drive.proof_schedule import glance
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
-from dualgap.solvers.base import Iterate
-from dualgap.solvers.registry import solver
 from dualgap.solvers.textbook.divergence import Watch, advice
 from dualgap.solvers.textbook.passes import Order, Rows, Runner, draw, slope_shape
 from dualgap.solvers.textbook.schedules import Schedule
@@ -26,7 +27,6 @@ from dualgap.solvers.textbook.steps import (
     read_step,
 )
 from dualgap.solvers.textbook.trials import first_length
-from dualgap.solvers.thinning import glance
 from dualgap.traits import Trait
 
 ORDERS = ("shuffled", "uniform", "given")

@@ -1,0 +1,1 @@
+"""Losses and penalties that bend the wrong way: sigmoid, powers below one."""

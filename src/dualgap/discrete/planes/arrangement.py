@@ -1,0 +1,150 @@
+"""arrangement: the fewest errors of any plane, by looking at every cell that the rows cut out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import comb, log2
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.discrete import integers as exact
+from dualgap.discrete.base import Finding
+from dualgap.discrete.planes.cover import Cover
+from dualgap.discrete.planes.hidden_cells import Doubted
+from dualgap.discrete.planes.local_planes import good_plane
+from dualgap.discrete.planes.plane_search import PlaneSearch
+from dualgap.discrete.planes.sides import Signs, packing
+from dualgap.discrete.registry import search
+from dualgap.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from dualgap.discrete.planes.cells import Sides
+
+PAUSE = 0.05
+SOON = 1e7  # work that is done before a bound could be of use: a fraction of a second
+HIDDEN = (
+    "In exact arithmetic a plane does better, or may, by differences between rows that rounding hides; no "
+    "weights were found whose predictions show them."
+)
+
+
+@search("arrangement")
+@dataclass(frozen=True)
+class Arrangement(PlaneSearch):
+    """Exact for the zero_one loss in few dimensions: C(n, d−2) sweeps of n log n, the intercept being one."""
+
+    name: ClassVar[str] = "arrangement"
+
+    def cost(self, problem: Problem) -> float:
+        return sweep_work(problem.n, problem.p)
+
+    def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
+        best = good_plane(signs, start, 3)
+        floor = signs.lost
+        if sweep_work(*signs.rows.shape) > SOON:
+            floor += packing(signs)
+        yield Finding(best[1], floor, 1)
+        yield from cells(signs, best, floor)
+
+
+def sweep_work(rows: int, dimension: int) -> float:
+    """Operations of the whole search, about."""
+    return float(comb(rows, max(dimension - 2, 0)) * rows) * log2(rows + 1)
+
+
+def cells(signs: Signs, best: tuple[float, Vector], floor: float) -> Iterator[Finding]:
+    """All cells, a few rows at a time; what is better than `best`, and the bound once all are done.
+
+    Where rounding hides cells the planes they are on are swept again, exactly. If there are too many of them,
+    or rows that only seem to vanish, it is left to the subsets of rows that cannot all be right.
+    """
+    from dualgap.discrete.planes.cells import cheapest_cell
+
+    upper, u = best
+    if signs.dimension < 3 or not len(signs.rows):
+        u, least = _flat(signs)
+        yield Finding(u, signs.lost + least, 2, ending=HIDDEN)
+        return
+    sides, doubts = _sides(signs), Doubted(signs)
+    count, step, at = len(signs.rows), 1, 0
+    while at < count:
+        began = time.perf_counter()
+        last = min(at + step, count)
+        goal = upper - signs.lost - signs.rounding
+        found, entered, angle = cheapest_cell(sides, at, last, goal, doubts.empty())
+        if entered[0] >= 0:
+            upper, u = signs.lost + found, signs.clear(_inside(signs, entered, angle))
+        doubts.take()
+        at = last
+        if at < count:
+            yield Finding(u, floor, at)
+        step = step * 2 if time.perf_counter() - began < PAUSE else max(step // 2, 1)
+    if doubts.lost:
+        for finding in Cover(signs, upper, u).findings():
+            bound = max(floor, finding.bound)
+            yield replace(finding, bound=bound, nodes=count + finding.nodes, ending=HIDDEN)
+        return
+    for more, least in enumerate(doubts.settled(upper - signs.lost)):
+        yield Finding(u, max(floor, signs.lost + least), count + more, ending=HIDDEN)
+
+
+def _sides(signs: Signs) -> Sides:
+    from dualgap.discrete.planes.cells import Sides
+
+    return Sides(signs.rows, signs.plus, signs.minus, signs.residues)
+
+
+def _flat(signs: Signs) -> tuple[Vector, float]:
+    """One or two dimensions: the direction, and a bound on what any costs."""
+    from dualgap.discrete.planes.cells import cheapest_cell
+
+    if signs.dimension == 1:
+        side = signs.rows[:, 0]
+        costs = [float(np.where(side > 0.0, *pair).sum()) for pair in _pairs(signs)]
+        return np.array([1.0 if costs[0] <= costs[1] else -1.0]), min(costs)
+    doubts = Doubted(signs)
+    cost, _, angle = cheapest_cell(_sides(signs), 0, 1, np.inf, doubts.empty())
+    doubts.take()
+    if signs.integers is not None and (doubts.lost or doubts.least < cost):
+        cost = exact.sweep(signs.integers, signs.plus, signs.minus)
+    return np.array([np.cos(angle), np.sin(angle)]), cost
+
+
+def _pairs(signs: Signs) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
+    return (signs.minus, signs.plus), (signs.plus, signs.minus)
+
+
+def _inside(signs: Signs, entered: Index, angle: float) -> Vector:
+    """A point of the cell: from the plane of the last facet outwards, to the cheaper side of each."""
+    from dualgap.discrete.planes.cells import ROUNDING, project
+
+    tables, blur = [signs.rows], ROUNDING
+    for pick in entered:
+        below = np.zeros((len(signs.rows), tables[-1].shape[1] - 1))
+        blur = project(tables[-1], len(signs.rows), int(pick), blur, below)
+        tables.append(below)
+    u = np.array([np.cos(angle), np.sin(angle)])
+    for rows, below, pick in zip(tables[-2::-1], tables[:0:-1], entered[::-1], strict=True):
+        u = _lifted(signs, rows, below, int(pick), u)
+    return u
+
+
+def _lifted(signs: Signs, rows: Vector, below: Vector, pick: int, u: Vector) -> Vector:
+    pivot = rows[pick]
+    mirror = pivot.copy()
+    mirror[-1] += np.copysign(np.linalg.norm(pivot), mirror[-1] if mirror[-1] != 0.0 else 1.0)
+    lifted = np.append(u, 0.0)
+    lifted -= 2.0 * mirror * (mirror @ lifted) / (mirror @ mirror)
+    vanishing = rows.any(axis=1) & ~below.any(axis=1)
+    across = rows @ pivot
+    here = np.where(across > 0.0, signs.minus, signs.plus)[vanishing].sum()
+    there = np.where(across > 0.0, signs.plus, signs.minus)[vanishing].sum()
+    outward = pivot / np.linalg.norm(pivot) * (1.0 if here <= there else -1.0)
+    margins, slopes = np.abs(rows @ lifted), np.abs(rows @ outward)
+    others = below.any(axis=1) & (slopes > 0.0)
+    reach = float((margins[others] / slopes[others]).min(initial=1.0))
+    return np.asarray(lifted + 0.5 * reach * outward)

@@ -1,0 +1,97 @@
+"""What the searches for the zero_one loss share: what penalties do to it, and how planes become weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.discrete.base import Finding
+from dualgap.discrete.planes.sides import Signs, statements
+from dualgap.discrete.subset.selection import chooses_columns
+from dualgap.drive.limits import Limits
+from dualgap.penalties import Constrained, Penalised
+from dualgap.penalties.forms import unregularised
+from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
+from dualgap.traits import Trait
+
+NOT_ATTAINED = (
+    "The infimum is not attained: shrinking all weights together leaves the errors as they are and takes the "
+    "penalty to zero; these weights are shrunk until it is nothing."
+)
+
+
+def counts_errors(problem: Problem) -> bool:
+    """Is the loss a step, of which no slope tells anything?"""
+    traits = problem.loss.traits
+    return Trait.CLASSIFICATION in traits and not traits & (Trait.CONVEX | Trait.SMOOTH)
+
+
+@dataclass(frozen=True)
+class PlaneSearch:
+    """The sides do not change when the weights are scaled, so a penalty that does can be made as small as
+    wished, and a ball of any radius above zero forbids nothing: the problem is the one without a penalty.
+    """
+
+    seconds: float | None = 60.0
+    name: ClassVar[str]
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        lacking: tuple[str, ...] = ()
+        if not counts_errors(problem):
+            lacking = ("the loss does not count errors",)
+        if chooses_columns(problem):
+            lacking = (*lacking, "the penalty counts columns")
+        return lacking
+
+    def cost(self, problem: Problem) -> float:
+        return float(problem.n * problem.p)
+
+    def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
+        """Findings for the problem without a penalty, in the coordinates of `signs`."""
+        raise NotImplementedError
+
+    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        bare, keep = _unpenalised(problem)
+        for stated in statements(bare):
+            for finding in self.planes(stated, None if start is None else start[keep]):
+                bound = stated.below(finding.bound) if stated.integers is not None else -np.inf
+                if finding.w is None:
+                    yield replace(finding, bound=bound)
+                    continue
+                w = np.zeros(problem.p)
+                w[keep] = stated.weights(finding.w)
+                small = scaled(problem, w, limits.tolerance)
+                shrunk = isinstance(problem.regulariser, Penalised) and small is not w
+                yield replace(finding, w=small, bound=bound, remark=NOT_ATTAINED if shrunk else "")
+
+
+def _unpenalised(problem: Problem) -> tuple[Problem, Mask]:
+    """The problem without its penalty, on the columns that may have a weight at all."""
+    keep = np.ones(problem.p, dtype=bool)
+    if isinstance(problem.regulariser, Constrained) and problem.regulariser.radius == 0.0:
+        keep = problem.free
+    design = problem.design.columns(keep) if not keep.all() else problem.design
+    count = int(np.count_nonzero(keep))
+    bare = Problem(design, problem.y, problem.a, problem.loss, unregularised(count), problem.intercept)
+    return bare, keep
+
+
+def scaled(problem: Problem, w: Vector, tolerance: float) -> Vector:
+    """The same plane with weights so small that the penalty is nothing, or inside its ball."""
+    regulariser = problem.regulariser
+    if problem.free.all() or not np.any(w[~problem.free]):
+        return w
+    if isinstance(regulariser, Penalised):
+        allowed = 1e-3 * max(tolerance, 1e-9) * max(problem.risk(problem.design.matvec(w)), SMALL)
+        target = allowed / regulariser.strength
+    else:
+        target = regulariser.radius
+    size = 1.0
+    while regulariser.gauge.value(size * w) > target and size > 1e-290:
+        size *= 0.5
+    return size * w

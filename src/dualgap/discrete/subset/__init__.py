@@ -1,0 +1,1 @@
+"""Best subset: which columns, proven; with every convex loss."""

@@ -1,0 +1,99 @@
+"""branch_and_bound: the best columns, proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.discrete.base import Finding
+from dualgap.discrete.reached import reached
+from dualgap.discrete.registry import search
+from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
+from dualgap.discrete.subset.gram import exactly, gram_problem, is_quadratic
+from dualgap.discrete.subset.selection import lacks_selection, selection
+from dualgap.discrete.subset.squares import Squares, affordable, below
+from dualgap.discrete.subset.wide import is_too_wide
+from dualgap.drive.limits import Limits
+from dualgap.problem.problem import Problem
+from dualgap.proof.rounding import FEW
+
+TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
+
+
+@search("branch_and_bound")
+@dataclass(frozen=True)
+class BranchAndBound:
+    """Best subset for every convex loss, with a bound at any time.
+
+    Squared loss: depth first on the Gram matrix, bounds from a diagonal split of it, columns fixed both ways
+    (see compiled/subset_bound.py). Other losses: bounds from dual points of the fit on the columns left.
+    `seconds` is the time limit where `max_time` gives none; `max_iter` limits the nodes.
+    """
+
+    seconds: float | None = 60.0
+    name: ClassVar[str] = "branch_and_bound"
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        return lacks_selection(problem)
+
+    def cost(self, problem: Problem) -> float:
+        return 1e3 * problem.p**2
+
+    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+        if nothing_to_choose(problem):
+            yield all_in(problem, limits)  # and on, if that left a gap
+        if not selection(problem).counted.any():
+            yield from _all_free(problem)
+        elif is_quadratic(problem) and is_too_wide(problem):
+            from dualgap.discrete.subset.heuristics import HardThresholding
+
+            for finding in HardThresholding().findings(problem, start, limits):
+                yield replace(finding, ending=TOO_WIDE)
+        elif is_quadratic(problem):
+            yield from _on_gram(problem, start, limits)
+        else:
+            from dualgap.discrete.subset.dual_search import DualSearch
+
+            yield from DualSearch(problem, start, limits).findings()
+
+
+def _all_free(problem: Problem) -> Iterator[Finding]:
+    """No column is counted: the squared loss in integers; of the others all was said."""
+    if is_quadratic(problem) and affordable(problem):
+        squares, none = Squares(problem), np.zeros(0, np.intp)
+        rest = squares.left((), none)
+        assert rest is not None
+        yield Finding(squares.weights(none), below(rest.unit) * (1.0 - 2.0 * FEW), 1)
+
+
+def _on_gram(problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    """By the Gram matrix; by that of integers, if rounding costs too much of the bound."""
+    from dualgap.discrete.subset.gram_search import GramSearch
+
+    stated, last = gram_problem(problem), None
+    while True:
+        if not stated.size or stated.unit == 0.0:  # no column takes anything off what the free ones leave
+            yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
+            return
+        search = GramSearch(stated, None if start is None else stated.support(start), limits.tolerance)
+        better = stated.part is not None and affordable(stated.working.asked)
+        if not (search.costly and better):
+            for last in search.findings(limits.iterations):
+                yield last
+            if last is not None:  # nobody stopped: it is not proven
+                last = replace(last, w=search.careful())
+                yield last
+        if not better or (last is not None and (search.hopeless or _enough(problem, last, limits.tolerance))):
+            return
+        stated, start = exactly(stated.working.asked, stated.working), start if last is None else last.w
+
+
+def _enough(problem: Problem, last: Finding, tolerance: float) -> bool:
+    """Is it proven?"""
+    assert last.w is not None
+    value = reached(problem, last.w, tolerance)
+    return problem.relative(value - last.bound, value) <= tolerance

@@ -1,0 +1,313 @@
+"""Best subset with a squared loss on the Gram matrix; free columns solved for, all columns of size one.
+
+The matrix is computed, so that it is not that of the data: an entry is off by at most ε √(h_ii h_jj), ε about
+n U. For weights with at most s entries that are not zero, the targets' −1 among them, the error of zᵀHz is at
+most ε (Σ|z_i|√h_ii)² ≤ s ε Σ h_ii z_i². So the diagonal is lowered by a share s ε of itself before anything
+is solved for, and from there on what is true of the matrix holds for the data, as a bound from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design import Standardised, WithOnes
+from dualgap.discrete.subset.before_choosing import told_apart, well_centred
+from dualgap.discrete.subset.folding import Reduced, reduced
+from dualgap.discrete.subset.selection import Selection, selection
+from dualgap.discrete.subset.squares import ROUNDED, Squares, affordable, below
+from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.problem import Problem
+from dualgap.proof.check import check
+from dualgap.proof.rounding import FEW, U, gamma, two_product
+from dualgap.traits import Trait
+
+CHEAP = 20_000_000  # products of a matrix that is made before it is known to be of use
+CLEAR = 1e-4  # the least value, beside that of no columns, at which the matrix tells the weights
+FIRM, OWN = 0.01, 1e-3  # pivot of unit columns, and share of a square, at which its weights are as good
+NEARLY = 1.0 - 1e-9  # correlation from which two columns are looked at: is one a multiple of the other?
+FAINT = 1e-70  # numbers whose ratios and products are far from underflow are above it
+FULL = 25  # columns up to which the value of all of them is soon known in integers
+
+
+@dataclass(frozen=True, eq=False)
+class UnitColumns:
+    """minimise unit·(1 − 2cᵀu + uᵀGu + price·#{u ≠ 0}),  at most `limit` not zero."""
+
+    working: Working
+    selection: Selection
+    columns: Index  # of the working design, one per entry of u
+    linear: Vector
+    ridge: Vector  # the part of the diagonal that comes from the square
+    unit: float
+    price: float
+    limit: int
+
+    @property
+    def size(self) -> int:
+        """How many columns there are to choose from."""
+        return len(self.columns)
+
+    def objective(self, value: float) -> float:
+        """A value of the scaled problem in the units of the asked one, from below: no loss is below zero.
+
+        Three roundings, and those of the rows' weights: shares of their sum, rounded.
+        """
+        return max(value, 0.0) * self.unit * self.working.objective_unit * (1.0 - 2.0 * FEW)
+
+    def scaled(self, objective: float) -> float:
+        """The inverse of `objective`."""
+        return objective / (self.unit * self.working.objective_unit)
+
+    def weights(self, chosen: NDArray[np.int64]) -> Vector:
+        """The best weights on these columns, from the data and not from the Gram matrix, as asked."""
+        return self.working.weights(self.fitted(self.columns[chosen]))
+
+    def value_on(self, columns: Index) -> float:
+        """The loss and the squares on some columns of the working design, in its units, from the data."""
+        inner, u = self.working.problem, self.fitted(columns)
+        left = inner.y - inner.design.matvec(u)
+        return float(inner.a @ (left * left) + self.selection.ridge @ (u * u))
+
+    def fitted(self, columns: Index) -> Vector:
+        """The best working weights on some columns of the working design."""
+        inner = self.working.problem
+        live = np.sort(np.append(np.flatnonzero(~self.selection.counted), columns))
+        root = np.sqrt(inner.a)
+        table = inner.design.columns(live).toarray() * root[:, None]
+        ridge = np.sqrt(self.selection.ridge[live])
+        if ridge.any():
+            table = np.vstack([table, np.diag(ridge)])
+        target = np.zeros(len(table))
+        target[: inner.n] = root * inner.y
+        u = np.zeros(inner.p)
+        if len(live):
+            u[live] = _least_squares(table, target)
+        return u
+
+    def support(self, w: Vector) -> NDArray[np.int64]:
+        """The columns that some asked weights use, the largest first, as many as may be."""
+        u = self.working.coordinates(w)[self.columns]
+        used = np.flatnonzero(u)
+        return used[np.argsort(-np.abs(u[used]), kind="stable")][: self.limit].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GramProblem(UnitColumns):
+    """With the whole of G at hand, the ridge in its diagonal. Entries are known to ROUNDED."""
+
+    gram: Matrix
+    part: Reduced | None  # None: from integers
+    seen: bool  # is it that of the columns as they are given?
+    sure: bool  # does what the matrix says hold for the data?
+
+    @cached_property
+    def squares(self) -> Squares | None:
+        """In integers; None where that takes too long."""
+        asked = self.working.asked
+        return Squares(asked) if affordable(asked) else None
+
+    @property
+    def rough(self) -> float:
+        """The share by which the diagonal was lowered, beside what is left of the columns."""
+        return 0.0 if self.part is None else 2.0 * self.part.lowered / float(self.part.left.min(initial=1.0))
+
+    @cached_property
+    def given(self) -> Index:
+        """The columns of the asked problem that those of the matrix are."""
+        return np.flatnonzero(self.working.keep)[self.columns]
+
+    def weights(self, chosen: NDArray[np.int64]) -> Vector:
+        """From the Gram matrix where it tells of these columns what the data do, and something is left."""
+        from dualgap.discrete.subset.exchange import solve
+
+        part, u = self.part, np.empty(len(chosen))
+        if part is None or self.unit == 0.0 or len(part.free) > 1 or part.left[chosen].min(initial=1.0) < OWN:
+            return super().weights(chosen)
+        firm = solve(self.gram, self.linear, chosen, u) > FIRM
+        if not firm or 1.0 - float(self.linear[chosen] @ u) < CLEAR:
+            return super().weights(chosen)
+        u *= np.sqrt(self.unit) / part.length[chosen]
+        w = np.zeros(self.working.problem.p)
+        w[self.columns[chosen]] = u
+        w[part.free] = part.origin - u @ part.cross[chosen]
+        return self._asked(w)
+
+    def _asked(self, w: Vector) -> Vector:
+        """Weights on the columns of the matrix as asked."""
+        working = self.working
+        if not self.seen:
+            return working.weights(w)
+        w *= working.unit
+        if working.asked.intercept:
+            w[-1] += working.offset
+        return w
+
+    def full_model(self) -> float:
+        """The scaled value with every column in and none paid for, from below: no set does better.
+
+        For any w it is the value there less rᵀG⁻¹r ≤ ‖r‖²/λ, r = c − Gw, λ below the least eigenvalue.
+        """
+        if self.unit == 0.0 or (self.size >= self.working.problem.n and not self.ridge.any()):
+            return 0.0
+        if not self.size:
+            return 1.0 - ROUNDED
+        m, top = self.size, float(self.gram.diagonal().max())
+        lowered = self.gram - np.diag((m + 1) * ROUNDED * self.gram.diagonal())
+        least = 1e-6 * top
+        failed = lapack.dpotrf(lowered - (least + m * (m + 4) * U * top) * np.eye(m))[1]
+        if not failed and self.sure:
+            w = lapack.dposv(lowered, self.linear)[1]
+            length, r = float(np.abs(w).sum()), self.linear - lowered @ w
+            blur = gamma(m + 3) * (1.0 + top * length)
+            far = float(np.linalg.norm(r)) + blur * np.sqrt(m)
+            value = 1.0 - float(self.linear @ w) - float(r @ w) - (m + 1) * ROUNDED
+            found = float(value - far * far / least - 4.0 * blur * (1.0 + length) * 1.1)
+            if found > 0.0:
+                return found
+        return self.floor()
+
+    def floor(self) -> float:
+        """The same, not from the matrix: in integers, or by the kernel from the weights of all columns."""
+        if self.size >= self.working.problem.n and not self.ridge.any():
+            return 0.0
+        if self.size <= FULL and self.squares is not None:
+            return below(self.squares.full()) / (self.unit * self.working.objective_unit) * (1.0 - FEW)
+        asked = self.working.asked
+        convex = asked.with_regulariser(selection(asked).convex())
+        w = super().weights(np.arange(self.size))
+        found = check(convex, w, convex.slope(convex.predict(w)), 1e-6, asked.null)
+        return 0.0 if found.box is not None else self.scaled(found.dual) * (1.0 - FEW)
+
+
+def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
+    """State the problem on its Gram matrix; `whole`: for sets of all columns, and not of those allowed alone.
+
+    Where the columns are not copied it is theirs as they are given: the elimination centres and scales them.
+    """
+    asked = told_apart(problem)
+    given = _given(asked) if asked.n * asked.p**2 <= CHEAP else None
+    working = precondition(asked)
+    inner = working.problem
+    chosen = selection(inner)
+    seen = _seen_through(working)
+    stated = asked if seen else inner
+    full = given if seen and given is not None else stated.design.weighted_gram(inner.a)
+    pulled = stated.design.transpose_matvec(inner.a * inner.y)
+    own = selection(stated)  # of which only the squares differ
+    total = float(inner.a @ (inner.y * inner.y))
+    most = _most(chosen, total, whole=whole)
+    part = _without_multiples(reduced(full, pulled, own, total, most, asked.n), working)
+    sure = part.sure and (seen or well_centred(working))
+    if not sure and affordable(asked):
+        return exactly(asked, working)
+    return GramProblem(
+        working,
+        chosen,
+        part.columns,
+        part.linear,
+        part.ridge,
+        part.unit,
+        chosen.price / part.unit * (1.0 - 4.0 * U) if part.unit > 0.0 else 0.0,
+        min(chosen.limit, len(part.columns)),
+        part.gram,
+        part,
+        seen,
+        sure,
+    )
+
+
+def exactly(asked: Problem, working: Working | None = None) -> GramProblem:
+    """State the problem on its Gram matrix in integers, each entry rounded at the end."""
+    working = precondition(asked) if working is None else working
+    chosen, squares = selection(working.problem), Squares(asked)
+    counted = np.flatnonzero(selection(asked).counted)
+    rest = squares.left((), counted)
+    assert rest is not None
+    unit = below(rest.unit) / working.objective_unit
+    place = np.cumsum(working.keep) - 1
+    found = GramProblem(
+        working,
+        chosen,
+        place[rest.columns],
+        rest.linear,
+        rest.ridge,
+        unit,
+        chosen.price / unit * (1.0 - 4.0 * U) if unit > 0.0 else 0.0,
+        min(chosen.limit, len(rest.columns)),
+        rest.gram,
+        None,
+        False,
+        True,
+    )
+    found.__dict__["squares"] = squares
+    return found
+
+
+def _without_multiples(part: Reduced, working: Working) -> Reduced:
+    """Without columns that are, to the last digit, multiples of earlier ones: a set gains nothing by both.
+
+    Those that are multiples and cannot be seen to be so easily are left in, and cost time alone.
+    """
+    if part.largest < NEARLY or part.ridge.any():
+        return part
+    alive, given = np.ones(len(part.columns), dtype=bool), np.flatnonzero(working.keep)[part.columns]
+    for i, j in np.argwhere(np.triu(np.abs(part.gram) >= NEARLY, 1)).tolist():
+        if alive[i] and alive[j]:
+            alive[j] = not _is_multiple(*working.asked.design.columns(given[[i, j]]).toarray().T)
+    return part if alive.all() else part.of(alive)
+
+
+def _is_multiple(one: Vector, other: Vector) -> bool:
+    """As floats whose products none is rounded, none of them so small that its error could be lost."""
+    size = np.abs(np.append(one[one != 0.0], other[other != 0.0]))
+    at = int(np.argmax(np.abs(one)))
+    if not len(size) or size.min() < FAINT or size.max() > 1.0 / FAINT or one[at] == 0.0:
+        return False
+    value, error = two_product(one, np.full(len(one), other[at] / one[at]))
+    return bool(np.all(value == other) and not error.any())
+
+
+def _most(chosen: Selection, total: float, *, whole: bool) -> int:
+    """How many columns a set can have that is better than none."""
+    count = int(np.count_nonzero(chosen.counted))
+    if whole:
+        return count
+    most = min(chosen.limit, count)
+    return min(most, int(min(total / chosen.price, count)) + 1) if chosen.price > 0.0 else most
+
+
+def _given(asked: Problem) -> Matrix:
+    """The Gram matrix of the columns as they are given, which knows their squares and means as well."""
+    full = asked.design.weighted_gram(asked.a)
+    asked.__dict__.setdefault("column_squares", full.diagonal().copy())
+    if asked.intercept:
+        asked.__dict__.setdefault("column_means", full[-1].copy())
+    return full
+
+
+def _seen_through(working: Working) -> bool:
+    design = working.problem.design
+    inner = design.inner if isinstance(design, WithOnes) else design
+    return isinstance(inner, Standardised) and bool(working.keep.all())
+
+
+def _least_squares(table: Matrix, target: Vector) -> Vector:
+    """By QR; where columns are dependent the shortest solution."""
+    rows, columns = table.shape
+    if rows >= columns:
+        factored, solution, failed = lapack.dgels(table, target)
+        size = np.abs(np.diag(factored))
+        if not failed and size.min() > 1e-10 * size.max():
+            return np.asarray(solution[:columns])
+    return np.asarray(np.linalg.lstsq(table, target, rcond=None)[0])
+
+
+def is_quadratic(problem: Problem) -> bool:
+    """Is the Gram matrix all there is to know?"""
+    return problem.loss_has(Trait.QUADRATIC)

@@ -1,0 +1,51 @@
+"""When a run ends, and how it is said to have ended."""
+
+from __future__ import annotations
+
+import enum
+import time
+from dataclasses import dataclass, replace
+
+from dualgap.drive.stopping import Stop
+from dualgap.drive.trace import Callback
+
+
+class Status(enum.Enum):
+    """How a fit ended, as a sentence."""
+
+    CERTIFIED = "The duality gap is below the tolerance."
+    ITERATIONS = "The iteration limit came first; the certificate says how far the answer can be."
+    TIME = "The time limit came first; the certificate says how far the answer can be."
+    INTERRUPTED = "Interrupted; this is the best answer so far, and the certificate says how far it can be."
+    STOPPED = "The callback asked to stop; the certificate says how far the answer can be."
+    RULE = "The stopping rule was met; the certificate says how far the answer can be."
+    DIVERGED = "The iterates diverged; the certificate says how far the best of them can be."
+    ROUNDING = (
+        "Rounding alone leaves this gap: large numbers cancel in X·w. Centre the columns that lie far from "
+        "zero (subtract their means), leave out columns that nearly repeat others, or loosen the tolerance."
+    )
+    STALLED = "The gap has stopped shrinking at this precision; rescale the columns or loosen the tolerance."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: relative gap, iterations, seconds, or a callback that returns True."""
+
+    tolerance: float = 1e-6
+    iterations: int | None = None
+    seconds: float | None = None
+    callback: Callback | None = None
+    rule: Stop | None = None
+    until: float | None = None  # a reading of time.perf_counter(), the same for all parts of one run
+
+    def shared(self) -> Limits:
+        """For the parts of one run: the seconds count from now on, for all of them together."""
+        if self.seconds is None or self.until is not None:
+            return self
+        return replace(self, until=time.perf_counter() + self.seconds)
+
+    def late(self, elapsed: float) -> bool:
+        """Is the time over, `elapsed` seconds into a run?"""
+        if self.until is not None:
+            return time.perf_counter() >= self.until
+        return self.seconds is not None and elapsed >= self.seconds

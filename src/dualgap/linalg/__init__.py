@@ -1,0 +1,1 @@
+"""Linear algebra that SciPy does not have, each piece once."""

@@ -1,0 +1,1 @@
+"""Many classes at once: the problem, its coordinates and its solvers."""

@@ -1,0 +1,178 @@
+"""Newton's method for the multinomial problem.
+
+A penalty with a kink or an edge is smoothed around a multiplier that moves from round to round: the augmented
+Lagrangian, with the exact Hessian of all classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import softmax
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.drive.solver import Iterate
+from dualgap.linalg.line_search import convex_step
+from dualgap.multinomial.envelope import Quadratic, envelope
+from dualgap.multinomial.problem import MultinomialProblem, curvature
+
+DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
+ROUNDS = 60
+INNER = 40  # steps of one round at most
+GROWTH = 6.0
+
+
+@dataclass(frozen=True)
+class MultinomialNewton:
+    """Newton steps with the exact Hessian: Cholesky while it is small, conjugate gradients beyond."""
+
+    name = "multinomial_newton"
+
+    def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
+        """Fits every multinomial problem."""
+        return ()
+
+    def cost(self, problem: MultinomialProblem) -> float:
+        """A Hessian and its factorisation, 30 times."""
+        return 30.0 * problem.p**2 * (problem.n + problem.p / 3)
+
+    def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
+        """One iterate a Newton step."""
+        descent = _Descent(problem, start.w)
+        for _ in range(ROUNDS):
+            taken = 0
+            for iterate in descent.steps():
+                taken += 1
+                yield iterate
+            if descent.exact and taken < INNER:
+                return
+            descent.tighten(_growth(taken))
+
+
+def _growth(taken: int) -> float:
+    """Tighten fast while the rounds are easy."""
+    return float(GROWTH ** (1.0 if taken <= 4 else 0.5 if taken <= 10 else 0.25 if taken <= 18 else 0.0))
+
+
+class _Descent:
+    """loss(Xw) + penalty smoothed around its multiplier + η/2 ‖w − centre‖², and a point."""
+
+    def __init__(self, problem: MultinomialProblem, w: Vector) -> None:
+        self.problem, self.w = problem, w
+        self.z = problem.predict(w)
+        sigma = float(self._loss_diagonal()[~problem.free].mean()) if not problem.free.all() else 1.0
+        self.penalty = envelope(problem.regulariser, sigma)
+        self.curve = self.penalty.at(w)
+        self.exact = isinstance(self.penalty, Quadratic)
+        share = 1.0 if problem.width > problem.n else 1e-3
+        self.eta = 0.0 if self.exact else share * sigma
+        self.centre = w
+
+    def tighten(self, factor: float) -> None:
+        """The next round: the multiplier and the centre are where this one ended."""
+        self.penalty = self.penalty.moved(self.curve.v, factor)
+        self.curve = self.penalty.at(self.w)
+        self.eta /= factor
+        self.centre = self.w
+
+    def steps(self) -> Iterator[Iterate]:
+        """Newton steps until the gradient is small beside the change of the multiplier, or nothing falls."""
+        for count in range(INNER):
+            theta = self.problem.slope(self.z)
+            gradient = self.curve.v - self.problem.correlation(theta) + self.eta * (self.w - self.centre)
+            if count and float(np.linalg.norm(gradient)) <= 0.1 * self._progress():
+                return
+            if not self._move(self._direction(gradient), gradient):
+                return
+            yield Iterate(self.curve.point, self.problem.slope(self.z))
+
+    def _progress(self) -> float:
+        drift = self.eta * float(np.linalg.norm(self.w - self.centre))
+        return max(self.penalty.change(self.curve.v), drift)
+
+    def _move(self, dw: Vector, gradient: Vector) -> bool:
+        first = float(gradient @ dw)
+        if not first < 0.0:
+            return False
+        problem, dz = self.problem, self.problem.predict(dw)
+        drift, spread = float((self.w - self.centre) @ dw), float(dw @ dw)
+
+        def slope(t: float) -> float:
+            falls = float((problem.slope(self.z + t * dz) * dz).sum())
+            return float(self.penalty.at(self.w + t * dw).v @ dw) - falls + self.eta * (drift + t * spread)
+
+        t = convex_step(slope)
+        if t == 0.0:
+            return False
+        self.w, self.z = self.w + t * dw, self.z + t * dz
+        self.curve = self.penalty.at(self.w)
+        return True
+
+    def _loss_diagonal(self) -> Vector:
+        problem, pi = self.problem, softmax(self.z, axis=1)
+        weights = problem.a[:, None] * pi * (1.0 - pi)
+        return np.concatenate([problem.design.weighted_square_norms(column) for column in weights.T])
+
+    def _direction(self, gradient: Vector) -> Vector:
+        if self.problem.p <= DENSE_LIMIT:
+            return self._by_cholesky(gradient)
+        return self._by_conjugate_gradients(gradient)
+
+    def _by_cholesky(self, gradient: Vector) -> Vector:
+        problem, curve = self.problem, self.curve
+        system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
+        diagonal = np.diag_indices(problem.p)
+        system[diagonal] += curve.diagonal + self.eta
+        scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
+        if curve.rank_one is not None:
+            system += curve.sign * np.outer(curve.rank_one, curve.rank_one)
+        pin_shift(problem, system, scale)
+        system /= scale[:, None]
+        system /= scale
+        for ridge in (1e-14, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2):
+            system[diagonal] += ridge
+            try:
+                return -np.asarray(cho_solve(cho_factor(system), gradient / scale)) / scale
+            except np.linalg.LinAlgError:
+                continue
+        return np.asarray(-gradient / scale**2)
+
+    def _by_conjugate_gradients(self, gradient: Vector) -> Vector:
+        diagonal = self._loss_diagonal() + self.curve.diagonal + self.eta
+        diagonal[diagonal <= 0.0] = 1.0
+        shape = (len(gradient), len(gradient))
+        direction, _ = cg(
+            LinearOperator(shape, matvec=self._product(softmax(self.z, axis=1)), dtype=np.float64),
+            -gradient,
+            rtol=min(0.1, float(np.linalg.norm(gradient)) ** 0.5),
+            maxiter=500,
+            M=LinearOperator(shape, matvec=lambda x: x / diagonal, dtype=np.float64),
+        )
+        return np.asarray(direction if float(gradient @ direction) < 0.0 else -gradient / diagonal)
+
+    def _product(self, pi: Matrix) -> Callable[[Vector], Vector]:
+        problem, curve = self.problem, self.curve
+        weights = problem.a[:, None] * pi
+
+        def times(x: Vector) -> Vector:
+            dz = problem.predict(x)
+            pulled = problem.correlation(weights * (dz - (pi * dz).sum(axis=1, keepdims=True)))
+            result = pulled + (curve.diagonal + self.eta) * x
+            if curve.rank_one is not None:
+                result = result + curve.sign * curve.rank_one * float(curve.rank_one @ x)
+            return result
+
+        return times
+
+
+def pin_shift(problem: MultinomialProblem, system: Matrix, scale: Vector) -> None:
+    """The same shift of a free column in all classes changes nothing; give it curvature, so that it stays."""
+    blocks = system.reshape(problem.classes, problem.width, problem.classes, problem.width)
+    free = problem.free.reshape(problem.classes, problem.width)[0]
+    mean_square = (scale * scale).reshape(problem.classes, problem.width).mean(axis=0)
+    for j in np.flatnonzero(free):
+        blocks[:, j, :, j] += mean_square[j] / problem.classes

@@ -1,0 +1,1 @@
+"""Exact paths: the engine that follows λ from event to event, and what it leaves."""

@@ -1,0 +1,238 @@
+"""A path as the engine left it: breakpoints, what changed at each, and the answers between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.paths.homotopy.course import ARRIVED, KINKED, PIECE, SLOPE_AT
+from dualgap.paths.homotopy.engine import NOTHING, Engine, Records
+from dualgap.paths.homotopy.known_set import solve_on_set
+
+BLOCK = 1 << 22  # numbers compared at a time
+ROUNDING = 1e-12
+SAME = 1e-12  # strengths this close, relative, are one breakpoint
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point of a path: `share` of the way along the segment behind record k, at strength λ."""
+
+    k: int
+    share: float
+    lam: float
+
+
+class Trace:
+    """Answers in working coordinates. s is λ, or 1/λ where a straight loss meets squares."""
+
+    def __init__(self, engine: Engine, end: float) -> None:
+        if not engine.columns.l1.any():
+            engine.signs[engine.columns.l2 > 0.0] = 1
+        mark = engine.course.mark
+        self.engine = engine
+        self.first = np.concatenate([engine.signs, 2 * mark[PIECE] + mark[KINKED]]).astype(np.int8)
+        self.inverse = bool(engine.columns.l2.any())
+        self.constant = not engine.curved and not self.inverse
+        status, parts = engine.follow(end)
+        self.complete = status == ARRIVED
+        self.records = self._grounded(joined(parts))
+
+    def _grounded(self, records: Records) -> Records:
+        """Events at a λ of nothing happen at zero."""
+        if not self.inverse:
+            records.level[records.level < NOTHING * self.engine.natural] = 0.0
+        return records
+
+    def extend(self, end: float) -> None:
+        """Go on to a smaller λ."""
+        status, parts = self.engine.lower(end)
+        self.complete = status == ARRIVED
+        self.records = self._grounded(joined([self.records, *parts]))
+
+    @property
+    def lams(self) -> Vector:
+        """λ of every record, falling."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / self.records.level if self.inverse else self.records.level
+
+    # -- one place -----------------------------------------------------------------------------------
+
+    def place(self, lam: float) -> Place:
+        """Where λ lies (behind the last record, where several share it)."""
+        k = int(np.searchsorted(-self.lams, -lam, side="right")) - 1
+        k = min(max(k, 0), len(self.records) - 1)
+        if k + 1 >= len(self.records):
+            return Place(k, 0.0, lam)
+        s = self.engine.level_of(lam)
+        here, there = self.records.level[k], self.records.level[k + 1]
+        return Place(k, float((s - here) / (there - here)) if there != here else 0.0, lam)
+
+    def values(self, k: int) -> Vector:
+        """Weights, then multipliers, of record k."""
+        r = self.records
+        if not r.kept[k]:
+            return solve_on_set(self.engine, self.codes(k), float(r.level[k]))
+        both = np.zeros(self.engine.p + self.engine.n)
+        part = slice(r.start[k], r.start[k + 1])
+        both[r.slots[part]] = r.values[part]
+        if self._newborn(np.array([k]))[0]:
+            both[r.keys[k, 0]] = 0.0
+        self._snap(both[: self.engine.p])
+        return both
+
+    def _snap(self, v: Matrix) -> None:
+        """Priced weights of the size of rounding (targets and columns are of size one here) are zero."""
+        v[(np.abs(v) < ROUNDING) & (self.engine.columns.l1 > 0.0)] = 0.0
+
+    def _newborn(self, which: Index) -> NDArray[np.bool_]:
+        """Did a weight enter at these records, without a slide? It is zero there, up to rounding."""
+        keys, codes = self.records.keys[which], self.records.codes[which]
+        weight = (keys[:, 0] >= 0) & (keys[:, 0] < self.engine.p)
+        return np.asarray(weight & (codes[:, 0] != 0) & (keys[:, 1] < 0))
+
+    def weights(self, place: Place, *, sliding: bool = False) -> Vector:
+        """The working weights there; constant along a segment unless that ends in a slide."""
+        p = self.engine.p
+        v = self.values(place.k)[:p]
+        if place.share != 0.0 and (sliding or not self.constant):
+            v = v + place.share * (self.values(place.k + 1)[:p] - v)
+        return self.engine.columns.working(v)
+
+    def theta(self, place: Place) -> Vector | None:
+        """The dual point there; None where the slope of the loss at the weights is one."""
+        if self.engine.curved:
+            return None
+        k, n = place.k, self.engine.n
+        here = self.values(k)[-n:]
+        pull, kinked = self._pulls(self.codes(k))
+        strength = 1.0 / place.lam if self.inverse else 1.0
+        if place.share != 0.0:
+            there = self.values(k + 1)[-n:]
+            later, still = self._pulls(self.codes(k + 1))
+            there = np.where(still, there, later * (self.records.level[k + 1] if self.inverse else 1.0))
+            here = here + place.share * (there - here)
+        return -np.where(kinked, here, strength * pull) / strength
+
+    def codes(self, k: int) -> NDArray[np.int8]:
+        """Codes of weights and rows on the segment behind record k."""
+        r, code = self.records, self.first.copy()
+        keys, values = r.keys[: k + 1].ravel(), r.codes[: k + 1].ravel()
+        seen = keys >= 0
+        code[keys[seen]] = values[seen]
+        return code
+
+    def _pulls(self, code: NDArray[np.int8]) -> tuple[Vector, NDArray[np.bool_]]:
+        """The slope of every row on its piece, and which rows are kinked."""
+        state = code[self.engine.p :].astype(np.int64)
+        slope = self.engine.course.pieces[SLOPE_AT]
+        return slope[np.arange(len(state)), state >> 1], (state & 1) == 1
+
+    # -- all records ---------------------------------------------------------------------------------
+
+    def all_weights(self, which: Index) -> Matrix:
+        """The working weights of some records."""
+        return self.engine.columns.working(self._engine_weights(which))
+
+    def _engine_weights(self, which: Index) -> Matrix:
+        r, p = self.records, self.engine.p
+        counts = np.diff(r.start)[which]
+        v = np.zeros((len(which), p))
+        line = np.repeat(np.arange(len(which)), counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        entry = np.repeat(r.start[which], counts) + within
+        weight = r.slots[entry] < p
+        v[line[weight], r.slots[entry][weight]] = r.values[entry][weight]
+        new = np.flatnonzero(self._newborn(which))
+        v[new, r.keys[which[new], 0]] = 0.0
+        self._snap(v)
+        return v
+
+    def all_thetas(self, which: Index) -> Matrix | None:
+        """The dual points of some records, in rising order of them."""
+        if self.engine.curved:
+            return None
+        r, n, p = self.records, self.engine.n, self.engine.p
+        slope = self.engine.course.pieces[SLOPE_AT]
+        code = self.codes(int(which[0]))
+        pull, _ = self._pulls(code)
+        out = np.empty((len(which), n))
+        done = int(which[0])
+        for line, k in enumerate(which):
+            for step in range(done + 1, int(k) + 1):
+                for key, value in zip(r.keys[step], r.codes[step], strict=True):
+                    if key >= p:
+                        pull[key - p] = slope[key - p, value >> 1]
+            done = int(k)
+            part = slice(r.start[k], r.start[k + 1])
+            row = r.slots[part] >= p
+            out[line] = -pull
+            strength = r.level[k] if self.inverse else 1.0
+            out[line, r.slots[part][row] - p] = -r.values[part][row] / strength
+        return out
+
+    def breakpoints(self) -> tuple[Index, Vector]:
+        """The records to show, in order, and the λ of each.
+
+        Of records at one λ the last, and before it the point the path comes from, if that is another: where
+        weights are constant between breakpoints, or slide at one, a λ has two points.
+        """
+        lams = self.lams
+        seen = np.flatnonzero(np.isfinite(lams) & self.records.kept)[1 if not self.inverse else 0 :]
+        if not len(seen):
+            return np.array([len(lams) - 1]), lams[-1:]
+        apart = np.flatnonzero(lams[seen][:-1] - lams[seen][1:] > SAME * lams[seen][:-1])
+        first, last = seen[np.append(0, apart + 1)], seen[np.append(apart, len(seen) - 1)]
+        before = np.maximum(first - 1, 0) if self.constant else first
+        both = np.column_stack([before, last]).ravel()
+        at = np.repeat(lams[last], 2)
+        moved = np.ones(len(both), dtype=bool)
+        moved[::2] = self.records.kept[before] & self._differ(before, last)
+        return self._from_zero(both[moved], at[moved])
+
+    def _from_zero(self, shown: Index, at: Vector) -> tuple[Index, Vector]:
+        """Of the points before any priced weight moves only the last: the least λ at which all are zero."""
+        r, l1 = self.records, self.engine.columns.l1
+        if not l1.any():
+            return shown, at
+        weight = r.slots < self.engine.p
+        alive = weight & (l1[np.where(weight, r.slots, 0)] > 0.0) & (np.abs(r.values) >= ROUNDING)
+        record = np.repeat(np.arange(len(r)), np.diff(r.start))
+        counts = np.bincount(record[alive], minlength=len(r))
+        moving = np.flatnonzero(counts[shown] > 0)
+        if not len(moving):
+            return shown[-1:], at[-1:]
+        first = max(int(moving[0]) - 1, 0)
+        return shown[first:], at[first:]
+
+    def _differ(self, one: Index, other: Index) -> NDArray[np.bool_]:
+        """Do records have different weights?"""
+        apart = np.zeros(len(one), dtype=bool)
+        lines = np.flatnonzero(one != other)
+        step = max(1, BLOCK // self.engine.p)
+        for first in range(0, len(lines), step):
+            some = lines[first : first + step]
+            v, w = self._engine_weights(one[some]), self._engine_weights(other[some])
+            size = np.abs(w).max(axis=1, initial=0.0)
+            apart[some] = np.abs(v - w).max(axis=1, initial=0.0) > 1e-10 * size
+        return apart
+
+
+def joined(parts: list[Records]) -> Records:
+    """One log from its pieces."""
+    if len(parts) == 1:
+        return parts[0]
+    shift = np.cumsum([0, *(len(part.values) for part in parts)])
+    start = [part.start[:-1] + shift[k] for k, part in enumerate(parts)]
+    return Records(
+        np.concatenate([part.level for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([*start, shift[-1:]]),
+        np.concatenate([part.slots for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.kept for part in parts]),
+    )

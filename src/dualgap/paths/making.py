@@ -1,0 +1,195 @@
+"""dg.path: solutions for every strength, exact where the mathematics allows it, proven everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.drive.solver import Solver
+from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
+from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.names import penalty_named
+from dualgap.fitting.options import read_limits, read_solver, seeded
+from dualgap.fitting.reading import Reading, read
+from dualgap.losses import Loss
+from dualgap.paths.choose import Wishes, curve_for
+from dualgap.paths.many_classes import ManyPath, common_grid
+from dualgap.paths.path import Path
+from dualgap.paths.setting import setting
+from dualgap.penalties import Penalty
+from dualgap.penalties.l0 import Count
+
+FORMS = ("penalised", "constrained")
+
+
+def path(  # noqa: PLR0913
+    X: Any,
+    y: Any,
+    *,
+    loss: str | Loss,
+    penalty: str | Penalty = "l1",
+    form: str = "penalised",
+    exact: bool | str = "auto",
+    lams: Any = None,
+    n_lams: int = 100,
+    lam_min_ratio: float | None = None,
+    everywhere: float | None = None,
+    sizes: Any = None,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    penalty_factors: Any = None,
+    standardize: bool = False,
+    multiclass: str = "auto",
+    solver: str | Solver = "auto",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    random_state: Any = None,
+) -> Path:
+    """Solutions of mean loss + λ·penalty for every λ.
+
+    >>> import dualgap as dg
+    >>> from sklearn.datasets import load_diabetes
+    >>> path = dg.path(*load_diabetes(return_X_y=True), loss="squared", penalty="l1")
+    >>> path.exact, int(path.n_nonzero[0]), int(path.n_nonzero[-1])
+    (True, 0, 10)
+
+    A piecewise linear or quadratic loss with l1, l2 or elastic_net is followed exactly (`exact="auto"`; True
+    insists, False refuses); every other pair on a grid of `n_lams` strengths, or on the `lams` given, from
+    the one at which all weights are zero down to `lam_min_ratio` times that. `everywhere=1e-3` chooses the
+    points so that for every λ in the range the nearest one is proven within that relative gap.
+    `form="constrained"` has `gaps` prove the constrained problem at every point instead of the penalised
+    one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`. More than two
+    classes are followed on a grid, as `multiclass` says (see dg.fit).
+
+    With l0 or l0_l2 the path is that of the best subsets of `sizes` columns (K for 0 … K, or a list; up to 20
+    where nothing is said), each with its proven bound; `max_time` is for all of them together.
+    """
+    if form not in FORMS:
+        raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
+    limits = read_limits(tol, max_iter, max_time, None)
+    penalty = penalty_named(penalty)
+    if not penalty.takes_strength:
+        raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
+    reading = read(
+        X,
+        y,
+        loss=loss,
+        penalty=penalty,
+        lam=1.0,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        penalty_factors=penalty_factors,
+        standardize=standardize,
+    )
+    chosen = seeded(read_solver(solver), random_state)
+    if isinstance(reading.terms.regulariser.gauge, Count):
+        from dualgap.paths.subsets import subsets_of  # here: most paths never need it
+
+        _refuse_strengths(exact, lams, everywhere)
+        return subsets_of(reading, sizes, chosen, limits)
+    if sizes is not None:
+        raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
+    wishes = Wishes(
+        read_exact(exact),
+        read_lams(lams),
+        read_count(n_lams),
+        read_share("lam_min_ratio", lam_min_ratio),
+        read_share("everywhere", everywhere),
+        chosen,
+        limits,
+    )
+    if reading.many_classes:
+        found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), wishes)
+    else:
+        found = path_of(reading, wishes, form)
+    if not found.exact:
+        _warn(found, max(limits.tolerance, everywhere or 0.0))
+    return found
+
+
+def path_of(reading: Reading, wishes: Wishes, form: str = "penalised") -> Path:
+    """The path of data that have been read; `wishes.lams` as users see them.
+
+    Folds that share a grid call this with the same `lams`: the answer's coefs, intercepts and gaps are at
+    those, exact where they can be, else each started from the one before.
+    """
+    shared = setting(reading, reading.targets())
+    if wishes.lams is not None:
+        wishes = dataclasses.replace(wishes, lams=wishes.lams / shared.unit)
+    return Path(shared, curve_for(shared, wishes), form, wishes.solver, wishes.limits)
+
+
+def _for_many(reading: Reading, form: str, wishes: Wishes) -> ManyPath:
+    if wishes.exact:
+        raise NoSolverError("exact=True: with more than two classes a path follows a grid of λ.")
+    grid = wishes.lams
+    if grid is None:
+        grid = common_grid(reading, wishes.count, wishes.ratio)
+    return ManyPath(reading, form, grid, wishes.solver, wishes.limits)
+
+
+def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:
+    if lams is not None or everywhere is not None or exact is True:
+        raise DataError(
+            "With l0 or l0_l2 a path goes over the number of columns: give sizes=K, not lams=, "
+            "everywhere= or exact=; path.solution(lam=...) answers for one strength."
+        )
+
+
+def _warn(found: Path, tolerance: float) -> None:
+    worst = float(np.max(found.gaps))
+    if not worst <= tolerance:
+        k = int(np.argmax(found.gaps))
+        warnings.warn(
+            f"The relative duality gap is {worst:.2e} at lam={found.lams[k]:.4g}, above tol={tolerance:g}: "
+            f"{np.count_nonzero(~(found.gaps <= tolerance))} of {len(found)} points are not proven to it.",
+            NotCertifiedWarning,
+            stacklevel=3,
+        )
+
+
+def read_exact(exact: Any) -> bool | None:
+    """True, False, or None for "auto"."""
+    if isinstance(exact, bool | np.bool_):
+        return bool(exact)
+    if exact == "auto":
+        return None
+    raise DataError(f"exact must be True, False or 'auto', not {exact!r}.")
+
+
+def read_lams(lams: Any) -> Vector | None:
+    """Strengths given by the user, falling."""
+    if lams is None:
+        return None
+    try:
+        values = np.atleast_1d(np.asarray(lams, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError("lams must be a list of numbers.") from None
+    if not len(values) or not np.all(np.isfinite(values)) or np.any(values <= 0.0):
+        raise DataError("lams must be positive finite numbers, at least one.")
+    return np.sort(values)[::-1]
+
+
+def read_count(n_lams: Any) -> int:
+    """How many strengths, checked."""
+    if isinstance(n_lams, int | np.integer) and not isinstance(n_lams, bool) and n_lams >= 1:
+        return int(n_lams)
+    raise DataError(f"n_lams must be a whole number of at least 1, not {n_lams!r}.")
+
+
+def read_share(name: str, value: Any) -> float | None:
+    """A number between 0 and 1, where one was given."""
+    if value is None:
+        return None
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be a number, not {value!r}.") from None
+    if not 0.0 < share < 1.0:
+        raise DataError(f"{name} must be between 0 and 1, not {value!r}.")
+    return share

@@ -1,0 +1,122 @@
+"""A path for more than two classes: one against the rest, or jointly, on a grid of λ."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Vector
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.solver import Solver
+from dualgap.errors import DataError
+from dualgap.fitting.multiclass import fit_many
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.solution import Solution
+from dualgap.paths.path import Path, one_of
+from dualgap.paths.setting import setting
+from dualgap.paths.strengths import default_ratio, falling, largest
+from dualgap.penalties.separable import Separable
+
+
+class ManyPath(Path):
+    """Solutions from the largest λ to the smallest; `coefs[k]` has a row per class."""
+
+    def __init__(
+        self, reading: Reading, form: str, lams: Vector, solver: str | Solver, limits: Limits
+    ) -> None:
+        self._reading, self.form = reading, form
+        self._solver, self._limits = solver, limits
+        self._strengths = lams
+        self._solutions: list[Solution] = []
+        for lam in lams:
+            start = self._solutions[-1] if self._solutions else None
+            self._solutions.append(self._fitted(float(lam), None, start))
+
+    def _fitted(self, lam: float | None, budget: float | None, start: Solution | None) -> Solution:
+        terms = dataclasses.replace(self._reading.terms, lam=lam, budget=budget)
+        reading = dataclasses.replace(self._reading, terms=terms)
+        found = fit_many(reading, self.form, self._solver, self._limits, start)
+        if found.status == Status.INTERRUPTED.value:  # one Ctrl-C ends the walk, not only this point of it
+            raise KeyboardInterrupt
+        return found
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    @property
+    def breakpoints(self) -> bool:
+        return False
+
+    @cached_property
+    def lams(self) -> Vector:
+        return self._strengths
+
+    @cached_property
+    def coefs(self) -> NDArray[np.float64]:
+        return np.array([one.coef for one in self._solutions])
+
+    @cached_property
+    def intercepts(self) -> NDArray[np.float64]:
+        return np.array([one.intercept for one in self._solutions])
+
+    @cached_property
+    def gaps(self) -> Vector:
+        return np.array([one.relative_gap for one in self._solutions])
+
+    @cached_property
+    def budgets(self) -> Vector:
+        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
+        return np.array([sum(gauge.value(w) for w in one.coef) for one in self._solutions])
+
+    @cached_property
+    def n_nonzero(self) -> NDArray[np.int64]:
+        return np.array([one.n_nonzero for one in self._solutions])
+
+    @cached_property
+    def risks(self) -> Vector:
+        return np.array([one.objective for one in self._solutions]) - self.lams * self.budgets
+
+    def solution(self, *, lam: float | None = None, budget: float | None = None) -> Solution:
+        name, value = one_of(lam, budget)
+        if name == "budget":
+            nearest = int(np.argmin(np.abs(self.budgets - value)))
+            return self._fitted(None, value, self._solutions[nearest])
+        nearest = int(np.argmin(np.abs(self.lams - value)))
+        if self.lams[nearest] == value:
+            return self._solutions[nearest]
+        return self._fitted(value, None, self._solutions[nearest])
+
+    def coef(self, *, lam: float | None = None, budget: float | None = None) -> NDArray[np.float64]:
+        return self.solution(lam=lam, budget=budget).coef
+
+    def intercept(self, *, lam: float | None = None, budget: float | None = None) -> Any:
+        return self.solution(lam=lam, budget=budget).intercept
+
+    def budget(self, lam: float) -> float:
+        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
+        return float(sum(gauge.value(w) for w in self.coef(lam=lam)))
+
+    def lam(self, budget: float) -> float:
+        raise DataError("The λ of a budget is known for two classes only; compare path.budgets.")
+
+    def criterion(self, name: str) -> Vector:
+        raise DataError("AIC and BIC are to be had for two classes; use dg.cross_validate.")
+
+    def plot(self, **_: Any) -> Any:
+        raise DataError("A picture has room for two classes; draw path.coefs[:, k] for class k.")
+
+
+def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:
+    """From the least λ at which all weights of all classes are zero."""
+    assert reading.classes is not None
+    settings = [setting(reading, reading.targets(k)) for k in range(len(reading.classes))]
+    top = max(largest(one) * one.unit for one in settings)
+    gauge = settings[0].problem.regulariser.gauge
+    squares = isinstance(gauge, Separable) and not gauge.l1.any()
+    share = default_ratio(settings[0].problem, squares=squares) if ratio is None else ratio
+    return falling(top, top * share, count)

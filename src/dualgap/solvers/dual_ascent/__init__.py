@@ -1,0 +1,1 @@
+"""Dual coordinate ascent: the method, and its compiled sweeps."""

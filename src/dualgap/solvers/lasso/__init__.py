@@ -1,0 +1,1 @@
+"""Smooth losses with an l1 part: one method, three engines for its quadratic models."""

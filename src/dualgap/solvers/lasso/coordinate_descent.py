@@ -1,0 +1,174 @@
+"""Smooth losses with an l1 part: working sets, coordinate descent, and Newton once the support is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import STEP, Iterate
+from dualgap.problem.problem import Problem
+from dualgap.solvers.lasso.gram_engine import GramEngine
+from dualgap.solvers.lasso.pool_engine import EDGE, PoolEngine
+from dualgap.solvers.lasso.priced_point import PricedPoint
+from dualgap.solvers.lasso.prices import lacks_prices
+from dualgap.solvers.lasso.sweep_engine import SweepEngine
+from dualgap.solvers.lasso.working_gram import WorkingGram
+from dualgap.traits import Trait
+
+PATIENCE = 12  # rounds at the full prices without progress before giving up
+LIMIT = 1000
+# of the prices from round to round; sparse columns, and those of the pool, are cheap to take in
+FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.05, 0.15
+
+NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
+STEPS = 8.0  # of other methods, that take as long as few rounds do, whatever the size
+
+
+@solver("coordinate_descent")
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Proximal Newton on growing sets of columns (Friedman, Hastie and Tibshirani, 2010; Yuan et al., 2012).
+
+    The prices start where few columns are worth theirs and fall step by step to the ones asked. Each round
+    takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
+    prices on them. Squares over dense columns: by sweeps over short copies of them and Newton on the support
+    (`PoolEngine`), as long as that converges fast. Else exactly, with the curvature matrix at hand, where the
+    set is small (`GramEngine`), or by sweeps over the columns and conjugate gradients on the support
+    (`SweepEngine`). Cost per round: one pass for Xᵀθ and the work on the set. Memory: a copy of the working
+    columns, and their matrix.
+    """
+
+    name: ClassVar[str] = "coordinate_descent"
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        lacking = lacks_prices(problem)
+        if not lacking and Trait.QUADRATIC in problem.regulariser.traits:
+            lacking = ("the penalty has no l1 part",)
+        if not problem.loss_has(Trait.SMOOTH):
+            lacking = ("the loss is not smooth", *lacking)
+        return lacking
+
+    def cost(self, problem: Problem) -> float:
+        n, p = problem.design.shape
+        support = min(n, p) / 4.0
+        rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
+        if not problem.loss_has(Trait.BOUNDED_CURVATURE):
+            rounds = 100.0  # the model of an exponential is good in a small neighbourhood only
+        passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
+        return (
+            STEPS * (1.0 + 0.25 * rounds) * STEP
+            + passes
+            + rounds * support**2 * problem.design.stored / p
+            + 5.0 * support**3
+        )
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        point = PricedPoint(problem, start.w)
+        engines = _Engines(point, start.wanted)
+        theta, correlation = point.dual(start)
+        residual = correlation - point.ridge * point.w
+        point.before = _level(point, residual)
+        point.factor = max(1.0, engines.fall * point.before)
+        progress = _Progress(point)
+        for spent in range(LIMIT):
+            ahead = engines.improve(residual, spent)
+            last = point.factor == 1.0
+            if last and ahead is not None:
+                yield Iterate(point.w.copy(), ahead, point.z)
+            theta, correlation = point.dual()
+            residual = correlation - point.ridge * point.w
+            if last:
+                violation = point.violation(residual)
+                near = violation <= max(NEAR, start.wanted)
+                yield Iterate(point.w.copy(), theta, point.z, correlation=correlation, certify=near)
+                if progress.stalled(violation):
+                    return
+            point.before = point.factor
+            point.factor = max(1.0, engines.fall * point.before) if point.before > 2.1 else 1.0
+
+
+class _Engines:
+    """Three ways to improve a point on a working set, how fast prices may fall and sets grow for each."""
+
+    def __init__(self, point: PricedPoint, wanted: float) -> None:
+        self.point = point
+        self.pool, self.gram = PoolEngine(point, wanted), GramEngine(point)
+        self.sweeps = SweepEngine(point, wanted)
+        dense = WorkingGram.keeps_dense(point.problem.design)
+        self.fall = POOL_FALL if self.pool.ready else FALL if dense else SPARSE_FALL
+        quadratic = point.problem.loss_has(Trait.QUADRATIC)
+        self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (1000, 2.0)
+
+    def improve(self, residual: Vector, spent: int) -> Vector | None:
+        """One round; a dual point beside the slopes, if there is one."""
+        point = self.point
+        if self.pool.ready:
+            working = _working_set(point, residual, EDGE * point.factor, self.pool.room)
+            self.pool.improve(working, residual)
+            return None
+        working = _working_set(point, residual, _edge(point), self.room)
+        if self.gram.affordable(working, spent):
+            self.gram.improve(working, residual)
+            return None
+        self.sweeps.improve(working, residual)
+        return self.sweeps.ahead
+
+
+class _Progress:
+    """Do rounds at the full prices still lower the objective or the violation?"""
+
+    def __init__(self, point: PricedPoint) -> None:
+        self.point = point
+        self.violation, self.objective, self.waited = np.inf, np.inf, 0
+
+    def stalled(self, violation: float) -> bool:
+        """Has neither fallen for some rounds?"""
+        objective = self.point.objective()
+        falls = objective < self.objective - 1e-12 * abs(self.objective) or violation < 0.7 * self.violation
+        self.waited = 0 if falls else self.waited + 1
+        self.violation, self.objective = min(self.violation, violation), min(self.objective, objective)
+        return self.waited > PATIENCE
+
+
+def _level(point: PricedPoint, residual: Vector) -> float:
+    """The multiple of the prices that would make w = 0 optimal; 1 if the start is nearly optimal."""
+    level = float(np.max(_worth(point, residual), initial=0.0))
+    return level if level > 1.5 else 1.0
+
+
+def _edge(point: PricedPoint) -> float:
+    """What a column must be worth, beside its price, to be taken in.
+
+    A little below is enough: the price is still falling (by what it fell last), or the model will move.
+    """
+    fallen = point.before - point.factor
+    return max(0.5 * point.factor, point.factor - 0.1 * fallen) if fallen > 0.0 else 0.98 * point.factor
+
+
+def _working_set(point: PricedPoint, residual: Vector, edge: float, room: tuple[int, float]) -> Index:
+    """The support, and the columns outside it most worth their price.
+
+    Of these at most room[0] and room[1] for each column of the support.
+    """
+    worth = _worth(point, residual)
+    support = np.flatnonzero(point.w != 0.0)
+    support = support[point.price[support] > 0.0]
+    worth[support] = 0.0
+    new = np.flatnonzero(worth >= edge)
+    most = room[0] + int(room[1] * len(support))
+    if len(new) > most:
+        new = new[np.argpartition(-worth[new], most)[:most]]
+    return np.union1d(support, new)
+
+
+def _worth(point: PricedPoint, residual: Vector) -> Vector:
+    """What each column is worth beside its price; 0 where it has none."""
+    worth = np.abs(residual)
+    worth /= point.unit
+    worth[point.unpriced] = 0.0
+    return worth

@@ -1,0 +1,89 @@
+"""Proximal Newton with the curvature matrix of the working set at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Index, Vector
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.lasso.l1_quadratic import minimise, violation
+from dualgap.solvers.lasso.priced_point import PricedPoint
+from dualgap.solvers.lasso.working_gram import DENSE, WorkingGram
+from dualgap.traits import Trait
+
+LARGEST = 3000  # working columns
+MOST_UNPRICED = 500
+WORK = 3e8  # operations for a matrix that is used once
+ENOUGH = 0.1  # accuracy on the working set, as a share of the violations of all columns
+MANY = 20  # rounds
+SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
+
+
+class GramEngine:
+    """Solves the model on the working set exactly; a quadratic loss keeps its matrix from round to round."""
+
+    def __init__(self, point: PricedPoint) -> None:
+        self.point = point
+        self.quadratic = point.problem.loss_has(Trait.QUADRATIC)
+        self.floor = CurvatureFloor(point.problem)
+        self.kept: WorkingGram | None = None
+
+    def affordable(self, working: Index, spent: int) -> bool:
+        """Is the matrix on these columns worth its cost? More so when sweeps have taken many rounds."""
+        if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
+            return False
+        if self.quadratic:
+            return True
+        n, p = self.point.problem.design.shape
+        stored = self.point.problem.design.stored
+        slower = 1.0 if stored > DENSE * n * p else SPARSE
+        if slower > 1.0 and spent <= MANY:  # sweeps over sparse columns cost less than the matrix
+            return False
+        return slower * stored / p * len(working) ** 2 <= WORK * max(1, spent - MANY)
+
+    def improve(self, working: Index, residual: Vector) -> None:
+        """One step: the minimiser of the model, and a search along the line to it."""
+        point, gram = self.point, self._gram(working)
+        price = point.factor * point.price[gram.columns]
+        w, inner = point.w[gram.columns], gram.reduced(residual)
+        rounds, tolerance = (60, 1e-12) if point.factor == 1.0 else (2, 1e-3)
+        if self.quadratic:  # no better than what the columns left out are off by
+            off = point.before - 1.0 if point.factor > 1.0 else point.violation(residual)
+            tolerance = max(tolerance, ENOUGH * off)
+        else:  # no better than the model, which is wrong by about the square of this
+            off = violation(w, inner, price)
+            tolerance = max(tolerance, off * min(0.1, off))
+        minimise(gram, w, inner, price, rounds, tolerance)
+        change = w - point.w[gram.columns]
+        if self.quadratic:
+            point.w[gram.columns] = w
+            if len(point.unpriced):
+                point.w[point.unpriced] += gram.settled(residual, change)
+            point.z = gram.predict(point.w)
+            return
+        self._search(gram, residual, change)
+
+    def _gram(self, working: Index) -> WorkingGram:
+        if not self.quadratic:
+            gram = self._fresh()
+            gram.add(working)
+            return gram
+        if self.kept is None or len(self.kept.columns) > max(LARGEST, 4 * len(working)):
+            self.kept = self._fresh()
+        self.kept.add(working[~self.kept.inside[working]])
+        return self.kept
+
+    def _fresh(self) -> WorkingGram:
+        point = self.point
+        curvature = self.floor.curvature(point.z)
+        return WorkingGram(point.problem.design, curvature, point.ridge, point.unpriced)
+
+    def _search(self, gram: WorkingGram, residual: Vector, change: Vector) -> None:
+        point = self.point
+        which = gram.columns
+        if len(point.unpriced):
+            which = np.concatenate([which, point.unpriced])
+            change = np.concatenate([change, gram.settled(residual, change)])
+        full = np.zeros(len(point.w))
+        full[which] = change
+        self.floor.learn(point.advance(which, change, gram.predict(full)))

@@ -48,7 +48,7 @@ class Loss(ABC):
     declared: ClassVar[Trait]
     degree: ClassVar[int] = 0
     translates: ClassVar[bool] = False  # L(y, z) = L(0, z − y)
-    slope_shape: ClassVar[int | None] = None  # see compiled/stochastic.py, for losses without terms
+    slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 
     @property
     def traits(self) -> Trait:
@@ -91,6 +91,13 @@ class Loss(ABC):
     def terms(self, y: Vector) -> Terms:
         """The form above. Only where PIECEWISE_QUADRATIC or ENTROPIC is declared."""
         raise NotImplementedError(f"{self.name} has no terms")
+
+    def deviance(self, risks: Vector) -> Vector | None:
+        """−2 log-likelihood of a row, on average, where these are the mean losses; None if there is none.
+
+        exp(−loss/scale) must be a likelihood; the scale is the most likely one.
+        """
+        return None
 
     def rescaled(self, unit: float) -> Loss:
         """This loss for targets and predictions divided by `unit`."""

@@ -54,6 +54,9 @@ class Logistic(Loss):
         lower, upper = self.domain(y)
         return Terms(column(0.0, n), column(lower, n), column(upper, n), 0.0, entropy=1.0)
 
+    def deviance(self, risks: Vector) -> Vector:
+        return 2.0 * risks
+
     def log_odds(self, z: Vector) -> Vector:
         """log P(y = +1)/P(y = −1) given the prediction."""
         return z

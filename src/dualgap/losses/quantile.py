@@ -50,6 +50,10 @@ class Pinball(Loss):
         n, (left, right) = len(y), self.slopes
         return Terms(column(y, n), column(left, n), column(right, n), 0.0)
 
+    def deviance(self, risks: Vector) -> Vector:
+        left, right = np.abs(self.slopes)  # Laplace noise
+        return np.asarray(2.0 * (np.log(risks * (1.0 / left + 1.0 / right)) + 1.0))
+
     def best_constant(self, y: Vector, a: Vector) -> float:
         left, right = self.slopes
         return weighted_quantile(y, a, -left / (right - left))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,20 @@ class Projection:
     rank_one: Vector | None
 
 
+class Elastic(NamedTuple):
+    """Σ l1_j |w_j| + l2_j w_j²: none, l1, l2 and elastic_net."""
+
+    l1: Vector
+    l2: Vector
+
+
+class Ball(NamedTuple):
+    """‖scale ∘ w‖ of an order above 1: l2_norm, lp and linf."""
+
+    order: float
+    scale: Vector
+
+
 class Gauge(Protocol):
     """h(w) ≥ 0, convex, h(0) = 0, on weighted coordinates; a coordinate of weight zero is free."""
 
@@ -45,8 +59,19 @@ class Gauge(Protocol):
     def free(self) -> Mask:
         """Coordinates that h does not see."""
 
+    @property
+    def elastic(self) -> Elastic | None:
+        """h as a sum over the coordinates of l1 |w| + l2 w², None where it is no such sum."""
+
+    @property
+    def ball(self) -> Ball | None:
+        """h as a norm of an order above 1, None where it is none."""
+
     def value(self, w: Vector) -> float:
         """h(w)."""
+
+    def slope(self, w: Vector) -> Vector:
+        """A subgradient at w, the one nearest to zero on kinks of |w_j|. Convex gauges only."""
 
     def substituted(self, factor: Vector) -> Gauge:
         """The gauge u ↦ h(factor ∘ u)."""
@@ -109,6 +134,7 @@ class Penalty(ABC):
     name: ClassVar[str]
     takes_strength: ClassVar[bool] = True
     takes_factors: ClassVar[bool] = False
+    takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]
 
     @abstractmethod

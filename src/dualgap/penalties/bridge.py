@@ -29,6 +29,7 @@ class _Shared:
 
     scale: Vector
     least = np.inf
+    elastic = ball = None
 
     @property
     def traits(self) -> Trait:
@@ -40,6 +41,9 @@ class _Shared:
 
     def value(self, w: Vector) -> float:
         raise NotImplementedError
+
+    def slope(self, w: Vector) -> Vector:
+        raise NotImplementedError("not convex")
 
     def project(self, point: Vector, radius: float) -> Projection:
         raise NotImplementedError("a ball of order below 1 is not convex")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Penalised:
 
     gauge: Gauge
     strength: float
-    constrained = False
+    constrained: ClassVar[Literal[False]] = False
 
     @property
     def traits(self) -> Trait:
@@ -103,7 +104,7 @@ class Constrained:
 
     gauge: Gauge
     radius: float
-    constrained = True
+    constrained: ClassVar[Literal[True]] = True
 
     @property
     def traits(self) -> Trait:

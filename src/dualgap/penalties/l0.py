@@ -23,6 +23,7 @@ class Count:
     counted: Mask
     l2: Vector
     least = np.inf
+    elastic = ball = None
 
     @property
     def traits(self) -> Trait:
@@ -34,6 +35,9 @@ class Count:
 
     def value(self, w: Vector) -> float:
         return self.size(w) + float(self.l2 @ (w * w))
+
+    def slope(self, w: Vector) -> Vector:
+        raise NotImplementedError("not convex")
 
     def doubt(self, w: Vector, value: float) -> float:
         faint = LEAST * float(np.count_nonzero(self.l2) + self.l2.sum())
@@ -158,7 +162,7 @@ class L0(Penalty):
 
     name = "l0"
     formula = "#{w_j != 0}"
-    takes_factors = True
+    takes_factors = takes_sizes = True
 
     def gauge(self, factors: Vector, scale: Vector) -> Count:
         return Count(_counted(self.name, factors), np.zeros_like(scale))
@@ -175,7 +179,7 @@ class L0L2(Penalty):
     alpha: float = 0.1
     name = "l0_l2"
     formula = "#{w_j != 0} + alpha sum w_j^2"
-    takes_factors = True
+    takes_factors = takes_sizes = True
 
     def __post_init__(self) -> None:
         positive("The alpha of l0_l2(alpha)", self.alpha)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, Projection
+from dualgap.penalties.base import LEAST, LOST, Ball, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
@@ -41,6 +41,11 @@ class Norm:
     order: float
     scale: Vector
     least = 1.0
+    elastic = None
+
+    @property
+    def ball(self) -> Ball:
+        return Ball(self.order, self.scale)
 
     @property
     def traits(self) -> Trait:
@@ -63,6 +68,16 @@ class Norm:
 
     def doubt(self, w: Vector, value: float) -> float:
         return LOST * value + (len(w) + 1) * LEAST
+
+    def slope(self, w: Vector) -> Vector:
+        """The dual vector of scale ∘ w; of several largest entries of order ∞ the first."""
+        inside, size = self.scale * w, self.value(w)
+        if size == 0.0:
+            return np.zeros_like(w)
+        if self.order == np.inf:
+            largest = np.arange(len(w)) == int(np.argmax(np.abs(inside)))
+            return np.asarray(self.scale * np.sign(inside) * largest)
+        return np.asarray(self.scale * np.sign(inside) * (np.abs(inside) / size) ** (self.order - 1.0))
 
     def polar(self, v: Vector) -> float:
         """The dual norm of v, free coordinates not looked at."""

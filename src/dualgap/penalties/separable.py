@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, Projection
+from dualgap.penalties.base import LEAST, LOST, Elastic, Projection
 from dualgap.traits import Trait
 
 
@@ -19,6 +19,11 @@ class Separable:
 
     l1: Vector
     l2: Vector
+    ball = None
+
+    @property
+    def elastic(self) -> Elastic:
+        return Elastic(self.l1, self.l2)
 
     @cached_property
     def traits(self) -> Trait:
@@ -52,6 +57,9 @@ class Separable:
 
     def value(self, w: Vector) -> float:
         return float(self.l1 @ np.abs(w) + self.l2 @ (w * w))
+
+    def slope(self, w: Vector) -> Vector:
+        return np.asarray(self.l1 * np.sign(w) + 2.0 * self.l2 * w)
 
     def doubt(self, w: Vector, value: Any) -> Any:
         return (LOST + len(w) * 2.0**-52) * value + self._faint  # two sums over the columns

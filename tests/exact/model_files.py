@@ -32,6 +32,8 @@ from exact.judge import (
 from exact.trial import Trial, attempt
 
 EDITS = 4
+# of the null objective: an edit that the digits of 1 − y z cannot tell, where the objective is next to nothing
+UNSEEN = 2.0**-80
 Document = dict[str, Any]
 
 
@@ -153,9 +155,9 @@ class Truth:
             self._claims(inner, document)
         except (KeyError, TypeError, ValueError, IndexError, AssertionError) as error:
             inner.claim("readable", False, f"verified, and it cannot be read: {error!r}")
-        sizes = [size for _, _, size in inner.false]
-        words = "verified, but " + "; ".join(f"{part}: {text}" for part, text, _ in inner.false[:3])
-        verdict.claim(name, not inner.false, words, sizes[0] if sizes else math.nan)
+        false = [one for one in inner.false if not one[2] <= UNSEEN]
+        words = "verified, but " + "; ".join(f"{part}: {text}" for part, text, _ in false[:3])
+        verdict.claim(name, not false, words, false[0][2] if false else math.nan)
 
     def _claims(self, verdict: Verdict, document: Document) -> None:
         question = self._question(document)

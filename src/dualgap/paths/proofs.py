@@ -6,7 +6,7 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.paths.curve import Curve
-from dualgap.paths.setting import Pair, Setting
+from dualgap.paths.setting import Setting
 from dualgap.penalties.separable import Separable
 from dualgap.proof.many import check_many
 from dualgap.proof.statement import SMALL
@@ -18,6 +18,7 @@ GOOD = 1e-9  # a relative gap above this is looked at again alone, in as many di
 def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
     """One relative gap per point of the curve."""
     lams, weights = curve.lams, curve.weights()
+    given = setting.points(weights)
     gaps = np.full(len(lams), np.inf)
     step = max(1, BLOCK // (setting.asked.n + setting.asked.p))
     for first in range(0, len(lams), step):
@@ -26,26 +27,25 @@ def relative_gaps(setting: Setting, curve: Curve, form: str) -> Vector:
         together = which[lams[which] > 0.0]
         if form == "penalised" and len(together):
             some = None if thetas is None else thetas[together - first]
-            gaps[together] = _together(setting, lams[together], weights[together], some)
+            gaps[together] = _together(setting, lams[together], given[together], some)
         for k in which[~(gaps[which] <= GOOD)]:
             lam, w = float(lams[k]), weights[k]
             working = setting.at(lam) if form == "penalised" else setting.within(setting.value(w))
-            found = setting.proof(working, Pair(w, None if thetas is None else thetas[k - first]))
+            found = setting.judged(working, given[k], None if thetas is None else thetas[k - first])
             gaps[k] = min(float(gaps[k]), working.asked.relative(found.gap, found.primal))
     return gaps
 
 
-def _together(setting: Setting, lams: Vector, weights: Matrix, thetas: Matrix | None) -> Vector:
+def _together(setting: Setting, lams: Vector, given: Matrix, thetas: Matrix | None) -> Vector:
     """Points at once, where the intercept alone is free; those for which that is not so at infinity."""
     asked = setting.asked
     gauge = asked.regulariser.gauge
     if not isinstance(gauge, Separable) or np.count_nonzero(asked.free) > asked.intercept:
         return np.full(len(lams), np.inf)
-    coef, intercept = setting.weights(weights)
-    given = np.column_stack([coef, intercept]) if asked.intercept else coef
     with np.errstate(all="ignore"):
         if thetas is None:
-            z = np.asarray((asked.rows.matrix @ coef.T).T) + intercept[:, None]
+            z = np.asarray((asked.rows.matrix @ given[:, : asked.rows.p].T).T)
+            z = z + given[:, -1:] if asked.intercept else z
             theta = -asked.a * asked.loss.derivative(asked.y, z)
         else:
             theta = np.array([setting.working.theta(row) for row in thetas])

@@ -16,7 +16,7 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.certificate import proven
+from dualgap.problem.certificate import judged, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
@@ -84,6 +84,16 @@ class Setting:
         if not self.asked.intercept:
             return coef, np.zeros(len(u))
         return coef, working.unit * u[:, -1] + working.offset - kept @ working.centre
+
+    def points(self, u: Matrix) -> Matrix:
+        """The same, intercept last."""
+        coef, intercept = self.weights(u)
+        return np.column_stack([coef, intercept]) if self.asked.intercept else coef
+
+    def judged(self, working: Working, w: Vector, theta: Vector | None, tolerance: float = 1e-9) -> Checked:
+        """Objective at these very weights, as the path tells them, and bound."""
+        dual = None if theta is None else working.asked.feasible(working.theta(theta))[0]
+        return judged(working.asked, w, dual, tolerance)
 
     def proof(self, working: Working, pair: Pair, tolerance: float = 1e-9) -> Checked:
         """Objective and bound on the problem that was asked."""

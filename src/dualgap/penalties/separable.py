@@ -193,9 +193,10 @@ class Separable:
             for _ in range(100):  # convex and rising in x: Newton descends to the root from above
                 live = ac * x > c1
                 miss = float((((ac * x) ** 2 - c1 * c1) / (4.0 * c2))[live].sum()) - radius
-                if miss <= 1e-15 * radius:
+                slope = float((ac * ac * x / (2.0 * c2))[live].sum())
+                if miss <= 1e-15 * radius or slope == 0.0:  # a slope that underflows: any x gives a bound
                     break
-                x -= miss / float((ac * ac * x / (2.0 * c2))[live].sum())
+                x -= miss / slope
         return 1.0 / x if x > 0.0 else np.inf
 
     def smallest_strength_at_zero(self, v: Vector) -> float:

@@ -63,18 +63,23 @@ def bounds(
     return Bounds(inside, point, primal, dual, v)
 
 
-def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
-    """What the kernel says of w and θ on the problem that was asked; without θ, of the slope of the loss at
-    w.
+def judged(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
+    """What the kernel says of these very w and of θ on the problem that was asked; without θ, of the slope of
+    the loss at w.
     """
     if theta is None:
         inside = problem.regulariser.feasible(w)
         with np.errstate(all="ignore"):
             theta = problem.feasible(problem.slope(problem.predict(inside)))[0]
-    found = problem.judged(w, theta, tolerance)
+    return problem.judged(w, theta, tolerance)
+
+
+def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
+    """As `judged`, of a w that may differ in its last bits, so that others find the same objective."""
+    found = judged(problem, w, theta, tolerance)
     for _ in range(STEPS):
         if found.width <= SEEN * found.primal or found.primal == problem.primal(found.w):
             break
         # an objective that others find smaller: a unit in the last place away, it may be the other way round
-        found = problem.judged(found.w * (1.0 - 2.0**-52), theta, tolerance)
+        found = problem.judged(found.w * (1.0 - 2.0**-52), found.theta, tolerance)
     return found

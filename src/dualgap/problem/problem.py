@@ -66,8 +66,12 @@ class Problem(Statement):
 
     @cached_property
     def null(self) -> float:
-        """The objective at `null_weights`."""
+        """The objective at `null_weights`; targets far from zero are counted from there, so that it is sharp."""
         constant = self.null_weights[-1] if self.intercept else 0.0
+        if self.intercept and self.loss.translates:
+            near = self.y - constant
+            rest = self.loss.best_constant(near, self.a)
+            return float(self.a @ self.loss.value(near, np.full(self.n, rest)))
         return float(self.a @ self.loss.value(self.y, np.full(self.n, constant)))
 
     @cached_property

@@ -32,7 +32,7 @@ from exact.judge import (
 from exact.trial import Trial, attempt
 
 EDITS = 4
-# of the null objective: an edit that the digits of 1 − y z cannot tell, where the objective is next to nothing
+# Of the null objective: an edit that the digits of 1 − y z cannot tell where the objective is almost 0
 UNSEEN = 2.0**-80
 Document = dict[str, Any]
 

@@ -148,7 +148,10 @@ class MultinomialProblem(Problem):
             sizes = np.concatenate([columns.absolute_transpose_matvec(np.abs(c)) for c in theta.T])
             if np.all(np.abs(miss) <= 1e-13 * sizes):
                 break
-            step = _solve(curvature(columns, self.a, pi), miss, self.classes)
+            system = curvature(columns, self.a, pi)
+            if not np.all(np.isfinite(system)):
+                break
+            step = _solve(system, miss, self.classes)
             with np.errstate(divide="ignore"):
                 pi = softmax(np.log(pi) + small.predict(_short(step)), axis=1)
         return pi

@@ -21,12 +21,14 @@ class JointWorking(Working):
     single: Working
 
     def weights(self, u: Vector) -> Vector:
-        blocks = [self.single.weights(block) for block in u.reshape(-1, self.single.problem.p)]
+        blocks = [
+            self.single.weights(block) for block in u.reshape(self.asked.classes, self.single.problem.p)
+        ]
         return centred(np.array(blocks), self.asked).ravel()
 
     def coordinates(self, w: Vector) -> Vector:
         return np.concatenate(
-            [self.single.coordinates(block) for block in w.reshape(-1, self.single.asked.p)]
+            [self.single.coordinates(block) for block in w.reshape(self.asked.classes, self.single.asked.p)]
         )
 
 

@@ -19,6 +19,10 @@ class Design(Protocol):
         """The numbers as NumPy or SciPy hold them, without a column of ones: what proofs are made of."""
 
     @property
+    def features(self) -> Design:
+        """The same without its column of ones, if it has one."""
+
+    @property
     def stored(self) -> int:
         """How many numbers a product with this matrix reads."""
 
@@ -27,6 +31,9 @@ class Design(Protocol):
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         """Xᵀ θ."""
+
+    def transpose_matvecs(self, thetas: Matrix) -> Matrix:
+        """Xᵀθ for many θ, one row each."""
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         """Xᵀt and Σt for t = h ∘ (Xw + shift), in one pass where the storage allows."""

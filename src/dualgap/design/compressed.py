@@ -60,6 +60,10 @@ class Compressed:
         return self._given
 
     @property
+    def features(self) -> Compressed:
+        return self
+
+    @property
     def stored(self) -> int:
         return int(self._given.nnz)
 
@@ -83,6 +87,9 @@ class Compressed:
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.asarray(self._transposed @ theta)
+
+    def transpose_matvecs(self, thetas: Matrix) -> Matrix:
+        return np.asarray((self._transposed @ thetas.T).T)
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         t = h * (self.matvec(w) + shift)

@@ -29,6 +29,10 @@ class Dense:
         return self.array
 
     @property
+    def features(self) -> Dense:
+        return self
+
+    @property
     def stored(self) -> int:
         return self.array.size
 
@@ -43,6 +47,9 @@ class Dense:
             live = np.flatnonzero(theta)
             return self.array[live].T @ theta[live]
         return self.array.T @ theta
+
+    def transpose_matvecs(self, thetas: Matrix) -> Matrix:
+        return thetas @ self.array
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         n, p = self.shape

@@ -27,6 +27,10 @@ class WithOnes:
         return self.inner.matrix
 
     @property
+    def features(self) -> Design:
+        return self.inner
+
+    @property
     def stored(self) -> int:
         return self.inner.stored + self.inner.shape[0]
 
@@ -35,6 +39,9 @@ class WithOnes:
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.transpose_matvec(theta), theta.sum())
+
+    def transpose_matvecs(self, thetas: Matrix) -> Matrix:
+        return np.column_stack([self.inner.transpose_matvecs(thetas), thetas.sum(axis=1)])
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         pull, total = self.inner.curved(h, w[:-1], shift + float(w[-1]))

@@ -33,6 +33,10 @@ class Standardised:
         return self.toarray()
 
     @property
+    def features(self) -> Standardised:
+        return self
+
+    @property
     def stored(self) -> int:
         return self.inner.stored
 
@@ -51,6 +55,11 @@ class Standardised:
         if self.centred:
             pull = pull - self.centre * theta.sum()
         return np.asarray(pull / self.scale)
+
+    def transpose_matvecs(self, thetas: Matrix) -> Matrix:
+        pulls = self.inner.transpose_matvecs(thetas) - thetas.sum(axis=1)[:, None] * self.centre
+        pulls /= self.scale
+        return np.asarray(pulls)
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         inside = w / self.scale

@@ -14,7 +14,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.divergence import Watch, advice
-from dualgap.solvers.textbook.slopes import known_slope, slope, smooth_penalty
+from dualgap.solvers.textbook.slopes import slope, smooth_penalty
 from dualgap.solvers.textbook.steps import (
     Backtracking,
     InverseCurvature,
@@ -45,7 +45,7 @@ class _Descent:
     def missing(self, problem: Problem) -> tuple[str, ...]:
         if problem.regulariser.constrained:
             return ("it has a constraint (projected_gradient takes one)",)
-        return () if known_slope(problem) else ("the penalty has no known slope",)
+        return () if Trait.CONVEX in problem.regulariser.traits else ("the penalty has no known slope",)
 
     def cost(self, problem: Problem) -> float:
         return 1000 * 4.0 * problem.design.stored

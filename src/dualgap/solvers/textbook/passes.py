@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
-from dualgap.compiled.layout import Lines, sparse_lines
-from dualgap.design import Compressed, Design, WithOnes
+from dualgap.compiled.layout import Lines
+from dualgap.design import Design
 from dualgap.losses import Loss
-from dualgap.penalties import Penalised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.solvers.design_lines import rows
+from dualgap.solvers.lasso.prices import prices
 from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.traits import Trait
 
@@ -29,10 +28,9 @@ def slope_shape(loss: Loss) -> int | None:
 
 def rows_of(design: Design) -> Lines:
     """The rows without the ones, as compiled loops read them."""
-    inner = design.inner if isinstance(design, WithOnes) else design
-    if not isinstance(inner, Compressed):
-        return rows(inner)
-    lines = sparse_lines(inner.by_rows)
+    lines = rows(design.features)
+    if lines.dense:
+        return lines
     return lines._replace(indices=lines.indices.view(np.uint32))  # indices without a sign need no check of it
 
 
@@ -56,17 +54,15 @@ class Rows:
     @classmethod
     def of(cls, problem: Problem, weights: Vector | None = None) -> Rows:
         """`weights` of the rows, n·a unless others are given."""
-        regulariser = problem.regulariser
-        gauge = regulariser.gauge
-        assert isinstance(gauge, Separable) and isinstance(regulariser, Penalised)
+        price, ridge = prices(problem)
         width = problem.p - problem.intercept
         weights = problem.a * problem.n if weights is None else weights
         targets = (slope_shape(problem.loss), np.array(problem.y), _terms(problem), np.array(weights))
         return cls(
             rows_of(problem.design),
             targets,
-            regulariser.strength * gauge.l1[:width] if gauge.l1.any() else np.zeros(0),
-            2.0 * regulariser.strength * float(gauge.l2[:width].max(initial=0.0)),
+            price[:width] if price.any() else np.zeros(0),
+            float(ridge[:width].max(initial=0.0)),
             problem.intercept,
         )
 

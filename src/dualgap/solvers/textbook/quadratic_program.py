@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,7 @@ from dualgap.arrays import Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError
-from dualgap.penalties import Penalised
-from dualgap.penalties.norm import Norm
-from dualgap.penalties.separable import Separable
+from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.program import Program
 from dualgap.traits import Trait
@@ -38,7 +36,7 @@ class QuadraticProgram:
         missing = []
         if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
             missing.append("the loss is not piecewise quadratic")
-        if not _polyhedral_or_ridge(problem):
+        if _penalty(problem.regulariser) is None:
             missing.append("with this penalty or budget it is no quadratic program")
         if importlib.util.find_spec("clarabel") is None:
             missing.append("the QP solver is not installed (pip install dualgap[qp])")
@@ -53,31 +51,40 @@ class QuadraticProgram:
         yield _primal(problem) if self.side == "primal" else _dual(problem)
 
 
-def _polyhedral_or_ridge(problem: Problem) -> bool:
-    regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if isinstance(gauge, Norm):
-        return bool(gauge.order == np.inf)
-    return isinstance(gauge, Separable) and (isinstance(regulariser, Penalised) or not gauge.l2.any())
+class _Penalty(NamedTuple):
+    """½ Σ ridge w² + price·size within size ≤ budget, size being Σ scale |w| or, `largest`, max scale |w|."""
+
+    ridge: Vector
+    scale: Vector
+    largest: bool
+    price: float
+    budget: float
 
 
-def _matrix(problem: Problem) -> sp.csc_array:
-    return sp.csc_array(problem.design.toarray())
+def _penalty(regulariser: Regulariser) -> _Penalty | None:
+    """The same in these terms, None where it is no quadratic program."""
+    elastic, ball = regulariser.gauge.elastic, regulariser.gauge.ball
+    price, budget = (
+        (0.0, regulariser.radius) if regulariser.constrained else (regulariser.strength, float(np.inf))
+    )
+    if ball is not None and ball.order == np.inf:
+        return _Penalty(np.zeros_like(ball.scale), ball.scale, True, price, budget)
+    if elastic is None or (regulariser.constrained and elastic.l2.any()):
+        return None
+    return _Penalty(2.0 * price * elastic.l2, elastic.l1, False, price, budget)
 
 
-def _scale(gauge: Any) -> Vector:
-    """What multiplies |w_j| in a norm or in the l1 part."""
-    return np.asarray(gauge.scale if isinstance(gauge, Norm) else gauge.l1)
+def _read(problem: Problem) -> tuple[_Penalty, sp.csc_array]:
+    penalty = _penalty(problem.regulariser)
+    assert penalty is not None
+    return penalty, sp.csc_array(problem.design.toarray())
 
 
 def _primal(problem: Problem) -> Iterate:
     """Variables w, then q, e⁺, e⁻ per term and row, then t for |w|."""
-    program, a = Program(), problem.a
-    gauge, regulariser = problem.regulariser.gauge, problem.regulariser
-    price = regulariser.strength if isinstance(regulariser, Penalised) else 0.0
-    ridge = 2.0 * price * gauge.l2 if isinstance(gauge, Separable) else np.zeros(problem.p)
-    w = program.variables(problem.p, quadratic=ridge)
-    terms, X = problem.loss.terms(problem.y), _matrix(problem)
+    program, a, (penalty, X) = Program(), problem.a, _read(problem)
+    w = program.variables(problem.p, quadratic=penalty.ridge)
+    terms = problem.loss.terms(problem.y)
     rows = []
     for k in range(terms.kink.shape[1]):
         lower, upper = terms.lower[:, k], terms.upper[:, k]
@@ -90,33 +97,32 @@ def _primal(problem: Problem) -> Iterate:
                 slack = program.variables(len(seen), linear=(a * slope)[seen], positive=True)
                 parts[slack] = -sign * sp.eye_array(problem.n, format="csc")[:, seen]
         rows.append(program.equal(parts, terms.kink[:, k]))
-    _priced(program, problem, w, price)
+    seen = np.flatnonzero(penalty.scale)
+    if len(seen):
+        sized = {w: sp.diags_array(penalty.scale, format="csr")[seen]}
+        _measured(program, sized, penalty.largest, penalty.price, penalty.budget)
     solved = program.solve()
     theta = -sum((solved.multipliers(one) for one in rows), np.zeros(problem.n))
     return Iterate(solved.values(w), theta)
 
 
-def _priced(program: Program, problem: Problem, w: int, price: float) -> None:
-    """λ·Σ l1 t or λ·t with |scale w| ≤ t, or the same within a budget."""
-    gauge, regulariser = problem.regulariser.gauge, problem.regulariser
-    scale = _scale(gauge)
-    seen = np.flatnonzero(scale)
-    if not len(seen):
-        return
-    count = 1 if isinstance(gauge, Norm) else len(seen)
+def _measured(program: Program, parts: dict[int, Any], largest: bool, price: float, budget: float) -> None:
+    """price·size within size ≤ budget, size being the largest or the sum of the |parts|: |parts| ≤ t."""
+    ((block, matrix),) = parts.items()
+    size = matrix.shape[0]
+    count = 1 if largest else size
     t = program.variables(count, linear=np.full(count, price))
-    eye = sp.diags_array(scale, format="csr")[seen]
-    spread = np.ones((len(seen), 1)) if count == 1 else sp.eye_array(len(seen))
+    spread = sp.csc_array(np.ones((size, 1))) if largest else sp.eye_array(size, format="csc")
     for sign in (1.0, -1.0):
-        program.below({w: sign * eye, t: -sp.csc_array(spread)}, np.zeros(len(seen)))
-    if not isinstance(regulariser, Penalised):
-        program.below({t: sp.csc_array(np.ones((1, count)))}, np.array([regulariser.radius]))
+        program.below({block: sign * matrix, t: -spread}, np.zeros(size))
+    if np.isfinite(budget):
+        program.below({t: sp.csc_array(np.ones((1, count)))}, np.array([budget]))
 
 
 def _dual(problem: Problem) -> Iterate:
     """Variables β = a·slope per term and row; v = −Xᵀβ, its price by the conjugate of the penalty."""
-    program, a = Program(), problem.a
-    terms, X = problem.loss.terms(problem.y), _matrix(problem)
+    program, a, (penalty, X) = Program(), problem.a, _read(problem)
+    terms = problem.loss.terms(problem.y)
     parts, betas = {}, []
     for k in range(terms.kink.shape[1]):
         beta = program.variables(problem.n, linear=terms.kink[:, k], quadratic=terms.softness / a)
@@ -127,45 +133,28 @@ def _dual(problem: Problem) -> Iterate:
                 program.below({beta: sign * eye}, (sign * a * bound)[seen])
         parts[beta] = sp.csc_array(X.T)
         betas.append(beta)
-    balance = _conjugate(program, problem, parts)
+    balance = _conjugate(program, penalty, parts)
     solved = program.solve()
     theta = -sum((solved.values(beta) for beta in betas), np.zeros(problem.n))
     return Iterate(-solved.multipliers(balance), theta)
 
 
-def _conjugate(program: Program, problem: Problem, parts: dict[int, Any]) -> int:
-    """Xᵀβ + v = 0 with the price g*(v); returns the equality, whose multiplier is −w."""
-    gauge, regulariser = problem.regulariser.gauge, problem.regulariser
-    scale, p = _scale(gauge), problem.p
+def _conjugate(program: Program, penalty: _Penalty, parts: dict[int, Any]) -> int:
+    """Xᵀβ + v = 0 with the price g*(v); returns the equality, whose multiplier is −w.
+
+    v = bend + scale ∘ m: bend²/(2·ridge), and of m the dual norm: at most `price`, or paid by the budget.
+    """
+    p = len(penalty.scale)
     eye = sp.eye_array(p, format="csc")
-    if isinstance(gauge, Separable) and isinstance(regulariser, Penalised):
-        curved = np.flatnonzero(gauge.l2)
-        if len(curved):
-            bend = 1.0 / (2.0 * regulariser.strength * gauge.l2[curved])
-            parts[program.variables(len(curved), quadratic=bend)] = eye[:, curved]
-    seen = np.flatnonzero(scale)
-    if not len(seen):
-        return program.equal(parts, np.zeros(p))
-    m = program.variables(len(seen))
-    parts[m] = eye[:, seen] @ sp.diags_array(scale[seen])
-    _dual_norm(program, m, len(seen), problem)
+    curved, seen = np.flatnonzero(penalty.ridge), np.flatnonzero(penalty.scale)
+    if len(curved):
+        parts[program.variables(len(curved), quadratic=1.0 / penalty.ridge[curved])] = eye[:, curved]
+    if len(seen):
+        m = program.variables(len(seen))
+        parts[m] = eye[:, seen] @ sp.diags_array(penalty.scale[seen])
+        sized = {m: sp.eye_array(len(seen), format="csc")}
+        if np.isfinite(penalty.budget):
+            _measured(program, sized, not penalty.largest, penalty.budget, np.inf)
+        else:
+            _measured(program, sized, not penalty.largest, 0.0, penalty.price)
     return program.equal(parts, np.zeros(p))
-
-
-def _dual_norm(program: Program, m: int, size: int, problem: Problem) -> None:
-    """|m_j| ≤ λ, Σ|m_j| ≤ λ, or the price c·max|m_j|, c·Σ|m_j|."""
-    regulariser = problem.regulariser
-    eye = sp.eye_array(size, format="csc")
-    penalised = isinstance(regulariser, Penalised)
-    limit = regulariser.strength if isinstance(regulariser, Penalised) else regulariser.radius
-    if penalised and not isinstance(regulariser.gauge, Norm):
-        for sign in (1.0, -1.0):
-            program.below({m: sign * eye}, np.full(size, limit))
-        return
-    count = size if isinstance(regulariser.gauge, Norm) else 1  # a sum, or a maximum
-    t = program.variables(count, linear=np.full(count, 0.0 if penalised else limit))
-    spread = sp.csc_array(np.ones((size, 1))) if count == 1 else eye
-    for sign in (1.0, -1.0):
-        program.below({m: sign * eye, t: -spread}, np.zeros(size))
-    if penalised:
-        program.below({t: sp.csc_array(np.ones((1, size)))}, np.array([limit]))

@@ -6,10 +6,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dualgap.arrays import Vector
-from dualgap.penalties import Penalised
-from dualgap.penalties.norm import Norm
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
 
 DIRECT = 200  # columns, or rows, up to which the eigenvalue comes from the matrix of products
 
@@ -27,34 +25,11 @@ def risk_slope(problem: Problem, prediction: Vector) -> Vector:
 
 
 def penalty_slope(problem: Problem, w: Vector) -> Vector:
-    """A subgradient of the penalty at w, the one nearest to zero on kinks of |w_j|; 0 for a constraint."""
+    """A subgradient of the penalty at w; 0 for a constraint."""
     regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if not isinstance(regulariser, Penalised):
+    if regulariser.constrained:
         return np.zeros_like(w)
-    if isinstance(gauge, Separable):
-        return np.asarray(regulariser.strength * (gauge.l1 * np.sign(w) + 2.0 * gauge.l2 * w))
-    assert isinstance(gauge, Norm)
-    return regulariser.strength * _norm_slope(gauge, w)
-
-
-def known_slope(problem: Problem) -> bool:
-    """Is the penalty one that `penalty_slope` knows?"""
-    return isinstance(problem.regulariser.gauge, Separable | Norm)
-
-
-def _norm_slope(gauge: Norm, w: Vector) -> Vector:
-    inside = gauge.scale * w
-    size = gauge.value(w)
-    if size == 0.0:
-        return np.zeros_like(w)
-    if gauge.order == np.inf:
-        top = np.zeros_like(w)
-        j = int(np.argmax(np.abs(inside)))
-        top[j] = np.sign(inside[j])
-        return np.asarray(gauge.scale * top)
-    power = (np.abs(inside) / size) ** (gauge.order - 1.0)
-    return np.asarray(gauge.scale * np.sign(inside) * power)
+    return regulariser.strength * regulariser.gauge.slope(w)
 
 
 def polyak(problem: Problem) -> float:
@@ -94,17 +69,14 @@ def largest_eigenvalue(problem: Problem) -> float:
 def curvature_bound(problem: Problem) -> float:
     """L: the gradient of P is L-Lipschitz; infinite where P is not smooth in that sense."""
     regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if not np.isfinite(problem.loss.curvature):
-        return np.inf
-    if not isinstance(regulariser, Penalised):
+    elastic = regulariser.gauge.elastic
+    if regulariser.constrained or not np.isfinite(problem.loss.curvature):
         return loss_curvature(problem)
-    if not isinstance(gauge, Separable) or gauge.l1.any():
+    if elastic is None or elastic.l1.any():
         return np.inf
-    return loss_curvature(problem) + 2.0 * regulariser.strength * float(gauge.l2.max(initial=0.0))
+    return loss_curvature(problem) + 2.0 * regulariser.strength * float(elastic.l2.max(initial=0.0))
 
 
 def smooth_penalty(problem: Problem) -> bool:
     """Is g differentiable everywhere (l2 or nothing, added, not a constraint)?"""
-    gauge = problem.regulariser.gauge
-    return isinstance(problem.regulariser, Penalised) and isinstance(gauge, Separable) and not gauge.l1.any()
+    return not problem.regulariser.constrained and Trait.SMOOTH in problem.regulariser.traits

@@ -13,8 +13,6 @@ from dualgap.drive.proof_schedule import glance
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError
-from dualgap.penalties import Penalised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.divergence import Watch, advice
 from dualgap.solvers.textbook.passes import Order, Rows, Runner, draw, slope_shape
@@ -56,20 +54,16 @@ def _missing(problem: Problem, *, smooth: bool) -> tuple[str, ...]:
     missing = []
     if smooth and not problem.loss_has(Trait.SMOOTH):
         missing.append("the loss is not smooth (stochastic_subgradient takes kinks)")
-    if not isinstance(problem.regulariser, Penalised) or not isinstance(problem.regulariser.gauge, Separable):
+    elastic = problem.regulariser.gauge.elastic
+    if problem.regulariser.constrained or elastic is None:
         missing.append("the penalty is not none, l1, l2 or elastic_net, added to the loss")
-    elif smooth and problem.regulariser.gauge.l1.any():
+    elif smooth and elastic.l1.any():
         missing.append("the penalty is not smooth (stochastic_subgradient takes kinks)")
-    elif _different_ridges(problem.regulariser.gauge, problem):
+    elif len(set(elastic.l2[: problem.p - problem.intercept])) > 1:
         missing.append("the columns have different l2 weights")
     if slope_shape(problem.loss) is None:
         missing.append("the loss has no compiled slope")
     return tuple(missing)
-
-
-def _different_ridges(gauge: Separable, problem: Problem) -> bool:
-    features = gauge.l2[: problem.p - problem.intercept]
-    return bool((features[:1] != features).any())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import time
 from dataclasses import dataclass, replace
 
@@ -44,8 +45,29 @@ class Limits:
             return self
         return replace(self, until=time.perf_counter() + self.seconds)
 
+    def part(self, parts: int) -> Limits:
+        """For one of `parts` that follow one another: its share of the time that is left to all of them."""
+        if self.until is None:
+            return self
+        now = time.perf_counter()  # the same clock in all processes of a machine
+        share = max(self.until - now, 0.0) / parts
+        return replace(self, seconds=share, until=now + share)
+
     def late(self, elapsed: float) -> bool:
         """Is the time over, `elapsed` seconds into a run?"""
         if self.until is not None:
             return time.perf_counter() >= self.until
         return self.seconds is not None and elapsed >= self.seconds
+
+    def or_seconds(self, seconds: float | None) -> Limits:
+        """These limits, with so many seconds where none are given."""
+        return self if self.seconds is not None or self.until is not None else replace(self, seconds=seconds)
+
+    def over(self) -> Limits:
+        """For the parts of a run that was stopped: no time is left."""
+        return replace(self, until=-math.inf)
+
+    @property
+    def open(self) -> bool:
+        """Is there no limit at all but the tolerance?"""
+        return self.iterations is None and self.seconds is None and self.until is None and self.rule is None

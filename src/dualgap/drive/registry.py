@@ -1,39 +1,38 @@
-"""Which solvers there are, which fit a problem, and why the others do not."""
+"""Which solvers there are, which fit a problem, and why the others do not.
+
+Every solver is for one kind of problem, and every problem tells its kind: "convex" (one vector of weights),
+"multinomial" (all classes jointly), "search" (not convex), "kernel" and two kinds of "margin" (C = ∞).
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
-from dualgap.drive.solver import Attempting, Solver
+from dualgap.drive.solver import Attempting
 from dualgap.errors import NoSolverError
-from dualgap.problem.problem import Problem
 
-SOLVERS: dict[str, type[Solver]] = {}
+SOLVERS: dict[str, type[Any]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
 GIVEN: set[str] = set()  # work on the problem as it was asked
+BY_NAME = ("convex", "multinomial", "search")  # kinds whose solvers can be asked for by `solver=`
+PROBLEMS = {
+    "convex": "convex problems",
+    "multinomial": "the multinomial problem",
+    "search": "problems that are not convex",
+}
 
 S = TypeVar("S")
 
 
-def solver(name: str, *, manual: bool = False, given: bool = False) -> Callable[[type[S]], type[S]]:
-    """Class decorator: enter the solver under its public name.
+class Asked(Protocol):
+    """A problem that solvers are looked for."""
 
-    `manual` keeps it out of "auto"; `given` hands it the problem exactly as it was asked, not preconditioned.
-    """
-
-    def enter(cls: type[S]) -> type[S]:
-        cls.name = name  # type: ignore[attr-defined]
-        SOLVERS[name] = cls  # type: ignore[assignment]
-        if manual:
-            MANUAL.add(name)
-        if given:
-            GIVEN.add(name)
-        return cls
-
-    return enter
+    @property
+    def kind(self) -> str:
+        """Which solvers it is for."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,38 @@ class Verdict:
     manual: bool
 
 
-def verdicts(problem: Problem, *, manual: bool = True) -> list[Verdict]:
-    """One verdict per solver: the usable ones first, cheapest first, then those that do not fit.
+def solver(
+    name: str, *, kind: str = "convex", manual: bool = False, given: bool = False
+) -> Callable[[type[S]], type[S]]:
+    """Class decorator: enter the solver under its public name, for problems of a kind.
+
+    `manual` keeps it out of "auto"; `given` hands it the problem exactly as it was asked, not preconditioned.
+    """
+
+    def enter(cls: type[S]) -> type[S]:
+        cls.name, cls.kind = name, kind  # type: ignore[attr-defined]
+        SOLVERS[name] = cls
+        if manual:
+            MANUAL.add(name)
+        if given:
+            GIVEN.add(name)
+        return cls
+
+    return enter
+
+
+def of_kind(*kinds: str) -> dict[str, type[Any]]:
+    """The solvers for problems of these kinds, by name."""
+    return {name: cls for name, cls in SOLVERS.items() if cls.kind in kinds}
+
+
+def verdicts(problem: Asked, *, manual: bool = True) -> list[Verdict]:
+    """One verdict per solver of this kind: the usable ones first, cheapest first, then those that do not fit.
 
     Without `manual` those that "auto" does not run are not asked.
     """
     found = []
-    for name, cls in SOLVERS.items():
+    for name, cls in of_kind(problem.kind).items():
         if name in MANUAL and not manual:
             continue
         candidate = cls()
@@ -62,13 +86,10 @@ def verdicts(problem: Problem, *, manual: bool = True) -> list[Verdict]:
     return sorted(found, key=lambda v: (bool(v.missing), v.manual, v.cost))
 
 
-def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
+def candidates(problem: Asked, asked: Any) -> list[Any]:
     """The solvers to try in turn: the one asked for, or for "auto" every usable one by cost."""
-    if not isinstance(asked, str):
-        _insist(asked, problem)
-        return [asked]
-    if asked != "auto":
-        chosen = named(asked)
+    if asked != "auto" or not isinstance(asked, str):
+        chosen = named(asked, problem.kind) if isinstance(asked, str) else asked
         _insist(chosen, problem)
         return [chosen]
     usable = [v for v in verdicts(problem, manual=False) if not v.missing]
@@ -78,32 +99,44 @@ def candidates(problem: Problem, asked: str | Solver) -> list[Solver]:
     return [turn for _, turn in sorted(turns, key=lambda turn: turn[0])]
 
 
-def _turns(verdict: Verdict, problem: Problem) -> list[tuple[float, Solver]]:
+def _turns(verdict: Verdict, problem: Any) -> list[tuple[float, Any]]:
     chosen = SOLVERS[verdict.name]()
     return chosen.attempts(problem) if isinstance(chosen, Attempting) else [(verdict.cost, chosen)]
 
 
-def named(name: str) -> Solver:
+def named(name: str, kind: str = "convex") -> Any:
     """The solver of that name with its default options."""
-    if name not in SOLVERS:
-        close = difflib.get_close_matches(name, SOLVERS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise NoSolverError(f"There is no solver {name!r}.{hint} Known: auto, {', '.join(sorted(SOLVERS))}.")
-    return SOLVERS[name]()
+    known = of_kind(kind)
+    if name in known:
+        return known[name]()
+    if name in SOLVERS:
+        raise NoSolverError(_elsewhere(name, kind))
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise NoSolverError(f"There is no solver {name!r}.{hint} Known: auto, {', '.join(sorted(known))}.")
 
 
-def as_given(asked: str | Solver) -> bool:
+def _elsewhere(name: str, kind: str) -> str:
+    """What to say of a solver for problems of another kind."""
+    others = ' Or ask for multiclass="one_vs_rest".' if kind == "multinomial" else ""
+    able = ", ".join(sorted(of_kind(kind)))
+    return f"The solver {name!r} does not solve {PROBLEMS[kind]}; these do: auto, {able}.{others}"
+
+
+def as_given(asked: Any) -> bool:
     """Does this solver want the problem as it was asked?"""
     return (asked if isinstance(asked, str) else asked.name) in GIVEN
 
 
-def refusal(problem: Problem) -> str:
+def refusal(problem: Asked) -> str:
     """One line per solver: why it does not fit."""
     lines = [f"  {v.name}: {'; '.join(v.missing)}" for v in verdicts(problem) if v.missing]
     return "No solver fits this problem:\n" + "\n".join(lines)
 
 
-def _insist(chosen: Solver, problem: Problem) -> None:
+def _insist(chosen: Any, problem: Asked) -> None:
+    if getattr(chosen, "kind", problem.kind) != problem.kind:
+        raise NoSolverError(_elsewhere(chosen.name, problem.kind))
     missing = chosen.missing(problem)
     if missing:
         able = [v.name for v in verdicts(problem) if not v.missing]

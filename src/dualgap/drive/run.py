@@ -1,29 +1,34 @@
-"""The one loop. Solvers yield; here the gap is computed, the clock read, and the end decided."""
+"""The one loop. Solvers yield; here iterates are looked at, the clock is read, and the end is decided.
+
+Nothing is proven here: tasks ask `proof`, and what it says is handed on.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.proof_schedule import affordable
-from dualgap.drive.solver import Adviser, Divergence, Iterate, Solver
+from dualgap.drive.linear import LinearTask
+from dualgap.drive.progress import ProgressLine
+from dualgap.drive.solver import Divergence, Iterate, Solver
 from dualgap.drive.stopping import Moment
+from dualgap.drive.task import End, Look, Task, Yields
 from dualgap.drive.trace import Record, Trace
-from dualgap.problem.as_given import AsGiven
-from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
-from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
-from dualgap.traits import Trait
 
-PROMISING = 0.3  # relative gap of a start
-MOSTLY = 0.3  # share of a gap that rounding makes up when it is to blame
-HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given
+P = TypeVar("P")
+I = TypeVar("I")  # noqa: E741 - an iterate
+
+# A fit inside a search is part of it: it ends when the search must, and Ctrl-C is for the search to take.
+_enclosing: ContextVar[float | None] = ContextVar("deadline of the run around this one", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,257 +41,197 @@ class Outcome:
     iterations: int
     seconds: float
     trace: Trace = field(default_factory=Trace)
-    remark: str = ""  # what the solver has to say about its end
+    said: str = ""  # how it ended, where the status does not tell
+    remark: str = ""  # what the solver has to say about its answer
 
     @property
     def sentence(self) -> str:
         """How it ended, for people."""
-        return self.remark or self.status.value
+        return self.said or self.status.value
+
+    @property
+    def proven(self) -> bool:
+        """Is the gap within the tolerance?"""
+        return self.status is Status.CERTIFIED
+
+    @property
+    def stopped(self) -> bool:
+        """Did somebody ask for the end, by Ctrl-C or a callback?"""
+        return self.status in (Status.INTERRUPTED, Status.STOPPED)
 
 
-class _Run:
-    """State of one drive: the clock, the best points, the trace."""
+class _Run(Generic[P, I]):
+    """State of one run: the clock, the count, the trace."""
 
-    def __init__(self, working: Working, limits: Limits) -> None:
-        self.working, self.limits = working, limits
-        self.began = time.perf_counter()
-        self.count = 0
-        self.trace = Trace()
-        self.remark = ""
+    def __init__(self, task: Task[P, I], limits: Limits, deadline: float) -> None:
+        self.task, self.limits = task, limits
+        self.began, self.deadline = time.perf_counter(), deadline
+        self.count, self.trace = 0, Trace()
+        self.most = limits.iterations
         self.rule = limits.rule.watch() if limits.rule is not None else None
-        self.solver = "null"
-        self.best: Bounds | None = None
+        self.solver: Yields[P, I] | None = None
+        self.name = "null"
         self.final: Checked | None = None
-        self._seen: tuple[Vector, Vector, Checked] | None = (
-            None  # the last points looked at on the asked problem
-        )
-        self.unproven = False  # the last iterate came without a bound
-        self.horizon: int | None = limits.iterations
-
-    def see(self, iterate: Iterate) -> Status | None:
-        """Take an iterate in; say how the run ends, if it does."""
-        self.remark = iterate.remark
-        self.unproven = not iterate.certify
-        seen = self._look(iterate)
-        self.best = self._kept(iterate, seen)
-        if iterate.certify and self._proven(self.best):
-            return Status.CERTIFIED
-        unit = self.working.objective_unit
-        record = Record(
-            self.count,
-            self.elapsed,
-            seen.primal * unit,
-            self.best.primal * unit,
-            self.best.dual * unit,
-            self.solver,
-            iterate.step,
-            int(np.count_nonzero(seen.w)),
-        )
-        self.trace.append(record)
-        return self._limit(record, seen)
-
-    def _look(self, iterate: Iterate) -> Bounds:
-        """Objective and bound; the objective alone, in the best bound's company, where no proof is due."""
-        inner = self.working.problem
-        if iterate.outright and iterate.theta is not None and self.best is not None:
-            return self._outright(iterate.w, iterate.theta)
-        if iterate.certify or self.best is None:
-            return bounds(inner, iterate.w, iterate.theta, iterate.prediction, iterate.correlation)
-        inside = inner.regulariser.feasible(iterate.w)
-        prediction = iterate.prediction if inside is iterate.w else None
-        primal = inner.primal(inside, prediction)
-        value = primal if np.isfinite(primal) else np.inf
-        return replace(self.best, w=inside, primal=value)
-
-    def _outright(self, w: Vector, theta: Vector) -> Bounds:
-        """Both values from the asked problem at once: a point that is likely to be the answer."""
-        found = self.asked(Bounds(w, theta, np.inf, -np.inf))
-        unit = self.working.objective_unit
-        return Bounds(w, theta, found.primal / unit, found.dual / unit)
-
-    def _kept(self, iterate: Iterate, seen: Bounds) -> Bounds:
-        if self.best is None:
-            return seen
-        if not iterate.answer:
-            return self.best.improved(seen)
-        proof = seen if seen.dual >= self.best.dual else self.best
-        return replace(proof, w=seen.w, primal=seen.primal)
-
-    @property
-    def watched(self) -> bool:
-        """Does anybody wait for this very iterate: a rule, a callback, a limit?"""
-        limits = self.limits
-        late = limits.late(self.elapsed)
-        last = self.horizon is not None and self.count >= self.horizon
-        return self.rule is not None or limits.callback is not None or late or last
-
-    def settle(self) -> None:
-        """The proof that the last iterates went without."""
-        inner = self.working.problem
-        if not self.unproven or self.best is None or not affordable(inner):
-            return
-        with np.errstate(all="ignore"):
-            self.best = self.best.improved(bounds(inner, self.best.w))
-        last = self.trace[-1]
-        self.trace[-1] = replace(last, bound=max(last.bound, self.best.dual * self.working.objective_unit))
-
-    def _limit(self, record: Record, seen: Bounds) -> Status | None:
-        limits = self.limits
-        if limits.callback is not None and limits.callback(record):
-            return Status.STOPPED
-        if self.rule is not None and self.count and self.rule(self._moment(record, seen)):
-            return Status.RULE
-        if self.horizon is not None and self.count >= self.horizon:
-            return Status.ITERATIONS
-        if limits.late(self.elapsed):
-            return Status.TIME
-        return None
-
-    def _moment(self, record: Record, seen: Bounds) -> Moment:
-        relative = self.working.asked.relative(record.gap, record.best)
-        return Moment(record, self.working.weights(seen.w), relative)
-
-    def _proven(self, best: Bounds) -> bool:
-        """Is the gap small on the working problem, and then on the problem that was asked?"""
-        inner = self.working.problem
-        if inner.relative(best.gap, best.primal) > self.limits.tolerance:
-            return False
-        self.final = self.asked(best)
-        asked = self.working.asked
-        proven = asked.relative(self.final.gap, self.final.primal) <= self.limits.tolerance
-        if proven:
-            value = self.final.primal
-            nonzero = int(np.count_nonzero(self.final.w))
-            self.trace.append(
-                Record(self.count, self.elapsed, value, value, self.final.dual, self.solver, None, nonzero)
-            )
-        return proven
-
-    @property
-    def promising(self) -> bool:
-        """Is the start so near the optimum that w = 0 need not be looked at?"""
-        best = self.best
-        return best is not None and self.working.problem.relative(best.gap, best.primal) < PROMISING
-
-    def asked(self, best: Bounds) -> Checked:
-        """What the kernel says of the best points on the asked problem."""
-        if self._seen is None or self._seen[0] is not best.w or self._seen[1] is not best.theta:
-            w, theta = self.working.weights(best.w), self.working.theta(best.theta)
-            self._seen = best.w, best.theta, proven(self.working.asked, w, theta, self.limits.tolerance)
-        return self._seen[2]
+        self.progress = ProgressLine(wanted=limits.callback is None)
 
     @property
     def elapsed(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def late(self) -> bool:
+        return time.perf_counter() >= self.deadline
+
+    @property
+    def watched(self) -> bool:
+        """Does anybody wait for this very iterate: a rule, a callback, a limit?"""
+        last = self.most is not None and self.count >= self.most
+        return self.rule is not None or self.limits.callback is not None or self.late or last
+
+    # -- one iterate ---------------------------------------------------------------------------------
+
+    def see(self, iterate: I) -> Status | None:
+        """Take an iterate in; say how the run ends, if it does."""
+        look = self.task.take(iterate, watched=self.watched)
+        if look is None:
+            return self._paused()
+        self.name = look.solver or self.name
+        self.count = self.count if look.count is None else max(self.count, look.count)
+        self.final = self.task.proven()
+        if self.final is not None:
+            self.trace.append(self._proven(self.final))
+            return Status.CERTIFIED
+        record = self._record(look)
+        self.trace.append(record)
+        self.progress.show(lambda: line(record, self.task.counted))
+        return self._limit(record, Status.RULE if self._ruled(record) else None)
+
+    def _record(self, look: Look) -> Record:
+        values = look.objective, look.best, look.bound
+        return Record(self.count, self.elapsed, *values, self.name, look.step, look.nonzero)
+
+    def _proven(self, final: Checked) -> Record:
+        value, nonzero = final.primal, self.task.nonzero(final.w)
+        return Record(self.count, self.elapsed, value, value, final.dual, self.name, None, nonzero)
+
+    def _ruled(self, record: Record) -> bool:
+        if self.rule is None or not self.count:
+            return False
+        relative = self.task.relative(record.gap, record.best)
+        return self.rule(Moment(record, self.task.weights(), relative))
+
+    def _paused(self) -> Status | None:
+        """Between two looks: the clock, and a callback that may stop."""
+        if not self.watched or not self.trace:
+            return None
+        return self._limit(replace(self.trace[-1], iteration=self.count, seconds=self.elapsed), None)
+
+    def _limit(self, record: Record, ruled: Status | None) -> Status | None:
+        if self.limits.callback is not None and self.limits.callback(record):
+            return Status.STOPPED
+        if ruled is not None:
+            return ruled
+        if self.most is not None and self.count >= self.most:
+            return Status.ITERATIONS
+        return Status.TIME if self.late else None
+
+    # -- one solver after another --------------------------------------------------------------------
+
+    def follow(self, solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None) -> Status:
+        """The starts, then the solvers in turn."""
+        for first in self.task.starts(start):
+            status = self.see(first)
+            if status is not None:
+                return status
+        for candidate in solvers():
+            self.solver, self.name = candidate, candidate.name
+            if self.limits.open:
+                self.most = self.task.horizon(candidate)
+            with np.errstate(all="ignore"):
+                iterates = candidate.iterates(self.task.problem, self.task.origin())
+            status = self._turn(iterates)
+            if status is not None:
+                return status
+        return Status.STALLED
+
+    def _turn(self, iterates: Iterator[I]) -> Status | None:
+        """One solver until it ends. A failed factorisation is an end like any other: the next is tried."""
+        while True:
+            try:
+                with np.errstate(all="ignore"):
+                    iterate = next(iterates, None)
+            except (np.linalg.LinAlgError, ArithmeticError):
+                return None
+            # what SciPy says of numbers that are none; what we say of data is a subclass
+            except ValueError as error:
+                if type(error) is not ValueError:
+                    raise
+                return None
+            if iterate is None:
+                return None
+            self.count += 1
+            if not self.task.sound(iterate):
+                return None
+            with np.errstate(all="ignore"):
+                status = self.see(iterate)
+            if status is not None:
+                return status
+
+    # -- the end -------------------------------------------------------------------------------------
+
+    def outcome(self, status: Status, said: str) -> Outcome:
+        """What the task can prove, and how that came about."""
+        task, final = self.task, self.final
+        if final is None:
+            final = task.settled()
+            if task.relative(final.gap, final.primal) <= self.limits.tolerance:
+                status = Status.CERTIFIED
+            if self.trace:
+                last = self.trace[-1]
+                best, bound = min(last.best, final.primal), max(last.bound, final.dual)
+                self.trace[-1] = replace(last, best=best, bound=bound)
+        status, said = task.told(End(status, final, self.solver, self.trace, said))
+        return Outcome(final, status, self.name, self.count, self.elapsed, self.trace, said, task.remark)
+
+
+def run(
+    task: Task[P, I], solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None, limits: Limits
+) -> Outcome:
+    """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
+
+    `solvers` is asked only if the starts are not optimal already. Ctrl-C gives back the best so far, and is
+    raised where there is nothing yet.
+    """
+    around, until = _enclosing.get(), limits.shared().until
+    deadline = min(math.inf if until is None else until, math.inf if around is None else around)
+    state, said = _Run(task, limits, deadline), ""
+    token = _enclosing.set(deadline)
+    try:
+        status = state.follow(solvers, start)
+    except KeyboardInterrupt:
+        if around is not None or task.empty:
+            raise
+        status = Status.INTERRUPTED
+    except Divergence as told:
+        status, said = Status.DIVERGED, str(told)
+    finally:
+        _enclosing.reset(token)
+        state.progress.close()
+    return state.outcome(status, said)
+
 
 def drive(
     working: Working, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
 ) -> Outcome:
-    """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
-
-    `solvers` is asked only if the start and w = 0 are not optimal already.
-    """
-    run = _Run(working, limits)
-    try:
-        status = _try_all(run, solvers, start)
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-        if run.best is None:
-            raise
-    except Divergence as told:
-        status, run.remark = Status.DIVERGED, str(told)
-    assert run.best is not None
-    run.settle()
-    final = run.final
-    if final is None or status is not Status.CERTIFIED:
-        final = run.asked(run.best)
-        if not isinstance(working, AsGiven):
-            final = _no_worse_than_nothing(working.asked, final, limits.tolerance)
-        if working.asked.relative(final.gap, final.primal) <= limits.tolerance:
-            status = Status.CERTIFIED
-        elif status is Status.STALLED and final.rounding >= MOSTLY * final.gap:
-            status = Status.ROUNDING
-    return Outcome(final, status, run.solver, run.count, run.elapsed, run.trace, run.remark)
+    """The run of a convex problem with weights."""
+    task = LinearTask(working, limits.tolerance)
+    return run(task, lambda: solvers() if working.problem.p else (), start, limits)
 
 
-def _no_worse_than_nothing(asked: Problem, final: Checked, tolerance: float) -> Checked:
-    """w = 0 where the weights found lose all their digits on the way back from good coordinates."""
-    if final.primal <= asked.null:
-        return final
-    return final.improved(proven(asked, asked.null_weights, final.theta, tolerance))
-
-
-def _try_all(run: _Run, solvers: Callable[[], Sequence[Solver]], start: Iterate | None) -> Status:
-    problem = run.working.problem
-    if isinstance(run.working, AsGiven):
-        return _watch_one(run, solvers()[0], start)
-    for first in _firsts(problem, start):
-        status = run.see(first)
-        if status is not None:
-            return status
-        if first is start and run.promising:
-            break
-    for candidate in solvers() if problem.p else ():
-        run.solver = candidate.name
-        best = run.best
-        assert best is not None
-        origin = Iterate(best.w, best.theta, correlation=best.correlation, wanted=run.limits.tolerance)
-        with np.errstate(all="ignore"):
-            iterates = candidate.iterates(problem, origin)
-        status = _run_one(run, iterates)
-        if status is not None:
-            return status
-    return Status.STALLED
-
-
-def _firsts(problem: Problem, start: Iterate | None) -> Iterator[Iterate]:
-    """The start, if there is one; then w = 0 with the dual point 0, and with its own if it may be optimal."""
-    if start is not None:
-        yield start
-    w, prediction, theta = problem.null_weights, problem.null_prediction, problem.null_dual
-    yield Iterate(w, np.zeros_like(theta), prediction)  # no loss is below its minimum
-    if Trait.QUADRATIC not in problem.regulariser.traits or problem.free.any() or not problem.p:
-        yield Iterate(w, theta, prediction)
-
-
-def _watch_one(run: _Run, chosen: Solver, start: Iterate | None) -> Status:
-    """An algorithm that is to be watched: from w = 0 or the start given, even where that is optimal."""
-    problem = run.working.problem
-    run.solver = chosen.name
-    origin = start if start is not None else Iterate(np.zeros(problem.p))
-    run.see(replace(origin, theta=np.zeros(problem.n), certify=False))
-    limits = run.limits
-    if limits.iterations is None and limits.seconds is None and limits.rule is None:
-        run.horizon = getattr(chosen, "horizon", HORIZON)
-    status = _run_one(run, chosen.iterates(problem, origin)) or Status.STALLED
-    if status is not Status.CERTIFIED and isinstance(chosen, Adviser) and not run.remark:
-        rising = not run.trace[-1].objective <= run.trace[0].objective
-        run.remark = f"{status.value} {chosen.advice(problem, rising=rising)}".rstrip()
-    return status
-
-
-def _run_one(run: _Run, iterates: Iterator[Iterate]) -> Status | None:
-    """One solver until it ends. A failed factorisation is an end like any other: the next one is tried."""
-    while True:
-        try:
-            with np.errstate(all="ignore"):
-                iterate = next(iterates, None)
-        except (np.linalg.LinAlgError, ArithmeticError):
-            return None
-        # what SciPy says of numbers that are none; what we say of data is a subclass
-        except ValueError as error:
-            if type(error) is not ValueError:
-                raise
-            return None
-        if iterate is None:
-            return None
-        run.count += 1
-        if not np.all(np.isfinite(iterate.w)):
-            return None
-        if not iterate.look and not run.watched:
-            continue
-        with np.errstate(all="ignore"):
-            status = run.see(iterate)
-        if status is not None:
-            return status
+def line(record: Record, counted: str) -> str:
+    """Seconds, count, the best objective, the bound and what lies between, as a share of the objective."""
+    share = record.gap / abs(record.best) if record.best else 0.0
+    return (
+        f"{record.solver}: {record.seconds:.0f} s, {record.iteration} {counted}, best {record.best:.6g}, "
+        f"proven bound {record.bound:.6g}, gap {100.0 * share:.2g} %"
+    )

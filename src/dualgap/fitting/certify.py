@@ -18,7 +18,6 @@ from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
-from dualgap.fitting.joint import candidates as joint_candidates
 from dualgap.fitting.joint import split
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import joined, read_form
@@ -314,7 +313,7 @@ def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, lim
     problem = reading.terms.problem(reading.table.design, targets)
     if not problem.convex:
         return _searched(reading, problem, w, solver, limits)
-    return _bounded(problem, reduced, candidates, w, (solver, limits))
+    return _bounded(problem, reduced, w, (solver, limits))
 
 
 def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
@@ -344,7 +343,7 @@ def _joint(
     def working(asked: Problem) -> Working:
         return joint_working(problem, terms, design, reading.y)
 
-    found = _bounded(problem, working, joint_candidates, weights.ravel(), (solver, limits))
+    found = _bounded(problem, working, weights.ravel(), (solver, limits))
     coef, intercept = split(found.best.w, problem)
     theta = np.zeros((len(terms.sample_weight), problem.classes))
     theta[terms.used] = found.best.theta
@@ -355,9 +354,7 @@ def _joint(
     )
 
 
-def _bounded(
-    problem: Problem, prepare: Any, choose: Any, w: Vector, how: tuple[str | Solver, Limits]
-) -> _Found:
+def _bounded(problem: Problem, prepare: Any, w: Vector, how: tuple[str | Solver, Limits]) -> _Found:
     """First the slope at the weights; if that is not tight the solvers, from these weights on."""
     solver, limits = how
     mended = _mended(problem, w)
@@ -366,7 +363,7 @@ def _bounded(
     if problem.relative(best.gap, best.primal) > limits.tolerance:
         working = prepare(problem)
         start = Iterate(working.coordinates(best.w), working.working_theta(best.theta))
-        found = drive(working, lambda: choose(working.problem, solver), start, limits).bounds
+        found = drive(working, lambda: candidates(working.problem, solver), start, limits).bounds
         known = min(known, found.primal)
         # the gap of these weights, term by term
         again = problem.judged(best.w, found.theta, limits.tolerance)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualgap import discrete
-from dualgap.drive.registry import SOLVERS, Verdict, verdicts
-from dualgap.fitting.joint import joint_verdicts
+from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.reading import read
@@ -55,7 +54,7 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
         assert reading.classes is not None
         asked = joint_problem(terms, design, reading.y, len(reading.classes))
         joint = joint_working(asked, terms, design, reading.y).problem
-        return Explanation(f"{terms.words()}; all classes jointly", joint_verdicts(joint))
+        return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))
     problem = terms.problem(design, reading.targets())
     if not problem.convex:
         return Explanation(terms.words(), tuple(discrete.verdicts(problem)))
@@ -64,4 +63,4 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
 
 def list_solvers() -> list[str]:
     """The names that `solver=` takes, beside "auto"."""
-    return sorted({*SOLVERS, *discrete.SEARCHES})
+    return sorted({*of_kind(*BY_NAME), *discrete.SEARCHES})

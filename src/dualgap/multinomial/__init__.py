@@ -1,1 +1,4 @@
 """Many classes at once: the problem, its coordinates and its solvers."""
+
+import dualgap.multinomial.interior
+import dualgap.multinomial.newton  # noqa: F401  each enters the registry when it is imported

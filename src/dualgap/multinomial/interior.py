@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.multinomial.newton import DENSE_LIMIT, pin_shift
 from dualgap.multinomial.pairs import Border, Pairs, has_pairs, pairs_of
@@ -19,11 +21,12 @@ ITERATIONS = 100
 KEEP = 0.995  # share of the way to the boundary that a step may go
 
 
+@solver("multinomial_interior_point", kind="multinomial")
 @dataclass(frozen=True)
 class MultinomialInteriorPoint:
     """Few steps whatever the conditioning; penalties with kinks at zero or at their largest weight."""
 
-    name = "multinomial_interior_point"
+    name: ClassVar[str] = "multinomial_interior_point"
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
         """Not the smooth penalties, not many coordinates."""

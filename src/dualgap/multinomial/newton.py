@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -15,6 +16,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.line_search import convex_step
 from dualgap.multinomial.envelope import Quadratic, envelope
@@ -26,11 +28,12 @@ INNER = 40  # steps of one round at most
 GROWTH = 6.0
 
 
+@solver("multinomial_newton", kind="multinomial")
 @dataclass(frozen=True)
 class MultinomialNewton:
     """Newton steps with the exact Hessian: Cholesky while it is small, conjugate gradients beyond."""
 
-    name = "multinomial_newton"
+    name: ClassVar[str] = "multinomial_newton"
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
         """Fits every multinomial problem."""

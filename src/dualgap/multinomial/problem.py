@@ -31,6 +31,10 @@ class MultinomialProblem(Problem):
     classes: int = 2
 
     @property
+    def kind(self) -> str:
+        return "multinomial"
+
+    @property
     def width(self) -> int:
         """Coordinates per class, the intercept among them."""
         return self.design.shape[1]

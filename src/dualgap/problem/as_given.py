@@ -15,6 +15,10 @@ from dualgap.problem.problem import Problem
 class AsGiven(Working):
     """A working problem that is the asked one, with the identity for every map."""
 
+    @property
+    def as_given(self) -> bool:
+        return True
+
     def weights(self, u: Vector) -> Vector:
         return u
 

@@ -40,6 +40,11 @@ class Working:
     unit: float
     offset: float
 
+    @property
+    def as_given(self) -> bool:
+        """Is this for an algorithm that is to be watched, not helped?"""
+        return False
+
     def weights(self, u: Vector) -> Vector:
         """The solver's coordinates back to the asked ones."""
         features = u[:-1] if self.asked.intercept else u

@@ -46,6 +46,11 @@ class Problem(Statement):
         """Does the duality gap close?"""
         return Trait.CONVEX in self.loss.traits & self.regulariser.traits
 
+    @property
+    def kind(self) -> str:
+        """Which solvers it is for, as `drive.registry` names them."""
+        return "convex" if self.convex else "search"
+
     @cached_property
     def null_weights(self) -> Vector:
         """w = 0 with the best intercept."""

@@ -23,7 +23,6 @@ from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian, scope
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.rows import KinkedRows, SmoothRows, rows_of
 from dualgap.solvers.augmented_lagrangian.scope import Scope
-from dualgap.solvers.augmented_lagrangian.search import search
 from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights
 from dualgap.solvers.sampling import worth
@@ -307,16 +306,3 @@ def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Ve
     assert half.rank_one is not None
     assert shape.startswith("soft") == bool(np.any(half.diagonal[:-1] == 0.0))
     return 1e3 * half.diagonal, np.sqrt(1e3) * half.rank_one, half.sign
-
-
-def test_search_stops_at_a_kink_grows_and_shuns_overflow() -> None:
-    def kink(t: float) -> tuple[float, float, float]:
-        return (-1.0 if t < 0.3 else 5.0), 0.0, t
-
-    t, payload = search(kink, -1.0)
-    assert t == payload == pytest.approx(0.3, rel=1e-6)
-    assert search(lambda t: (t - 1000.0, 1.0, None), -1000.0)[0] == pytest.approx(1000.0, rel=0.1)
-    assert search(lambda t: (t - 0.01 if t < 0.5 else np.nan, 1.0, t), -0.01)[0] == pytest.approx(
-        0.01, rel=0.2
-    )
-    assert search(lambda t: (1.0, 0.0, t), -1.0) == (0.0, None)

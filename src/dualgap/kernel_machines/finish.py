@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg as sl
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernels import Gram
+from dualgap.linalg.cholesky import cholesky
 
 JITTER = 1e-13  # of the largest diagonal entry
 LESS = 1e-15  # the same where refinement in more digits makes up for too little
@@ -199,22 +199,13 @@ class _Inverse:
 
     def __init__(self, A: Matrix, share: float) -> None:
         self.A = A
-        jitter = share * float(np.diagonal(A).max()) + 1e-300
-        for _ in range(9):
-            shifted = A.copy()
-            shifted[np.diag_indices(len(A))] += jitter
-            try:
-                # the transpose is the same matrix in the order that LAPACK overwrites without a copy
-                self.factor = sl.cho_factor(shifted.T, lower=True, check_finite=False, overwrite_a=True)
-            except np.linalg.LinAlgError:
-                jitter *= 100.0
-                continue
-            return
-        raise np.linalg.LinAlgError("not positive definite")
+        # in units of the largest entry: differences of nearly equal rows are rounding beside it
+        raises = [share * 100.0**k for k in range(9)]
+        self.solve = cholesky(A.copy(), raises, float(np.diagonal(A).max(initial=0.0)) + 1e-300)
 
     def __call__(self, right: Vector) -> Vector:
         """A⁻¹ right."""
-        solved = sl.cho_solve(self.factor, right, check_finite=False)
+        solved = self.solve(right)
         for _ in range(2):
-            solved += sl.cho_solve(self.factor, right - self.A @ solved, check_finite=False)
+            solved = solved + self.solve(right - self.A @ solved)
         return np.asarray(solved)

@@ -6,13 +6,13 @@ Cholesky while the matrix can be held, conjugate gradients beyond.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.conjugate_gradients import conjugate_steps
 
 DENSE = 6000  # rows up to which K is held and factorised
 FLOOR = 1e-14  # of the largest curvature, so that a row far out keeps a weight
@@ -65,7 +65,7 @@ def _direction(problem: KernelProblem, f: Vector, b: float) -> Generator[None, N
         slope = problem.a * problem.loss.derivative(problem.y, z)
     root = np.sqrt(np.maximum(weight, FLOOR * float(weight.max()) + 1e-300))
     right = root * z - slope / root
-    solve = _factored(problem, root) if _held(problem) else _Conjugate(problem, root)
+    solve = _factored(problem, root) if _held(problem) else _conjugate(problem, root)
     first = yield from solve(right)
     if not problem.intercept:
         return root * first, 0.0
@@ -82,42 +82,24 @@ def _factored(problem: KernelProblem, root: Vector) -> Inverse:
     """(√W K √W + 2λ)⁻¹ by Cholesky."""
     A: Matrix = problem.gram.whole * root * root[:, None]
     A[np.diag_indices(len(A))] += 2.0 * problem.lam
-    factor = sl.cho_factor(A, lower=True, check_finite=False, overwrite_a=True)
+    factor = cholesky(A)
 
     def solve(right: Vector) -> Generator[None, None, Vector]:
         yield from ()
-        return np.asarray(sl.cho_solve(factor, right, check_finite=False))
+        return factor(right)
 
     return solve
 
 
-@dataclass(frozen=True, eq=False)
-class _Conjugate:
-    """The same by conjugate gradients, scaled by the diagonal, a pause after each product with K.
+def _conjugate(problem: KernelProblem, root: Vector) -> Inverse:
+    """The same by conjugate gradients, a pause after each product with K.
 
     Products in single precision do: the next step of Newton's starts from Kβ in double precision.
     """
+    every = np.arange(problem.n)
 
-    problem: KernelProblem
-    root: Vector
+    def apply(x: Vector) -> Vector:
+        return np.asarray(root * problem.gram.quick.product(every, root * x) + 2.0 * problem.lam * x)
 
-    def __call__(self, right: Vector) -> Generator[None, None, Vector]:
-        problem, root = self.problem, self.root
-        diagonal = root**2 * problem.gram.diagonal + 2.0 * problem.lam
-        x, residual = np.zeros_like(right), right.copy()
-        scaled = residual / diagonal
-        along, size = scaled, float(residual @ scaled)
-        enough = ACCURACY**2 * size
-        for _ in range(PRODUCTS):
-            if size <= enough:
-                break
-            image = root * problem.gram.quick.product(np.arange(problem.n), root * along)
-            image += 2.0 * problem.lam * along
-            step = size / float(along @ image)
-            x += step * along
-            residual -= step * image
-            scaled = residual / diagonal
-            size, before = float(residual @ scaled), size
-            along = scaled + size / before * along
-            yield
-        return x
+    diagonal = root**2 * problem.gram.diagonal + 2.0 * problem.lam
+    return lambda right: conjugate_steps(apply, right, diagonal, ACCURACY, PRODUCTS)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.finish import EDGE, SLACK, Finished
 from dualgap.kernel_machines.problem import KernelProblem
-from dualgap.linalg.single_precision import SingleFactor
+from dualgap.kernels import Gram
+from dualgap.linalg.cholesky import Bordered
+from dualgap.linalg.support_factor import SupportFactor
 
 ROUGH = 1e-5  # of the width of the box: what a first solve may be off by
 SAFETY = 30.0  # times the largest rounding seen in Kβ: rows nearer to a kink are computed again
@@ -24,6 +27,32 @@ SETTLED = 1e-10  # of the unit: residual of the free rows at which refinement ma
 DRIFT = 1e-8  # rounding of a product in single precision, beside the coefficients
 ROUNDS = 8
 SAMPLE = 100
+JITTER = 3e-6  # of the largest diagonal entry, 25 roundings of 4-byte numbers: without it factors fail
+
+
+@dataclass(frozen=True, eq=False)
+class SingleGram:
+    """K + ridge + shift 11ᵀ on some rows, in 4-byte numbers.
+
+    Where Σβ is fixed the shift changes nothing but b, and K may be singular without it.
+    """
+
+    gram: Gram
+    ridge: Vector
+    shift: float
+
+    def block(self, which: Index) -> Any:
+        """A fresh block; its upper triangle is set."""
+        block = self.gram.lower_single(which).T
+        with np.errstate(all="ignore"):  # the other triangle is memory that nobody has set
+            block += np.float32(self.shift)
+        block[np.diag_indices_from(block)] += self.ridge[which].astype(np.float32)
+        return block
+
+    def cross(self, rows: Index, columns: Index) -> Matrix:
+        """A block off the diagonal, or across it, in double precision."""
+        same = rows[:, None] == columns
+        return np.asarray(self.gram.block(rows, columns) + self.shift + same * self.ridge[columns])
 
 
 @dataclass(eq=False)
@@ -37,12 +66,19 @@ class RefinedSet:
     free: Mask = field(init=False)
     b: float = 0.0
     rounding: float = field(init=False)
-    _factor: SingleFactor | None = None
+    shift: float = field(init=False)
+    _factor: SupportFactor = field(init=False)
+    _inverse: Bordered = field(init=False)
 
     def __post_init__(self) -> None:
         self.parts, self.f = self.parts.copy(), self.f.copy()
         self.free = (self.parts > self.box.low) & (self.parts < self.box.high)
         self.rounding = self._sampled_rounding()
+        gram, free = self.problem.gram, max(1, int(np.count_nonzero(self.free)))
+        self.shift = float(gram.diagonal.mean()) / free if self.problem.intercept else 0.0
+        ridge = self.box.ridge[: self.box.n] + JITTER * float(gram.diagonal.max())
+        # as it is or not at all: what a larger jitter hides, refinement does not find again
+        self._factor = SupportFactor(SingleGram(gram, ridge, self.shift), (0.0,))
 
     def _sampled_rounding(self) -> float:
         """How far f is from Kβ, on some rows of the support."""
@@ -81,18 +117,19 @@ class RefinedSet:
 
     def _solve(self, free: Index, rows: Index) -> None:
         """The free variables from f as it is."""
-        box, gram = self.box, self.problem.gram
-        if self._factor is None or not self._factor.moved_to(rows, box.ridge[free]):
-            self._factor = None  # the old one must not be held beside the new
-            self._factor = SingleFactor(gram, rows, box.ridge[free], tied=self.problem.intercept)
+        tied, support = self.problem.intercept, np.sort(rows)
+        border = np.ones((len(rows), int(tied)))
+        self._inverse = Bordered(lambda right: self._factor.solve(support, right), border)
         self._move(free, rows)
 
     def _move(self, free: Index, rows: Index) -> Vector:
         """One step towards slope = b on the free rows and Σβ = 0."""
-        assert self._factor is not None
+        order = np.argsort(rows)
         slope = self.box.slope(self.parts, self.f)[free]
-        tied = self.problem.intercept
-        change, self.b = self._factor.solved(slope, -float(self.parts.sum()) if tied else None)
+        missing, change = -float(self.parts.sum()), np.empty_like(slope)
+        middle = float(slope.mean()) if self.problem.intercept else 0.0  # what is left is small beside b
+        change[order], level = self._inverse.solve(slope[order] - middle, np.full(1, missing))
+        self.b = middle + float(level.sum()) + self.shift * missing
         self.parts[free] += change
         self.f += self.problem.gram.quick.product(rows, change)
         return change

@@ -1,31 +1,84 @@
-"""Cholesky factors of matrices that may be singular to rounding."""
+"""Cholesky factors of matrices that may be singular to rounding, and systems with a border around them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Matrix, Vector
 
+Solve = Callable[[Matrix], Matrix]  # b ↦ x, for one right side or for several as columns
 
-def cholesky(matrix: Matrix) -> Callable[[Vector], Vector]:
-    """x = matrix⁻¹ b for a positive semidefinite C-contiguous matrix, which is overwritten.
+# What is added to each diagonal entry, as a share of it, until the factor exists. Cholesky does not care for
+# the scale of rows and columns, so that a share of each entry is the same on every scale.
+RAISES = (
+    0.0,  # nearly always enough: the matrix as it is
+    *(1e-15, 1e-14, 1e-13, 1e-12),  # rounding of the products that made it, a few to thousands of terms
+    *(1e-10, 1e-8),  # the same where products were made in 4-byte numbers, or the scales lie far apart
+    *(1e-6, 1e-4),  # last resorts: a step that is too short beats none
+)
+LOST = 1e-16  # a pivot below this share of its diagonal entry has no digit left
 
-    Where it is singular to rounding the diagonal is raised a little; what this costs in accuracy the next
-    step of Newton repairs, except along directions that do not change the model.
+
+def cholesky(matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float | None = None) -> Solve:
+    """x = matrix⁻¹ b for a positive semidefinite matrix in one piece, which is overwritten.
+
+    b may be a vector or a matrix. The upper triangle is read; the lower one only where the diagonal has to be
+    raised, by the least of `raises` that serves, in units of the diagonal (or of `unit`). What this costs in
+    accuracy is for the caller to refine, or for the next step of a method that corrects itself. A matrix of
+    4-byte numbers is factored in these; answers are always in double precision.
     """
-    diagonal = matrix.diagonal().copy()
-    diagonal[diagonal <= 0.0] = float(diagonal.max(initial=0.0)) or 1.0
     whole = matrix.diagonal().copy()
-    for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-        if raised:  # LAPACK left the other triangle alone
-            above = np.triu_indices_from(matrix, 1)
-            matrix[above] = matrix.T[above]
-        matrix[np.diag_indices_from(matrix)] = whole + raised * diagonal
-        # the transpose is Fortran-ordered, so that LAPACK makes no copy
-        factor, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
-        if info == 0 and np.min(factor.diagonal() ** 2 / diagonal, initial=1.0) > 1e-16:
-            return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
+    if unit is None:
+        unit = np.where(whole > 0.0, whole, float(whole.max(initial=0.0)) or 1.0)
+    single = matrix.dtype == np.float32
+    factorise = lapack.spotrf if single else lapack.dpotrf
+    rows = matrix.flags.c_contiguous  # the transpose then is in the order of LAPACK: no copy
+    for k, raised in enumerate(raises):
+        if k:  # the factor has taken the place of the upper triangle
+            np.copyto(matrix, matrix.T.copy(), where=np.tri(len(whole), k=-1, dtype=bool).T)
+        matrix[np.diag_indices_from(matrix)] = whole + raised * unit
+        factor, failed = factorise(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)
+        pivots = factor.diagonal()
+        if not failed and np.all(pivots * pivots > LOST * (whole + raised * unit)):
+            return _single_solve(factor, rows) if single else _double_solve(factor, rows)
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
+
+
+def _double_solve(factor: Matrix, lower: bool) -> Solve:
+    return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=lower)[0] if b.size else b.copy())
+
+
+def _single_solve(factor: Any, lower: bool) -> Solve:
+    def solve(b: Matrix) -> Matrix:
+        size = float(np.abs(b).max(initial=0.0)) or 1.0  # 4-byte numbers end at 1e38
+        found = lapack.spotrs(factor, (b / size).astype(np.float32), lower=lower)[0]
+        return np.asarray(found, dtype=np.float64) * size
+
+    return solve
+
+
+class Bordered:
+    """x and e with A x + B e = right and Bᵀx − P e = last, from solves with A; A and P ≥ 0 semidefinite.
+
+    B has few columns. They are eliminated last: (BᵀA⁻¹B + P) e = BᵀA⁻¹ right − last.
+    """
+
+    def __init__(self, solve: Solve, border: Matrix, pivot: Matrix | None = None) -> None:
+        self._solve, self._border, self._pivot = solve, border, pivot
+        if border.shape[1]:
+            self._through = solve(border)
+            inner = border.T @ self._through
+            self._inner = cholesky(np.ascontiguousarray(inner if pivot is None else inner + pivot))
+
+    def solve(self, right: Vector, last: Vector) -> tuple[Vector, Vector]:
+        """(x, e)."""
+        x, e = self._solve(right), np.zeros(self._border.shape[1])
+        for _ in range(2 if len(e) else 0):  # the second pass removes the rounding of the first
+            miss = self._border.T @ x - last
+            more = self._inner(miss if self._pivot is None else miss - self._pivot @ e)
+            x, e = x - self._through @ more, e + more
+        return x, e

@@ -1,101 +1,132 @@
-"""The factor of a matrix on a support that changes by a few columns from step to step."""
+"""The factor of a matrix on a support that changes by a few entries from step to step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import RAISES, Solve, cholesky
 
-SHARE = 12  # one column in so many may differ from the factored ones before they are factored again
-LEAST = 8
+SHARE = 12  # one entry in so many may differ from the factored ones before they are factored again
+LEAST = 8  # this many may differ in any case: a solve costs less than the loop around a new factor
 
 
 class Gathered(Protocol):
     """A symmetric matrix of which blocks can be had."""
 
-    def block(self, which: Index) -> Matrix:
-        """G[which, which], a copy."""
+    def block(self, which: Index) -> Any:
+        """G[which, which], a copy in one piece for `cholesky`; of 4-byte numbers where these suffice."""
 
     def cross(self, rows: Index, columns: Index) -> Matrix:
         """G[rows, columns], a copy."""
 
 
 class SupportFactor:
-    """x with G[S, S] x = right for one support S after another.
+    """x with G[S, S] x = right for one increasing support S after another.
 
-    One Cholesky factor, of G on the columns B, serves while S differs from B by few columns: those added
-    border the system, those removed are held at zero by multipliers, and both are eliminated by a Schur
-    complement. A change of k columns costs k solves with the factor, a tenth of a new one for small k.
+    One Cholesky factor, of G on the base B, serves while S differs from B by few entries: those added border
+    the system, those removed are held at zero by multipliers, and both are eliminated by a Schur complement.
+    A change of k entries costs k solves with the factor, a tenth of a new one for small k.
     """
 
-    def __init__(self, gram: Gathered) -> None:
-        self.gram = gram
-        self.base: Index = np.zeros(0, dtype=np.int64)
+    def __init__(self, gram: Gathered, raises: tuple[float, ...] = RAISES) -> None:
+        self.gram, self.raises = gram, raises
         self.damping = 0.0
-        self._solve: Callable[[Vector], Vector] | None = None
-        self._through: dict[int, Vector] = {}  # G_B⁻¹ times what each changed column brings
+        self.base: Index = np.zeros(0, dtype=np.int64)
+        self._support = self.base
+        self._solve: Solve | None = None
+        self._border: _Border | None = None
+        self._sides: dict[int, tuple[Vector, Vector]] = {}  # what each changed entry brings, and G_B⁻¹ of it
 
-    def solve(self, support: Index, right: Vector, damping: float) -> Vector:
-        """`support` is increasing; the diagonal of G is raised by the share `damping`."""
-        removed = np.setdiff1d(self.base, support, assume_unique=True)
-        added = np.setdiff1d(support, self.base, assume_unique=True)
-        changed = len(removed) + len(added)
-        if self._solve is None or damping != self.damping or changed > max(LEAST, len(self.base) // SHARE):
-            self._factor(support, damping)
-            removed = added = np.zeros(0, dtype=np.int64)
+    def solve(self, support: Index, right: Matrix, damping: float = 0.0) -> Matrix:
+        """x for one right side, or several as columns; the diagonal of G is raised by the share `damping`."""
+        if self._solve is None or damping != self.damping or not np.array_equal(support, self._support):
+            self._move(support, damping)
         assert self._solve is not None
-        if not len(removed) + len(added):
-            return self._solve(right)
-        try:
-            return self._corrected(support, right, removed, added)
-        except np.linalg.LinAlgError:  # columns that say the same
-            self._factor(support, damping)
-            return self._solve(right)
+        return self._solve(right) if self._border is None else self._border.solve(right)
 
     def forget(self) -> None:
         """Factor anew at the next support."""
         self._solve = None
 
+    def _move(self, support: Index, damping: float) -> None:
+        removed = np.setdiff1d(self.base, support, assume_unique=True)
+        added = np.setdiff1d(support, self.base, assume_unique=True)
+        changed = len(removed) + len(added)
+        if self._solve is None or damping != self.damping or changed > max(LEAST, len(self.base) // SHARE):
+            self._factor(support, damping)
+            return
+        try:
+            self._border = self._bordered(support, removed, added) if changed else None
+            self._support = support.copy()
+        except np.linalg.LinAlgError:  # entries that say the same
+            self._factor(support, damping)
+
     def _factor(self, support: Index, damping: float) -> None:
+        self._solve, self._border, self._sides = None, None, {}  # the old one is not held beside the new
         block = self.gram.block(support)
         block[np.diag_indices_from(block)] *= 1.0 + damping
-        self._solve = cholesky(block)
-        self.base, self.damping, self._through = support.copy(), damping, {}
+        self._solve = cholesky(block, self.raises)
+        self.base, self.damping = support.copy(), damping
+        self._support = self.base
 
-    def _corrected(self, support: Index, right: Vector, removed: Index, added: Index) -> Vector:
-        assert self._solve is not None
-        full = np.zeros(int(max(self.base[-1], support[-1])) + 1)
-        full[support] = right
-        inside = self._solve(full[self.base])
-        places = np.searchsorted(self.base, removed)
-        border = self.gram.cross(self.base, added)
-        through = self._solved(removed, added, places, border)
-        schur = -np.vstack([border.T @ through, through[places]])
-        corner = self.gram.block(added)
+    def _bordered(self, support: Index, removed: Index, added: Index) -> _Border:
+        self._learn(removed, added)
+        known = [self._sides[int(entry)] for entry in np.concatenate([added, removed])]
+        sides = np.column_stack([side for side, _ in known])
+        through = np.column_stack([solved for _, solved in known])
+        corner = self.gram.cross(added, added)
         corner[np.diag_indices_from(corner)] *= 1.0 + self.damping
+        schur = -(sides.T @ through)
         schur[: len(added), : len(added)] += corner
-        rest = np.concatenate([full[added] - border.T @ inside, -inside[places]])
-        multipliers = np.linalg.solve(schur, rest)
-        full[self.base] = inside - through @ multipliers
-        full[added] = multipliers[: len(added)]
-        return np.asarray(full[support])
-
-    def _solved(self, removed: Index, added: Index, places: Index, border: Matrix) -> Matrix:
-        """G_B⁻¹ [border, unit columns], of which those met before are known."""
+        factor, pivots, failed = lapack.dgetrf(schur, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("the Schur complement is singular")
         assert self._solve is not None
-        columns = np.concatenate([added, removed])
-        fresh = [k for k, column in enumerate(columns) if int(column) not in self._through]
-        if fresh:
-            right = np.zeros((len(self.base), len(fresh)))
-            for i, k in enumerate(fresh):
-                if k < len(added):
-                    right[:, i] = border[:, k]
-                else:
-                    right[places[k - len(added)], i] = 1.0
-            for k, column in zip(fresh, self._solve(right).T, strict=True):
-                self._through[int(columns[k])] = column
-        return np.column_stack([self._through[int(column)] for column in columns])
+        return _Border(self._solve, self.base, support, added, sides, through, (factor, pivots))
+
+    def _learn(self, removed: Index, added: Index) -> None:
+        """What entries bring that were not met before."""
+        assert self._solve is not None
+        fresh = np.array([j for j in added.tolist() if j not in self._sides], dtype=self.base.dtype)
+        gone = np.array([j for j in removed.tolist() if j not in self._sides], dtype=self.base.dtype)
+        if not len(fresh) + len(gone):
+            return
+        sides = np.zeros((len(self.base), len(fresh) + len(gone)))
+        if len(fresh):
+            sides[:, : len(fresh)] = self.gram.cross(self.base, fresh)
+        sides[np.searchsorted(self.base, gone), np.arange(len(fresh), sides.shape[1])] = 1.0
+        for j, side, solved in zip((*fresh, *gone), sides.T, self._solve(sides).T, strict=True):
+            self._sides[int(j)] = (side, solved)
+
+
+class _Border:
+    """One support beside the base, ready for right sides."""
+
+    def __init__(
+        self,
+        solve: Solve,
+        base: Index,
+        support: Index,
+        added: Index,
+        sides: Matrix,
+        through: Matrix,
+        schur: tuple[Matrix, Index],
+    ) -> None:
+        self.base_solve, self.base, self.support, self.added = solve, base, support, added
+        self.sides, self.through, self.schur = sides, through, schur
+
+    def solve(self, right: Matrix) -> Matrix:
+        count, more = len(self.added), right.shape[1:]
+        full = np.zeros((max(self.base.max(initial=0), self.support.max(initial=0)) + 1, *more))
+        full[self.support] = right
+        inside = self.base_solve(full[self.base])
+        wanted = np.zeros((self.sides.shape[1], *more))
+        wanted[:count] = full[self.added]
+        around = lapack.dgetrs(*self.schur, wanted - self.sides.T @ inside)[0]
+        full[self.base] = inside - self.through @ around
+        full[self.added] = around[:count]
+        return np.asarray(full[self.support])

@@ -16,7 +16,7 @@ import numpy as np
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.drive.solver import Iterate
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import Bordered, Solve, cholesky
 from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.problem.problem import Problem
 
@@ -161,7 +161,7 @@ class Primal:
 @dataclass(frozen=True, eq=False)
 class _PrimalFactor:
     system: Primal
-    solve: Callable[[Vector], Vector]
+    solve: Solve
 
     def step(self, point: Point, accuracy: float) -> Vector:
         return -self.solve(gradient(self.system.design, self.system.ridge, point))
@@ -191,7 +191,7 @@ class Dual:
         self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
         self._single = _dual_work(design, ridge) > SINGLE
         self.kernel = design.weighted_outer(self.inverse, single=self._single)
-        self.loose_columns = design.columns(self.loose).toarray() if self.loose.any() else None
+        self.loose_columns = design.columns(np.flatnonzero(self.loose)).toarray()
 
     def refine(self) -> None:
         if self._single:
@@ -218,25 +218,19 @@ class _DualFactor:
     The weights are then R⁻¹(Xᵀθ − linear), a formula without cancellation however small the ridge.
     """
 
-    def __init__(self, system: Dual, root: Vector, solve: Callable[[Vector], Vector]) -> None:
-        self.system, self.root, self.solve = system, root, solve
+    def __init__(self, system: Dual, root: Vector, solve: Solve) -> None:
+        self.system, self.root = system, root
         self._phi: Vector | None = None
-        if system.loose_columns is not None:
-            self.edge = system.loose_columns * root[:, None]
-            self.solved_edge = solve(self.edge)
-            inner = self.edge.T @ self.solved_edge
-            inner[np.diag_indices_from(inner)] += system.ridge[system.loose]
-            self.solve_loose = cholesky(inner)
+        edge, ridge = system.loose_columns * root[:, None], system.ridge[system.loose]
+        self._bordered = Bordered(solve, edge, np.diag(ridge))
 
     def step(self, point: Point, accuracy: float) -> Vector:
         system = self.system
         slope_gradient = gradient(system.design, system.ridge, point)
-        phi = self.solve(self.root * self._pushed(point, slope_gradient))
+        pushed = self.root * self._pushed(point, slope_gradient)
+        phi, shift = self._bordered.solve(pushed, slope_gradient[system.loose])
         result = np.zeros_like(point.w)
-        if system.loose_columns is not None:
-            shift = self.solve_loose(self.edge.T @ phi - slope_gradient[system.loose])
-            phi = phi - self.solved_edge @ shift
-            result[system.loose] = shift
+        result[system.loose] = shift
         self._phi = phi
         pull = system.design.transpose_matvec(self.root * phi - point.slope)
         ahead = system.inverse * (pull - point.linear)
@@ -250,7 +244,7 @@ class _DualFactor:
         return np.asarray(self.system.kernel @ point.slope)
 
     def dual(self, point: Point) -> Vector | None:
-        if self._phi is None or self.system.loose_columns is not None:
+        if self._phi is None or self.system.loose.any():
             return None
         return np.asarray(self.root * self._phi - point.slope)
 

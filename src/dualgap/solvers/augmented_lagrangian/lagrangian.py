@@ -9,15 +9,16 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.drive.solver import Iterate
+from dualgap.linalg.line_search import search
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
-from dualgap.solvers.augmented_lagrangian.search import search
 from dualgap.solvers.augmented_lagrangian.system import Grams, System
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
 
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by,
 SETTLING = 0.3  # and they must be on the way to rest: no more than this share of the last move counts
+SLOPE = 0.1  # of the first slope may be left along a step
 NEGLIGIBLE = 1e-14  # a shorter step, relative to the weights, is rounding and not progress
 PROXIMAL, FAINT = 0.1, 1e-6  # first eta over sigma; faint where the loss alone holds the weights
 FLOOR = 1e-8  # eta falls no lower than this share of its first value
@@ -101,7 +102,7 @@ class Lagrangian:
                 bend += weights.sign * float(weights.rank_one @ dw) ** 2
             return slope, bend, (rows, weights)
 
-        t, found = search(along, first)
+        t, found = search(along, first, SLOPE)
         if found is None or t * np.abs(dw).max() <= NEGLIGIBLE * np.abs(point.w).max():
             return None
         rows, weights = found

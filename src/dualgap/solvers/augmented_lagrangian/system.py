@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
+from dualgap.linalg.cholesky import Bordered, cholesky
 
 SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
-JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # added to a unit diagonal until the factor exists
 
 
 class Grams:
@@ -51,7 +50,7 @@ class System:
         if self.rank_one is not None:
             matrix += np.outer(self.sign * self.rank_one, self.rank_one)
         matrix.flat[:: len(right) + 1] += self.delta + self.eta
-        return Factor(matrix).solve(right)
+        return cholesky(matrix)(right)
 
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
         rows = self.design if len(live) == self.design.shape[0] else self.design.rows(live)
@@ -88,12 +87,9 @@ class _RowSolver:
         self.inverse = np.where(soft, 0.0, 1.0 / held)
         self.rank_one = system.rank_one
         self.extra = system.rank_one is not None and system.sign > 0
-        self.bordered = system.rank_one is not None and system.sign < 0
-        self.factor = Factor(self._kernel(curvature))
-        self.border = self._border()
-        if self.border.shape[1]:
-            self.through = self.factor.solve(self.border)
-            self.schur = Factor(self.border.T @ self.through + self._pivots(system, held))
+        self.falls = system.rank_one is not None and system.sign < 0
+        pivots = self._pivots(system, held)
+        self.bordered = Bordered(cholesky(self._kernel(curvature)), self._border(), pivots)
 
     def _across(self) -> Vector:
         """X Δ⁻¹ r."""
@@ -115,12 +111,12 @@ class _RowSolver:
         border = self.rows.columns(self.soft).toarray() if count else np.zeros((self.rows.shape[0], 0))
         if self.extra and self.rank_one is not None:
             border = np.vstack([border, self.rank_one[self.soft]])
-        return np.column_stack([border, self._across()]) if self.bordered else border
+        return np.column_stack([border, self._across()]) if self.falls else border
 
     def _pivots(self, system: System, held: Vector) -> Matrix:
         """The block below the border."""
         pivots = np.diag(held[self.soft])
-        if not self.bordered or self.rank_one is None:
+        if not self.falls or self.rank_one is None:
             return pivots
         share = np.zeros_like(held)
         np.divide(self.rank_one**2, system.delta, out=share, where=self.rank_one != 0)
@@ -135,42 +131,11 @@ class _RowSolver:
         target = self.rows.matvec(first)
         if self.extra:
             target = np.append(target, along)
-        q, edge = self.factor.solve(target), np.zeros(0)
-        if self.border.shape[1]:
-            wanted = np.append(right[self.soft], along) if self.bordered else right[self.soft]
-            edge = self.schur.solve(wanted - self.border.T @ q)
-            q = q + self.through @ edge
+        wanted = np.append(right[self.soft], along) if self.falls else right[self.soft]
+        q, edge = self.bordered.solve(target, wanted)
         rest = right - self.rows.transpose_matvec(q[: self.rows.shape[0]])
         if self.rank_one is not None:
-            rest = rest - (q[-1] if self.extra else -edge[-1]) * self.rank_one
+            rest = rest - (q[-1] if self.extra else edge[-1]) * self.rank_one
         x = self.inverse * rest
-        x[self.soft] = edge[: int(np.count_nonzero(self.soft))]
+        x[self.soft] = -edge[: int(np.count_nonzero(self.soft))]
         return x
-
-
-class Factor:
-    """Cholesky factor of a positive definite matrix, brought to a unit diagonal first."""
-
-    def __init__(self, matrix: Matrix) -> None:
-        self.root = 1.0 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
-        scaled = matrix * self.root[:, None]
-        scaled *= self.root
-        self.factor = self._factored(scaled)
-
-    @staticmethod
-    def _factored(scaled: Matrix) -> Matrix:
-        diagonal = np.diagonal(scaled).copy()
-        for jitter in JITTER:
-            if jitter:
-                scaled.flat[:: len(diagonal) + 1] = diagonal + jitter
-            factor, info = dpotrf(scaled.T, lower=1, clean=0)
-            if info == 0:
-                return np.asarray(factor)
-        raise np.linalg.LinAlgError("the Newton system is not positive definite")
-
-    def solve(self, right: Matrix) -> Matrix:
-        """The solution for one right side, or for several as columns."""
-        if not len(right):
-            return right
-        root = self.root if right.ndim == 1 else self.root[:, None]
-        return np.asarray(root * dpotrs(self.factor, root * right, lower=1)[0])

@@ -133,6 +133,22 @@ def test_an_edit_in_another_file_is_seen(copied: Path) -> None:
     assert _python(CALL, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "6.0"
 
 
+def test_an_edit_of_a_constant_that_a_loop_imports_is_seen(copied: Path) -> None:
+    """A loop keeps the constants that it met when it was compiled, wherever they are written down."""
+    room = copied.parent / "room"
+    room.mkdir()
+    (room / "__init__.py").touch()
+    (room / "shift.py").write_text("SHIFT = 1.0\n")
+    (room / "loop.py").write_text(
+        "from dualgap.compiled.mechanism import compiled\nfrom dualgap.room.shift import SHIFT\n\n"
+        "@compiled\ndef shifted(x):\n    return x + SHIFT\n"
+    )
+    call, path = "from dualgap.room.loop import shifted; print(shifted(1.0))", str(copied.parents[1])
+    assert _python(call, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "2.0"
+    (room / "shift.py").write_text("SHIFT = 5.0\n")
+    assert _python(call, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "6.0"
+
+
 @pytest.mark.parametrize("place", ["cache", "file"])
 def test_where_the_sources_cannot_be_written_beside(copied: Path, place: str, tmp_path: Path) -> None:
     """A file in place of the folder stands for a read-only one, which root could write."""

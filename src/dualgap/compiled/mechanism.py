@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -24,7 +25,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 CONFIGURATION: Any = numba.config
 COMPILED: list[Any] = []  # every compiled loop, for the tests that count what was compiled
 LOOPS = b"dualgap.compiled.mechanism import"  # what the source of a loop says
-MONTH = 30 * 24 * 3600.0
+OURS = re.compile(rb"^from dualgap\.([\w.]+) import", flags=re.MULTILINE)
+MONTH = 30 * 24 * 3600.0  # seconds: a checkout that was not used for so long compiles again
 
 
 @overload
@@ -94,13 +96,19 @@ def cache_folder() -> Path | None:
 
 
 def fingerprint() -> str:
-    """A hash of all sources that hold compiled loops: those that import this module, wherever they are."""
+    """A hash of the sources of all loops: those that import this module, and what they import of ours."""
     digest = hashlib.sha256()
-    package = Path(__file__).parent.parent
-    for source in sorted(package.rglob("*.py")):
-        text = source.read_bytes()
-        if LOOPS in text or source.parent == Path(__file__).parent:
-            digest.update(str(source.relative_to(package)).encode() + b"\0" + text + b"\0")
+    here = Path(__file__).parent
+    package = here.parent
+    texts = {source: source.read_bytes() for source in package.rglob("*.py")}
+    met = [source for source, text in texts.items() if LOOPS in text or source.parent == here]
+    for source in met:  # which grows on the way
+        for module in OURS.findall(texts[source]):
+            other = package / f"{module.decode().replace('.', '/')}.py"
+            if other in texts and other not in met:
+                met.append(other)
+    for source in sorted(met):
+        digest.update(str(source.relative_to(package)).encode() + b"\0" + texts[source] + b"\0")
     return "dualgap-" + digest.hexdigest()[:16]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +124,7 @@ def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
     if squares and problem.loss_has(Trait.QUADRATIC):
         return Ridge(problem, _grid(setting, wishes, squares=True))
     for seed in range(SEEDS):
-        engine = Engine(problem, seed)
+        engine = Engine(problem, seed, limits=wishes.limits)
         try:
             if not engine.start():
                 return None
@@ -155,7 +156,7 @@ def _end(setting: Setting, wishes: Wishes, *, squares: bool) -> float:
 
 def _holds(setting: Setting, curve: Curve) -> bool:
     """Is the curve proven at a few places? (Points that are not are mended one by one.)"""
-    if isinstance(curve, Traced) and not curve.trace.complete:
+    if isinstance(curve, Traced) and not (curve.trace.complete or curve.stopped):
         return False
     for lam in _places(curve):
         working = setting.at(lam)
@@ -185,10 +186,4 @@ def _gridded(setting: Setting, wishes: Wishes) -> Curve:
 
 
 def _tightened(limits: Limits, tolerance: float) -> Limits:
-    return Limits(
-        min(tolerance, limits.tolerance) if limits.tolerance else tolerance,
-        limits.iterations,
-        limits.seconds,
-        limits.callback,
-        limits.rule,
-    )
+    return dataclasses.replace(limits, tolerance=min(tolerance, limits.tolerance or tolerance))

@@ -44,7 +44,7 @@ class Mark:
 def cover(walk: Walk, top: float, end: float, promise: float) -> list[Mark]:
     """Points from top to end that keep the promise everywhere between."""
     marks, ratio = [_mark(walk, top)], FIRST
-    while marks[-1].lam > end:
+    while marks[-1].lam > end and not walk.limits.late(0.0):
         here = marks[-1]
         there = _mark(walk, max(here.lam * ratio, end))
         worst = _worst(walk, here, there)
@@ -52,6 +52,8 @@ def cover(walk: Walk, top: float, end: float, promise: float) -> list[Mark]:
             ratio = (there.lam / here.lam) ** _shortened(promise, worst)
             there = _mark(walk, here.lam * min(ratio, SHORTEST))
             worst = _worst(walk, here, there)
+        if worst > promise and walk.limits.late(0.0):
+            break
         marks.append(there)
         longer = min(2.0, 0.9 * np.sqrt(promise / max(worst, 1e-3 * promise)))
         ratio = min(max((there.lam / here.lam) ** longer, LONGEST), SHORTEST)
@@ -100,6 +102,7 @@ class Covering:
         self.walk, self.promise = walk, promise
         self._points = [mark.point for mark in cover(walk, top, end, promise * (1.0 - 1e-6))]
         self.lams = np.array([point.lam for point in self._points])
+        self.stopped = bool(self.lams[-1] > end)
 
     def weights(self) -> Matrix:
         return np.array([point.pair.w for point in self._points])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.limits import Limits, Status
+from dualgap.drive.progress import ProgressLine, strengths_done
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import Outcome, drive
 from dualgap.drive.solver import Iterate, Solver
@@ -128,6 +130,18 @@ class Walk:
             self.known[lam] = self._solved(lam, self._nearest(lam))
         return self.known[lam]
 
+    def along(self, lams: Vector) -> list[Point]:
+        """The solutions at falling λ, as far as the time goes: at least one."""
+        found: list[Point] = []
+        with ProgressLine() as line:
+            for lam in lams:
+                found.append(self.point(float(lam)))
+                if self.limits.late(0.0):
+                    unfinished = len(found) > 1 and found[-1].outcome.status is Status.TIME
+                    return found[:-1] if unfinished else found
+                line.show(partial(strengths_done, len(found), len(lams)))
+        return found
+
     def _nearest(self, lam: float) -> Pair | None:
         if not self.known:
             return None
@@ -179,8 +193,10 @@ class Gridded:
     exact, breaks = False, False
 
     def __init__(self, walk: Walk, lams: Vector) -> None:
-        self.walk, self.lams = walk, lams
-        self._points = [walk.point(float(lam)) for lam in lams]
+        self.walk = walk
+        self._points = walk.along(lams)
+        self.lams = lams[: len(self._points)]
+        self.stopped = len(self._points) < len(lams)
 
     def weights(self) -> Matrix:
         return np.array([point.pair.w for point in self._points])

@@ -67,11 +67,14 @@ def path(  # noqa: PLR0913
     classes are followed on a grid, as `multiclass` says (see dg.fit).
 
     With l0 or l0_l2 the path is that of the best subsets of `sizes` columns (K for 0 … K, or a list; up to 20
-    where nothing is said), each with its proven bound; `max_time` is for all of them together.
+    where nothing is said), each with its proven bound.
+
+    `max_time` is for the whole path: when it is over, the path ends at the λ it has come to, and
+    `path.stopped` and `path.status` say so. `max_iter` is for each solve.
     """
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
-    limits = read_limits(tol, max_iter, max_time, None)
+    limits = read_limits(tol, max_iter, max_time, None).shared()
     penalty = penalty_named(penalty)
     if not penalty.takes_strength:
         raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
@@ -91,7 +94,7 @@ def path(  # noqa: PLR0913
         from dualgap.paths.subsets import subsets_of  # here: most paths never need it
 
         _refuse_strengths(exact, lams, everywhere)
-        return subsets_of(reading, sizes, chosen, limits)
+        return subsets_of(reading, sizes, chosen, dataclasses.replace(limits, until=None))
     if sizes is not None:
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
     wishes = Wishes(
@@ -107,6 +110,9 @@ def path(  # noqa: PLR0913
         found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), wishes)
     else:
         found = path_of(reading, wishes, form)
+    found.take_time(dataclasses.replace(limits, until=None))
+    if found.stopped:
+        warnings.warn(found.status, NotCertifiedWarning, stacklevel=2)
     if not found.exact:
         _warn(found, max(limits.tolerance, everywhere or 0.0))
     return found

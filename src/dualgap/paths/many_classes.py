@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits, Status
+from dualgap.drive.progress import ProgressLine, strengths_done
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
@@ -30,11 +31,18 @@ class ManyPath(Path):
     ) -> None:
         self._reading, self.form = reading, form
         self._solver, self._limits = solver, limits
-        self._strengths = lams
         self._solutions: list[Solution] = []
-        for lam in lams:
-            start = self._solutions[-1] if self._solutions else None
-            self._solutions.append(self._fitted(float(lam), None, start))
+        with ProgressLine() as line:
+            for lam in lams:
+                start = self._solutions[-1] if self._solutions else None
+                self._solutions.append(self._fitted(float(lam), None, start))
+                if limits.late(0.0):
+                    if len(self._solutions) > 1 and not self._solutions[-1].converged:
+                        self._solutions.pop()
+                    break
+                line.show(partial(strengths_done, len(self._solutions), len(lams)))
+        self._strengths = lams[: len(self._solutions)]
+        self._stopped = len(self._solutions) < len(lams)
 
     def _fitted(self, lam: float | None, budget: float | None, start: Solution | None) -> Solution:
         terms = dataclasses.replace(self._reading.terms, lam=lam, budget=budget)
@@ -43,6 +51,13 @@ class ManyPath(Path):
         if found.status == Status.INTERRUPTED.value:  # one Ctrl-C ends the walk, not only this point of it
             raise KeyboardInterrupt
         return found
+
+    def take_time(self, limits: Limits) -> None:
+        self._limits = limits
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped
 
     @property
     def exact(self) -> bool:

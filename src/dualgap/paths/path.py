@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
 from dataclasses import dataclass
@@ -56,7 +57,25 @@ class Path:
         self._setting, self._curve, self.form = setting, curve, form
         self._reading = setting.reading
         self._solver, self._limits = solver, limits
-        self._mended: dict[int, Pair] = {}
+
+    def take_time(self, limits: Limits) -> None:
+        """What is asked for later has the time of a fit of its own, not what the making of the path left."""
+        self._limits = limits
+        walk = getattr(self._curve, "walk", None)
+        if walk is not None:
+            walk.limits = limits
+
+    @property
+    def stopped(self) -> bool:
+        """Was the time over before the last point? Those that are there are as proven as any."""
+        return bool(getattr(self._curve, "stopped", False))
+
+    @property
+    def status(self) -> str:
+        """How the making of the path ended, as a sentence."""
+        if not self.stopped:
+            return "All points are there."
+        return f"The time limit came first: there are no points below lam={self.lams[-1]:.4g}."
 
     # -- the points ----------------------------------------------------------------------------------
 
@@ -161,7 +180,7 @@ class Path:
         return working, outcome.bounds, outcome
 
     def _solved(self, working: Working, pair: Pair) -> Outcome:
-        limits = Limits(min(self._limits.tolerance, GOOD))
+        limits = dataclasses.replace(self._limits, tolerance=min(self._limits.tolerance, GOOD))
         start = Iterate(pair.w, pair.theta) if np.all(np.isfinite(pair.w)) else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)  # the next solver is tried then
@@ -278,7 +297,7 @@ class Path:
         )
         return (
             f"Path({terms.loss} + {terms.penalty}: {len(self)} {kind}, "
-            f"lam from {self.lams[0]:.4g} to {self.lams[-1]:.4g})"
+            f"lam from {self.lams[0]:.4g} to {self.lams[-1]:.4g}{', as far as the time went' * self.stopped})"
         )
 
 

@@ -44,6 +44,7 @@ class SubsetPath(Path):
         if not answers:
             raise KeyboardInterrupt
         self.sizes = sizes[: len(answers)]
+        self._stopped = len(answers) < len(sizes)
         self._solutions = [
             assemble(self._at_size(int(size)), at_size(problem, int(size)), answer, limits)
             for size, answer in zip(self.sizes, answers, strict=True)
@@ -58,6 +59,17 @@ class SubsetPath(Path):
         return self._with(None, float(size))
 
     # -- the points ----------------------------------------------------------------------------------
+
+    @property
+    def stopped(self) -> bool:
+        """Did an interrupt come before the last size?"""
+        return self._stopped
+
+    @property
+    def status(self) -> str:
+        if not self.stopped:
+            return "All sizes are there."
+        return f"Interrupted: there are no sizes above {self.sizes[-1]}."
 
     @property
     def exact(self) -> bool:
@@ -256,6 +268,8 @@ def subsets_of(reading: Reading, sizes: Any, solver: str | Solver, limits: Limit
     problem = _problem(reading)
     problem.loss.check_targets(problem.y)
     found = SubsetPath(reading, _read_sizes(sizes, reading), solver, limits)
+    if found.stopped:
+        warnings.warn(found.status, NotCertifiedWarning, stacklevel=3)
     if not found.exact:
         _warn(found, limits.tolerance)
     return found

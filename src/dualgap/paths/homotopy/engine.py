@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
 from dualgap.compiled.layout import dense_lines, sparse_lines
+from dualgap.drive.limits import Limits
 from dualgap.paths.homotopy import advance as homotopy
 from dualgap.paths.homotopy.columns import Columns, engine_columns
 from dualgap.paths.homotopy.course import (
@@ -49,7 +50,8 @@ from dualgap.paths.homotopy.pieces import BEND, row_pieces
 from dualgap.problem.problem import Problem
 
 LONGEST = 1 << 24  # events before an advance is given up
-RECORDS = 1 << 12  # records per piece of log
+RECORDS = 1 << 12  # records per piece of log, at most
+UNHEARD = 1 << 29  # a choice: operations (some tenths of a second) in which neither clock nor Ctrl-C is heard
 MOST_VALUES = 1 << 25  # of a path that are kept; beyond it every other record keeps its own
 NOTHING = 1e-10  # events at λ below this share of its natural size are rounding
 ABOVE = 1e-4  # a path starts this much above its first event
@@ -98,9 +100,12 @@ class Records:
 class Engine:
     """One piecewise quadratic loss with one separable penalty, in the working coordinates."""
 
-    def __init__(self, problem: Problem, seed: int = 0, columns: Columns | None = None) -> None:
+    def __init__(
+        self, problem: Problem, seed: int = 0, columns: Columns | None = None, limits: Limits | None = None
+    ) -> None:
         random = np.random.default_rng(seed)
         self.problem, self.seed = problem, seed
+        self.limits = limits or Limits()
         self.columns = engine_columns(problem) if columns is None else columns
         self.n, self.p = problem.n, len(self.columns.l1)
         self.free = (self.columns.l1 == 0.0) & (self.columns.l2 == 0.0)
@@ -178,17 +183,30 @@ class Engine:
 
     # -- running -------------------------------------------------------------------------------------
 
+    @property
+    def late(self) -> bool:
+        """Is the time over? The clock is read, and Ctrl-C heard, whenever a log is full."""
+        return self.limits.late(0.0)
+
+    @cached_property
+    def _records(self) -> int:
+        """Records per piece of log: an event costs passes over rows, columns and the inverse of a matrix."""
+        return min(max(UNHEARD // (self.n + self.p + min(self.n, self.p) ** 2), 16), RECORDS)
+
+    def _new_log(self) -> Log:
+        return new_log(self._records, self._records * 32 + 4 * (self.n + self.p))
+
     def run(self, start: float, end: float) -> tuple[int, list[Records]]:
         """Begin with the signs, pieces and kinks as they are, and follow s from start to end."""
         self._make_room()
         homotopy.begin(self.course, start, end)
-        log = new_log(RECORDS, RECORDS * 32 + 4 * (self.n + self.p))
+        log = self._new_log()
         homotopy.write(self.course, log, np.full((2, 2), -1))
         return self.go_on(end, log)
 
     def go_on(self, end: float, log: Log | None = None) -> tuple[int, list[Records]]:
         """Follow s to the end from where it is."""
-        log = new_log(RECORDS, RECORDS * 32 + 4 * (self.n + self.p)) if log is None else log
+        log = self._new_log() if log is None else log
         found: list[Records] = []
         while True:
             status = homotopy.advance(self.course, log, end, LONGEST)
@@ -198,7 +216,7 @@ class Engine:
             found.append(_drained(self.course, log))
             while sum(len(part.values) for part in found) > MOST_VALUES:
                 found = [part.thinned() for part in found]
-            if status != FULL:
+            if status != FULL or self.late:
                 return int(status), found
 
     def _untilt(self) -> int:
@@ -210,7 +228,7 @@ class Engine:
             self.course.count[STORED] = self.course.count[VALUES] = 0
             if status == ROOM:
                 self.course = roomier(self.course)
-            elif status != FULL:
+            elif status != FULL or self.late:
                 return status
 
     @cached_property

@@ -19,7 +19,9 @@ class Traced:
     exact = True
 
     def __init__(self, trace: Trace, points: Vector | None = None) -> None:
-        self.trace = trace
+        self.trace, self.stopped = trace, trace.stopped
+        if points is not None and trace.stopped:
+            points = points[: max(np.count_nonzero(points >= trace.lams[-1]), 1)]
         self._points = points
 
     @property

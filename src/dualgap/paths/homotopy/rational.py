@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.limits import Limits
 from dualgap.paths.homotopy.course import ARRIVED, SIZE
 from dualgap.paths.homotopy.engine import Engine
 from dualgap.paths.setting import Pair
@@ -24,13 +25,22 @@ class Tilted:
     exact, breaks = True, False
 
     def __init__(self, engine: Engine, lams: Vector) -> None:
-        self.engine, self.lams = engine, lams
-        self._weights = np.array([self._solved(float(lam)) for lam in lams])
+        self.engine = engine
+        found = [self._solved(float(lams[0]))]
+        for lam in lams[1:]:
+            w = self._solved(float(lam))
+            if engine.late:
+                break
+            found.append(w)
+        self.lams, self._weights = lams[: len(found)], np.array(found)
+        self.stopped = len(found) < len(lams)
+        self.engine.limits = Limits()  # what is asked for later has all its time
 
     def _solved(self, lam: float) -> Vector:
         """The working weights at λ; from the start again where the way from the last λ fails."""
         if self.engine.solve(lam) != ARRIVED:
-            self.engine = Engine(self.engine.problem, self.engine.seed + 1, self.engine.columns)
+            engine = self.engine
+            self.engine = Engine(engine.problem, engine.seed + 1, engine.columns, engine.limits)
             self.engine.start()
             self.engine.solve(lam)
         return self.engine.columns.working(self.engine.answer()[0])

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.paths.homotopy.course import ARRIVED, KINKED, PIECE, SLOPE_AT
+from dualgap.drive.limits import Limits
+from dualgap.paths.homotopy.course import ARRIVED, FULL, KINKED, PIECE, SLOPE_AT
 from dualgap.paths.homotopy.engine import NOTHING, Engine, Records
 from dualgap.paths.homotopy.known_set import solve_on_set
 
@@ -39,6 +40,8 @@ class Trace:
         self.constant = not engine.curved and not self.inverse
         status, parts = engine.follow(end)
         self.complete = status == ARRIVED
+        self.stopped = status == FULL  # the time was over
+        engine.limits = Limits()  # what is asked for later has all its time
         self.records = self._grounded(joined(parts))
 
     def _grounded(self, records: Records) -> Records:

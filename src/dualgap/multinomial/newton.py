@@ -11,21 +11,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
+from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.linalg.line_search import convex_step
-from dualgap.multinomial.envelope import Quadratic, envelope
-from dualgap.multinomial.problem import MultinomialProblem, curvature
+from dualgap.multinomial.problem import MultinomialProblem, curvature, pin_shift
+from dualgap.solvers.augmented_lagrangian.weights import weights_of
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
 ROUNDS = 60
 INNER = 40  # steps of one round at most
 GROWTH = 6.0
+PRODUCTS = 500  # with the Hessian, for one step
 
 
 @solver("multinomial_newton", kind="multinomial")
@@ -67,17 +68,18 @@ class _Descent:
     def __init__(self, problem: MultinomialProblem, w: Vector) -> None:
         self.problem, self.w = problem, w
         self.z = problem.predict(w)
-        sigma = float(self._loss_diagonal()[~problem.free].mean()) if not problem.free.all() else 1.0
-        self.penalty = envelope(problem.regulariser, sigma)
+        steep = problem.diagonal_curvature(softmax(self.z, axis=1))[~problem.free]
+        sigma = float(steep.mean()) if len(steep) else 1.0
+        self.penalty = weights_of(problem.regulariser, sigma, np.zeros(problem.p))
         self.curve = self.penalty.at(w)
-        self.exact = isinstance(self.penalty, Quadratic)
+        self.exact = self.penalty.exact
         share = 1.0 if problem.width > problem.n else 1e-3
         self.eta = 0.0 if self.exact else share * sigma
         self.centre = w
 
     def tighten(self, factor: float) -> None:
         """The next round: the multiplier and the centre are where this one ended."""
-        self.penalty = self.penalty.moved(self.curve.v, factor)
+        self.penalty = self.penalty.moved(self.curve.v).stiffened(factor)
         self.curve = self.penalty.at(self.w)
         self.eta /= factor
         self.centre = self.w
@@ -91,11 +93,13 @@ class _Descent:
                 return
             if not self._move(self._direction(gradient), gradient):
                 return
-            yield Iterate(self.curve.point, self.problem.slope(self.z))
+            yield Iterate(self.curve.primal, self.problem.slope(self.z))
 
     def _progress(self) -> float:
+        if self.exact:
+            return 0.0
         drift = self.eta * float(np.linalg.norm(self.w - self.centre))
-        return max(self.penalty.change(self.curve.v), drift)
+        return max(float(np.linalg.norm(self.curve.v - self.penalty.anchor)), drift)
 
     def _move(self, dw: Vector, gradient: Vector) -> bool:
         first = float(gradient @ dw)
@@ -115,11 +119,6 @@ class _Descent:
         self.curve = self.penalty.at(self.w)
         return True
 
-    def _loss_diagonal(self) -> Vector:
-        problem, pi = self.problem, softmax(self.z, axis=1)
-        weights = problem.a[:, None] * pi * (1.0 - pi)
-        return np.concatenate([problem.design.weighted_square_norms(column) for column in weights.T])
-
     def _direction(self, gradient: Vector) -> Vector:
         if self.problem.p <= DENSE_LIMIT:
             return self._by_cholesky(gradient)
@@ -128,34 +127,18 @@ class _Descent:
     def _by_cholesky(self, gradient: Vector) -> Vector:
         problem, curve = self.problem, self.curve
         system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
-        diagonal = np.diag_indices(problem.p)
-        system[diagonal] += curve.diagonal + self.eta
-        scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
+        pin_shift(system, problem.classes, problem.free)
+        system[np.diag_indices(problem.p)] += curve.diagonal + self.eta
         if curve.rank_one is not None:
             system += curve.sign * np.outer(curve.rank_one, curve.rank_one)
-        pin_shift(problem, system, scale)
-        system /= scale[:, None]
-        system /= scale
-        for ridge in (1e-14, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2):
-            system[diagonal] += ridge
-            try:
-                return -np.asarray(cho_solve(cho_factor(system), gradient / scale)) / scale
-            except np.linalg.LinAlgError:
-                continue
-        return np.asarray(-gradient / scale**2)
+        return -cholesky(system)(gradient)
 
     def _by_conjugate_gradients(self, gradient: Vector) -> Vector:
-        diagonal = self._loss_diagonal() + self.curve.diagonal + self.eta
+        pi = softmax(self.z, axis=1)
+        diagonal = self.problem.diagonal_curvature(pi) + self.curve.diagonal + self.eta
         diagonal[diagonal <= 0.0] = 1.0
-        shape = (len(gradient), len(gradient))
-        direction, _ = cg(
-            LinearOperator(shape, matvec=self._product(softmax(self.z, axis=1)), dtype=np.float64),
-            -gradient,
-            rtol=min(0.1, float(np.linalg.norm(gradient)) ** 0.5),
-            maxiter=500,
-            M=LinearOperator(shape, matvec=lambda x: x / diagonal, dtype=np.float64),
-        )
-        return np.asarray(direction if float(gradient @ direction) < 0.0 else -gradient / diagonal)
+        accuracy = min(0.1, float(np.linalg.norm(gradient)) ** 0.5)
+        return conjugate_gradients(self._product(pi), -gradient, diagonal, accuracy, PRODUCTS)
 
     def _product(self, pi: Matrix) -> Callable[[Vector], Vector]:
         problem, curve = self.problem, self.curve
@@ -170,12 +153,3 @@ class _Descent:
             return result
 
         return times
-
-
-def pin_shift(problem: MultinomialProblem, system: Matrix, scale: Vector) -> None:
-    """The same shift of a free column in all classes changes nothing; give it curvature, so that it stays."""
-    blocks = system.reshape(problem.classes, problem.width, problem.classes, problem.width)
-    free = problem.free.reshape(problem.classes, problem.width)[0]
-    mean_square = (scale * scale).reshape(problem.classes, problem.width).mean(axis=0)
-    for j in np.flatnonzero(free):
-        blocks[:, j, :, j] += mean_square[j] / problem.classes

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax, xlogy
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
+from dualgap.linalg.cholesky import cholesky
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 from dualgap.proof.joint import Joint, check_joint
@@ -139,6 +139,11 @@ class MultinomialProblem(Problem):
             theta, v = theta * (scale * INSIDE), v * (scale * INSIDE)
         return theta, v
 
+    def diagonal_curvature(self, pi: Matrix) -> Vector:
+        """The diagonal of `curvature`."""
+        weights = self.a[:, None] * pi * (1.0 - pi)
+        return np.concatenate([self.design.weighted_square_norms(column) for column in weights.T])
+
     def _tilted(self, pi: Matrix, free: Vector) -> Matrix:
         """π ∝ π e^{F t} with Fᵀθ = 0: what minimising over the free coordinates does to θ, by Newton."""
         columns = self.design.columns(np.flatnonzero(free))
@@ -155,7 +160,8 @@ class MultinomialProblem(Problem):
             system = curvature(columns, self.a, pi)
             if not np.all(np.isfinite(system)):
                 break
-            step = _solve(system, miss, self.classes)
+            pin_shift(system, self.classes, np.ones(len(system), dtype=bool))
+            step = cholesky(system)(miss)
             with np.errstate(divide="ignore"):
                 pi = softmax(np.log(pi) + small.predict(_short(step)), axis=1)
         return pi
@@ -184,19 +190,9 @@ def curvature(design: Design, a: Vector, pi: Matrix) -> Matrix:
     return total.reshape(classes * width, classes * width)
 
 
-def _solve(system: Matrix, right: Vector, classes: int) -> Vector:
-    """A solution, after scaling by the diagonal; the common shift of all classes, a null one, is pinned."""
-    scale = np.sqrt(np.maximum(np.diag(system), 1e-300))
-    scaled = system / scale[:, None] / scale
-    width = len(scale) // classes
-    blocks = scaled.copy().reshape(classes, width, classes, width)
-    along = scale.reshape(classes, width)
-    for j in range(width):
-        blocks[:, j, :, j] += np.outer(along[:, j], along[:, j]) / float(along[:, j] @ along[:, j])
-    pinned = blocks.reshape(scaled.shape)
-    pinned.flat[:: len(scale) + 1] += 1e-14
-    try:
-        found = cho_solve(cho_factor(pinned), right / scale)
-    except np.linalg.LinAlgError:
-        found = np.linalg.lstsq(scaled, right / scale, rcond=1e-13)[0]
-    return np.asarray(found / scale)
+def pin_shift(system: Matrix, classes: int, free: Mask) -> None:
+    """The same shift of a free column in all classes changes nothing; give it curvature, so that it stays."""
+    blocks = system.reshape(classes, -1, classes, len(system) // classes)
+    mean = system.diagonal().reshape(classes, -1).mean(axis=0)
+    for j in np.flatnonzero(free.reshape(classes, -1)[0]):
+        blocks[:, j, :, j] += mean[j] / classes

@@ -14,7 +14,7 @@ from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
 from dualgap.solvers.augmented_lagrangian.system import Grams, System
-from dualgap.solvers.augmented_lagrangian.weights import WeightCurve, Weights, weights_of
+from dualgap.solvers.augmented_lagrangian.weights import SmoothedPenalty, WeightCurve, weights_of
 
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by,
 SETTLING = 0.3  # and they must be on the way to rest: no more than this share of the last move counts
@@ -41,7 +41,7 @@ class Lagrangian:
 
     problem: Problem
     rows: Rows
-    weights: Weights
+    weights: SmoothedPenalty
     centre: Vector
     eta: float
     floor: float  # eta stays above

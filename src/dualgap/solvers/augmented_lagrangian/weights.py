@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -27,20 +27,24 @@ class WeightCurve:
     primal: Vector
 
 
-class Weights(Protocol):
+class SmoothedPenalty(Protocol):
     """The penalty as a function of the weights, differentiable once and almost everywhere twice."""
 
     @property
     def anchor(self) -> Vector:
         """The multipliers."""
 
+    @property
+    def exact(self) -> bool:
+        """Is it the penalty itself?"""
+
     def at(self, w: Vector) -> WeightCurve:
         """The derivatives at w."""
 
-    def moved(self, v: Vector) -> Weights:
+    def moved(self, v: Vector) -> SmoothedPenalty:
         """The multipliers taken over."""
 
-    def stiffened(self, factor: float) -> Weights:
+    def stiffened(self, factor: float) -> SmoothedPenalty:
         """`factor` times as stiff."""
 
 
@@ -50,6 +54,7 @@ class QuadraticWeights:
 
     stiffness: Vector
     anchor: Vector
+    exact: ClassVar[bool] = True
 
     def at(self, w: Vector) -> WeightCurve:
         return WeightCurve(self.stiffness * w, self.stiffness, None, 1.0, w)
@@ -68,6 +73,7 @@ class SplitWeights:
     regulariser: Regulariser
     anchor: Vector
     sigma: float
+    exact: ClassVar[bool] = False
 
     def at(self, w: Vector) -> WeightCurve:
         s = self.anchor + self.sigma * w
@@ -83,7 +89,7 @@ class SplitWeights:
         return replace(self, sigma=self.sigma * factor)
 
 
-def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> Weights:
+def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> SmoothedPenalty:
     """The penalty, split only where it has a kink or an edge."""
     gauge = regulariser.gauge
     quadratic = Trait.QUADRATIC in regulariser.traits

@@ -11,8 +11,9 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.penalties.forms import Constrained
 from dualgap.problem.problem import Problem
-from dualgap.solvers.flattened import flattened
 from dualgap.solvers.interior_point.method import Method
+from dualgap.solvers.interior_point.rows import rows
+from dualgap.solvers.interior_point.system import system
 from dualgap.solvers.interior_point.weights import weights
 from dualgap.traits import Trait
 
@@ -52,4 +53,6 @@ class InteriorPoint:
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation; near the end also its exact finish."""
         half = weights(problem.regulariser)
-        return iter(()) if half is None else Method(flattened(problem), half, start).run()
+        if half is None:
+            return iter(())
+        return Method(problem, rows(problem), half, system(problem.design, half.free), start).run()

@@ -12,9 +12,9 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.active_set import Finish
 from dualgap.solvers.interior_point.boxes import Move
-from dualgap.solvers.interior_point.rows import rows
-from dualgap.solvers.interior_point.system import system
-from dualgap.solvers.interior_point.weights import Bend, Weights
+from dualgap.solvers.interior_point.rows import LossRows
+from dualgap.solvers.interior_point.system import Elimination
+from dualgap.solvers.interior_point.weights import Bend, PenaltyHalf
 
 ITERATIONS = 100
 FIRST = 10.0  # the first gap, in null objectives: a start close to the boundary costs more than a far one
@@ -57,20 +57,21 @@ class Direction:
 class Method:
     """State of one run."""
 
-    def __init__(self, problem: Problem, half: Weights, start: Iterate) -> None:
-        self._problem, self._weights, self._rows = problem, half, rows(problem)
-        self._cut = self._rows.count
+    def __init__(
+        self, problem: Problem, rows: LossRows, half: PenaltyHalf, system: Elimination, start: Iterate
+    ) -> None:
+        self._problem, self._weights, self._rows, self._system = problem, half, rows, system
+        self._cut = rows.count
         self._count = self._cut + half.count
-        self._linked = self._rows.linked or half.linked
+        self._linked = rows.linked or half.linked
         first = FIRST if problem.p <= problem.n else FIRST_WIDE
         mu = first * problem.null / max(self._count, 1)
         self._w, slack, price = half.start(start.w, mu)
-        self._z = problem.design.matvec(self._w)
-        pairs = self._rows.start(self._z, mu)
+        self._z = problem.predict(self._w)
+        pairs = rows.start(self._z, mu)
         self._slack, self._price = np.append(pairs[0], slack), np.append(pairs[1], price)
-        self._rows.bind(self._slack[: self._cut], self._price[: self._cut])
+        rows.bind(self._slack[: self._cut], self._price[: self._cut])
         half.bind(self._slack[self._cut :], self._price[self._cut :])
-        self._system = system(problem.design, half.free)
         self._last = LAST * problem.null
         self._near = NEAR * start.wanted if start.wanted else np.inf
 
@@ -96,8 +97,8 @@ class Method:
 
     def _step(self, total: float, late: bool) -> float:
         """One factorisation, a predictor, a corrector; by how much the prediction moved, relatively."""
-        design = self._problem.design
         self._h, self._late = self._rows.linearise(self._z), late
+        design = self._rows.design
         r, diagonal, self._extension = self._weights.linearise(self._w)
         self._residual = design.transpose_matvec(self._rows.gradient) + r
         self._system.factorise(self._extension.equations(design, self._h, diagonal))
@@ -113,7 +114,7 @@ class Method:
         self._slack += primal * direction.slack
         self._price += dual * direction.price
         self._w = self._w + primal * direction.dw
-        self._z = self._problem.design.matvec(self._w)
+        self._z = self._problem.predict(self._w)
         self._weights.advance(direction.weights.inner, primal, dual)
         self._rows.advance(direction.rows.inner, dual, self._z)
 
@@ -136,7 +137,7 @@ class Method:
 
     def _centred(self, direction: Direction, aim: Vector, bend: Bend, goal: float) -> Direction:
         """Gondzio's correctors: push the products that block a longer step back into a band around `goal`."""
-        for _ in range(min(2, min(self._problem.design.shape) // SPREAD)):
+        for _ in range(min(2, min(self._problem.n, self._problem.p) // SPREAD)):
             primal, dual = direction.lengths(1.0)
             if min(primal, dual) > 0.9:
                 break
@@ -156,7 +157,7 @@ class Method:
         """
         if not self._rows.local:
             return 0.0
-        dz = self._problem.design.matvec(direction.dw)
+        dz = self._rows.design.matvec(direction.dw)
         return float(dz @ (self._h * dz))
 
     def _direction(self, aim: Vector, bend: Bend | None) -> Direction:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
 from dualgap.solvers.interior_point.boxes import Boxes, Move
+from dualgap.solvers.interior_point.extension import Linear
 from dualgap.traits import Trait
 
 OVERSHOOT = 0.5  # share of the promised decrease that may have turned into ascent at the end of a step
 
 
-class Rows(Protocol):
+class LossRows(Protocol):
     """The gradient g, linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
     `linked` asks for one step length for primal and dual, since an equation has both in it;
-    `local` says that the linearisation holds only nearby (and then the rows are linked).
+    `local` says that the linearisation holds only nearby (and then the rows are linked). `design` is the
+    matrix in whose rows the curvature is diagonal, as Δz and Δg are.
     """
 
+    design: Linear
     count: int
     linked: bool
     local: bool
@@ -54,6 +57,7 @@ class TermRows:
     local = False
 
     def __init__(self, problem: Problem) -> None:
+        self.design: Linear = problem.design
         terms = problem.loss.terms(problem.y)
         self._terms = terms.kink.shape[1]
         a = np.tile(problem.a, self._terms)
@@ -99,7 +103,7 @@ class TermRows:
         return values if self._terms == 1 else np.asarray(values.reshape(self._terms, -1).sum(axis=0))
 
 
-class SmoothRows:
+class DifferentiableRows:
     """A loss by its own derivatives: no pairs, Newton's method with a watch on the step."""
 
     count = 0
@@ -107,7 +111,7 @@ class SmoothRows:
     local = True
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self._problem, self.design = problem, cast(Linear, problem.design)
         self._nothing = np.empty(0)
 
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
@@ -124,16 +128,16 @@ class SmoothRows:
         return self._h
 
     def offset(self, aim: Vector) -> Vector:
-        return np.zeros_like(self._z)
+        return np.zeros_like(self._h)
 
     def move(self, change: Vector) -> Move:
         return Move(self._nothing, self._nothing, self._nothing)
 
     def longest(self, dz: Vector, step: float) -> float:
         """Halve while the slope along the step rises much more than the curvature at its start promised."""
-        promised = float(dz @ (self._h * dz))
+        promised, ahead = float(dz @ (self._h * dz)), dz.reshape(self._z.shape)
         for _ in range(60):
-            risen = float(dz @ (-self._problem.slope(self._z + step * dz) - self.gradient))
+            risen = float(dz @ (-self._problem.slope(self._z + step * ahead) - self.gradient).ravel())
             if risen <= (1.0 + OVERSHOOT) * promised:
                 break
             step *= 0.5
@@ -143,6 +147,6 @@ class SmoothRows:
         self.gradient = -self._problem.slope(z)
 
 
-def rows(problem: Problem) -> Rows:
+def rows(problem: Problem) -> LossRows:
     """The loss as boxes where it has terms, by its derivatives otherwise."""
-    return TermRows(problem) if problem.loss_has(Trait.PIECEWISE_QUADRATIC) else SmoothRows(problem)
+    return TermRows(problem) if problem.loss_has(Trait.PIECEWISE_QUADRATIC) else DifferentiableRows(problem)

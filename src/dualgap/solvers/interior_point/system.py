@@ -21,7 +21,7 @@ REFINEMENTS = 2
 EXACT = 1e-14  # relative residual not worth refining
 
 
-class System(Protocol):
+class Elimination(Protocol):
     """One way to eliminate."""
 
     def factorise(self, equations: Equations) -> None:
@@ -91,7 +91,7 @@ class Wide:
         return delta, dw
 
 
-def system(design: Design, free: Mask) -> System:
+def system(design: Design, free: Mask) -> Elimination:
     """The smaller side."""
     n, p = design.shape
     return Wide(design, free) if p > n else Tall()

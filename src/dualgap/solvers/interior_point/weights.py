@@ -23,7 +23,7 @@ class Bend:
     ds: float
 
 
-class Weights(Protocol):
+class PenaltyHalf(Protocol):
     """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
     There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked`
@@ -225,7 +225,7 @@ class LargestWeight:
         """t lives in the slacks."""
 
 
-def weights(regulariser: Regulariser) -> Weights | None:
+def weights(regulariser: Regulariser) -> PenaltyHalf | None:
     """The half that fits this regulariser, if there is one."""
     gauge = regulariser.gauge
     if isinstance(regulariser, Penalised):
@@ -237,7 +237,7 @@ def weights(regulariser: Regulariser) -> Weights | None:
     return _ball(regulariser)
 
 
-def _ball(regulariser: Constrained) -> Weights | None:
+def _ball(regulariser: Constrained) -> PenaltyHalf | None:
     gauge, radius = regulariser.gauge, regulariser.radius
     if isinstance(gauge, Separable):
         return SeparableBall(gauge.l1, gauge.l2, radius)

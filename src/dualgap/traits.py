@@ -21,6 +21,7 @@ class Trait(enum.Flag):
     SEPARABLE = enum.auto()
     STRONGLY_CONVEX = enum.auto()
     POLYHEDRAL = enum.auto()
+    LEAVES_ROWS_OUT = enum.auto()  # nothing is lost behind a margin or in a tube
     ATTAINED = enum.auto()  # bounded below and its minimum over any affine set is attained
 
     @cache

@@ -23,7 +23,7 @@ def data(seed: int = 1) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
 def test_conditions_of_optimality(C: float) -> None:
     X, y, sign = data()
-    model = dg.LinearClassifier("hinge", C=C).fit(X, y)
+    model = dg.LinearClassifier("hinge", C=C, tol=1e-9).fit(X, y)
     alpha, slack, kind = model.dual_coef_, model.slack_, model.kind_
     w, b = model.coef_[0], model.intercept_[0]
     np.testing.assert_allclose(w, (alpha * sign) @ X, atol=1e-10)
@@ -57,7 +57,7 @@ def test_regression_and_its_tube() -> None:
     X = np.round(16 * X) / 16  # see above
     rng = np.random.default_rng(0)
     y = X @ [1.0, 2.0, 0.0, -1.0] + 0.3 * rng.normal(size=len(X))
-    model = dg.LinearRegressor("epsilon_insensitive(0.2)", C=2.0).fit(X, y)
+    model = dg.LinearRegressor("epsilon_insensitive(0.2)", C=2.0, tol=1e-9).fit(X, y)
     peer = SVR(kernel="linear", C=1.0, epsilon=0.2, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(model.coef_, peer.coef_[0], atol=1e-6)
     np.testing.assert_allclose(model.coef_, model.dual_coef_ @ X, atol=1e-10)

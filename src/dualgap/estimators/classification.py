@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
-from dualgap.estimators.margins import ToldClasses
+from dualgap.estimators.margins import MarginAttributes
 from dualgap.fitting.inputs import read_labels, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.probability import log_probabilities
@@ -66,7 +66,7 @@ def _fixed_weights(class_weight: Any, classes: Any, y: Any, sample_weight: Any) 
     return np.asarray(weights * factors[np.searchsorted(classes, y).clip(0, len(classes) - 1)])
 
 
-class LinearClassifier(ToldClasses, ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(MarginAttributes, ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Linear classification with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
@@ -216,8 +216,7 @@ class LinearClassifier(ToldClasses, ClassifierMixin, LinearModel):  # type: igno
         y = one_column(y)
         if self.class_weight is not None and y is not None:
             sample_weight = _weighted_by_class(self.class_weight, y, sample_weight)
-        self._solve(X, y, sample_weight, multiclass=self.multiclass)
-        solution = self._tell(shaped(X), y)
+        solution = self._solve(X, y, sample_weight, multiclass=self.multiclass)
         assert solution.classes is not None
         self.classes_ = solution.classes
         self.coef_ = np.atleast_2d(solution.coef)

@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
-from dualgap.estimators.base import LinearModel, learns_by_rows, one_column, shaped
-from dualgap.estimators.margins import ToldNumbers
+from dualgap.estimators.base import LinearModel, learns_by_rows, one_column
+from dualgap.estimators.margins import TubeAttributes
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -25,7 +25,7 @@ def _lopsided(loss: Loss) -> bool:
     return bool(over != under)
 
 
-class LinearRegressor(ToldNumbers, RegressorMixin, LinearModel):  # type: ignore[misc]
+class LinearRegressor(TubeAttributes, RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear regression with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
@@ -158,9 +158,7 @@ class LinearRegressor(ToldNumbers, RegressorMixin, LinearModel):  # type: ignore
         self : LinearRegressor
             The fitted model.
         """
-        y = one_column(y)
-        self._solve(X, y, sample_weight)
-        solution = self._tell(shaped(X), y)
+        solution = self._solve(X, one_column(y), sample_weight)
         self.coef_ = solution.coef
         self.intercept_ = float(solution.intercept)
         return self

@@ -18,14 +18,13 @@ from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
-from dualgap.fitting.joint import split
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import joined, read_form
-from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.sklearn_models import Fitted, read_model, transformed
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.telling import certificate
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.penalties.l0 import Count
@@ -165,17 +164,14 @@ def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, A
 
 
 def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
-    from dualgap.fitting.hard_margin import HardMargin
-
     terms, table = solution.terms, read_table(X)
     n = table.design.shape[0]
     if (n, table.design.shape[1]) != (len(terms.sample_weight), len(terms.scale)):
         raise DataError("This Solution is of other data: X has another shape than the X it was fitted on.")
     if table.names is not None and solution.names is not None and table.names != solution.names:
         raise DataError("X has other columns than the Solution, or in another order; give those of the fit.")
-    if isinstance(terms, HardMargin):
+    if terms.hard:
         raise DataError("certify cannot judge a hard margin (C=inf); its certificate's recheck(X, y) can.")
-    certificate = solution.certificate
     if solution.classes is None:
         reading = read(X, y, loss=terms.loss, penalty="none")
     else:
@@ -184,7 +180,7 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
     if reading.labels != known:
         raise DataError(f"y has the classes {reading.labels}, the Solution {known}; give the y of the fit.")
     reading = replace(reading, terms=terms)
-    weights = _weights(certificate.coef, certificate.intercept, reading)
+    weights = _weights(solution.coef, solution.intercept, reading)
     form = solution.multiclass or "one_vs_rest"
     return _Task((reading,), weights, form, "This Solution", (), reading.labels)
 
@@ -258,14 +254,14 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
     if reading.many_classes and task.form == "multinomial":
         joint = _joint(reading, weights, solver, limits)
         parts = [joint[0]]
-        certificate: Any = joint[1]
+        proof: Certificate = joint[1]
     else:
         parts = [
             _one(reading, targets, w, solver, limits)
             for (reading, targets), w in zip(_problems(task), weights, strict=True)
         ]
-        certificate = _certificate(task, parts, limits.tolerance)
-    objective, bound = certificate.objective, certificate.bound
+        proof = _certificate(task, parts, limits.tolerance)
+    objective, bound = proof.objective, proof.bound
     scale = max(abs(objective), SMALL * abs(sum(p.null for p in parts)))
     gap = objective - bound
     errors = [p.error for p in parts if p.error is not None]
@@ -276,7 +272,7 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
         best_known=sum(p.best_known for p in parts),
         relative_gap=0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf,
         coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
-        certificate=certificate,
+        certificate=proof,
         words=terms.words(),
         source=task.source,
         shape=reading.table.design.shape,
@@ -344,14 +340,7 @@ def _joint(
         return joint_working(problem, terms, design, reading.y)
 
     found = _bounded(problem, working, weights.ravel(), (solver, limits))
-    coef, intercept = split(found.best.w, problem)
-    theta = np.zeros((len(terms.sample_weight), problem.classes))
-    theta[terms.used] = found.best.theta
-    names = tuple(reading.classes.tolist())
-    values = found.best.primal, found.best.dual
-    return found, Certificate(
-        theta, coef, intercept, *values, terms, names, "multinomial", found.best.box, limits.tolerance
-    )
+    return found, certificate(reading, found.best, limits.tolerance, "multinomial")
 
 
 def _bounded(problem: Problem, prepare: Any, w: Vector, how: tuple[str | Solver, Limits]) -> _Found:
@@ -387,17 +376,6 @@ def _mended(problem: Problem, w: Vector) -> bool:
 
 
 def _certificate(task: _Task, parts: list[_Found], tolerance: float) -> Certificate:
-    reading = task.readings[0]
-    terms = reading.terms
-    found = [p.searched or _of_part(terms, p.best, task.classes, tolerance) for p in parts]
+    reading, classes = task.readings[0], task.classes
+    found = [p.searched or certificate(reading, p.best, tolerance, classes=classes) for p in parts]
     return found[0] if len(found) == 1 else joined(found, tolerance)
-
-
-def _of_part(
-    terms: Objective, best: Checked, classes: tuple[Any, ...] | None, tolerance: float
-) -> Certificate:
-    coef, intercept = (best.w[:-1], float(best.w[-1])) if terms.fit_intercept else (best.w, 0.0)
-    theta = np.zeros(len(terms.sample_weight))
-    theta[terms.used] = best.theta
-    values = best.primal, best.dual
-    return Certificate(theta, coef, intercept, *values, terms, classes, box=best.box, tolerance=tolerance)

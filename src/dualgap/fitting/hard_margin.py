@@ -11,18 +11,19 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
 from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.telling import told
 from dualgap.kernel_machines.hull import Hulls, nearest_points, plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
-from dualgap.proof.claims import distance
 from dualgap.proof.exact import hulls_meet, margin_at_most
 from dualgap.proof.margin import check_margin
 from dualgap.traits import Trait
@@ -46,6 +47,8 @@ class MarginTask:
 
 class HardMargin(Objective):
     """No loss at all is allowed, and ‖w‖² is minimised."""
+
+    hard = True
 
     def words(self) -> str:
         """The objective in one line."""
@@ -154,34 +157,10 @@ def _rounded_up(value: float) -> str:
 
 
 def _solution(reading: Reading, problem: Problem, found: Checked, limits: Limits, began: float) -> Solution:
-    terms = reading.terms
-    w, b = (found.w[:-1], float(found.w[-1])) if terms.fit_intercept else (found.w, 0.0)
     relative = found.gap / found.primal if 0.0 < found.primal < np.inf else np.inf
-    proven = relative <= limits.tolerance
-    seconds = time.perf_counter() - began
-    record = Record(1, seconds, found.primal, found.primal, found.dual, "nearest_points", None, len(w))
-    theta = np.zeros(len(terms.sample_weight))
-    theta[terms.used] = found.theta
-    return Solution(
-        coef=w,
-        intercept=b,
-        objective=found.primal,
-        bound=found.dual,
-        relative_gap=relative,
-        certificate=Certificate(
-            theta, w, b, found.primal, found.dual, terms, reading.labels, tolerance=limits.tolerance
-        ),
-        converged=proven,
-        status=(Status.CERTIFIED if proven else Status.STALLED).value,
-        solver="nearest_points",
-        n_iter=1,
-        seconds=seconds,
-        trace=Trace([record]),
-        coef_error=distance(problem, found),
-        coef_error_reason="",
-        proven_zero=np.zeros(len(w), dtype=bool),
-        terms=terms,
-        names=reading.table.names,
-        classes=reading.classes,
-        facts=reading.facts(found.primal),
-    )
+    status = Status.CERTIFIED if relative <= limits.tolerance else Status.STALLED
+    seconds, columns = time.perf_counter() - began, len(reading.terms.scale)
+    record = Record(1, seconds, found.primal, found.primal, found.dual, "nearest_points", None, columns)
+    run = Outcome(found, status, "nearest_points", 1, seconds, Trace([record]))
+    facts = reading.facts(found.primal)
+    return told(reading, problem, run, limits.tolerance, relative_gap=relative, facts=facts)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Objective:
     factors: Vector
     scale: Vector  # the penalty is that of scale ∘ w; ones unless standardised
 
+    hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed
+
     @property
     def used(self) -> Mask:
         """Mask of the rows that count."""
@@ -68,6 +70,22 @@ class Objective:
             return self.penalty.within(gauge, self.budget)
         assert self.lam is not None
         return Penalised(gauge, self.lam)
+
+    @property
+    def dual_unit(self) -> float | None:
+        """α/θ where w = Σ α x, which the squared norm makes it; None with another penalty or a budget."""
+        if not self.lam or Trait.QUADRATIC not in self.regulariser.traits:
+            return None
+        return 0.5 / self.lam
+
+    def dual_limits(self) -> Vector:
+        """The largest |θ| that each row can have, infinite where there is no end."""
+        if self.hard:
+            return np.full(len(self.sample_weight), np.inf)
+        steepest = float(np.abs(self.loss.domain(np.ones(1))).max())
+        limits: Vector = self.sample_weight / self.sample_weight.sum()
+        limits[self.used] *= steepest
+        return limits
 
     def problem(self, design: Design, y: Vector) -> Problem:
         """The problem on these data; rows of weight zero are left out."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Mask
+from dualgap.arrays import Mask, Vector
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
+from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 
@@ -50,6 +52,7 @@ class Solution:
     parts: tuple[Solution, ...] = ()
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
     recipe: Recipe | None = None  # what was done to the columns of a file, where the data came from one
+    fitted: tuple[Vector, Vector] | None = None  # y as the loss sees it and Xw + b, where `rows` needs them
 
     @property
     def gap(self) -> float:
@@ -65,6 +68,23 @@ class Solution:
     def penalty(self) -> str:
         """The penalty that was fitted."""
         return str(self.terms.penalty)
+
+    @cached_property
+    def rows(self) -> FittedRows:
+        """Slack, margins, dual coefficients and support, for the hinges and the losses with a tube."""
+        return rows_of(self)
+
+    @property
+    def price(self) -> float:
+        """What the penalty adds to the objective."""
+        terms = self.terms
+        if terms.budget is not None or not terms.lam:
+            return 0.0
+        if self.parts:
+            return sum(part.price for part in self.parts)
+        classes = len(self.coef) if self.coef.ndim == 2 else 1
+        gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
+        return terms.lam * gauge.value(self.coef.ravel())
 
     @property
     def n_nonzero(self) -> int:

@@ -93,7 +93,7 @@ def _proof(solution: Solution) -> list[str]:
     ]
     rows += [(name, said) for name, said in (("held", held(solution)), ("advice", rounded(solution))) if said]
     if null > 0:
-        share = 100.0 * (1.0 - _loss(solution) / null)
+        share = 100.0 * (1.0 - (solution.objective - solution.price) / null)
         rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss"))
     if solution.coef_error is not None:
         rows.append(("weights", f"proven within {solution.coef_error:.2g} of the optimal ones (Euclidean)"))
@@ -110,24 +110,8 @@ def _proof(solution: Solution) -> list[str]:
     return [f"  {name:<15}{text}" for name, text in rows]
 
 
-def _loss(solution: Solution) -> float:
-    """The mean loss: the objective without the penalty."""
-    return solution.objective - _price(solution)
-
-
-def _price(solution: Solution) -> float:
-    terms = solution.terms
-    if terms.budget is not None or not terms.lam:
-        return 0.0
-    if solution.parts:
-        return sum(_price(part) for part in solution.parts)
-    classes = len(solution.coef) if solution.coef.ndim == 2 else 1
-    gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
-    return terms.lam * gauge.value(solution.coef.ravel())
-
-
 def _parts(solution: Solution) -> str:
-    price = _price(solution)
+    price = solution.price
     return f" = loss {solution.objective - price:.6g} + penalty {price:.6g}" if price else ""
 
 

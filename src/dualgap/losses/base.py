@@ -92,6 +92,12 @@ class Loss(ABC):
         """The form above. Only where PIECEWISE_QUADRATIC or ENTROPIC is declared."""
         raise NotImplementedError(f"{self.name} has no terms")
 
+    def past_edge(self, y: Vector, z: Vector) -> Vector:
+        """How far z is past the point where the loss begins; below zero nothing is lost. Only where
+        LEAVES_ROWS_OUT is declared.
+        """
+        raise NotImplementedError(f"{self.name} has no edge")
+
     def deviance(self, risks: Vector) -> Vector | None:
         """−2 log-likelihood of a row, on average, where these are the mean losses; None if there is none.
 

@@ -23,7 +23,7 @@ class EpsilonInsensitive(Loss):
 
     epsilon: float = 0.1
     name = "epsilon_insensitive"
-    declared = Trait.PIECEWISE_LINEAR
+    declared = Trait.PIECEWISE_LINEAR | Trait.LEAVES_ROWS_OUT
     degree = 1
     translates = True
 
@@ -32,6 +32,9 @@ class EpsilonInsensitive(Loss):
 
     def value(self, y: Vector, z: Vector) -> Vector:
         return np.maximum(np.abs(z - y) - self.epsilon, 0.0)
+
+    def past_edge(self, y: Vector, z: Vector) -> Vector:
+        return np.abs(z - y) - self.epsilon
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         r = z - y
@@ -64,7 +67,7 @@ class SquaredEpsilonInsensitive(Loss):
 
     epsilon: float = 0.1
     name = "squared_epsilon_insensitive"
-    declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE
+    declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE | Trait.LEAVES_ROWS_OUT
     degree = 2
     translates = True
 
@@ -78,6 +81,9 @@ class SquaredEpsilonInsensitive(Loss):
     def value(self, y: Vector, z: Vector) -> Vector:
         outside = np.maximum(np.abs(z - y) - self.epsilon, 0.0)
         return outside * outside
+
+    def past_edge(self, y: Vector, z: Vector) -> Vector:
+        return np.abs(z - y) - self.epsilon
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         r = z - y

@@ -15,11 +15,14 @@ from dualgap.traits import Trait
 class MarginKink(Loss):
     """(target − m)₊: slope −1 until the margin reaches `target`."""
 
-    declared = Trait.PIECEWISE_LINEAR | Trait.CLASSIFICATION
+    declared = Trait.PIECEWISE_LINEAR | Trait.CLASSIFICATION | Trait.LEAVES_ROWS_OUT
     target: ClassVar[float]
 
     def value(self, y: Vector, z: Vector) -> Vector:
         return np.maximum(self.target - y * z, 0.0)
+
+    def past_edge(self, y: Vector, z: Vector) -> Vector:
+        return self.target - y * z
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         return np.where(y * z < self.target, -y, 0.0)

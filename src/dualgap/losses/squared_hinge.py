@@ -16,7 +16,9 @@ class SquaredHinge(Loss):
     """The smooth support vector machine."""
 
     name = "squared_hinge"
-    declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE | Trait.CLASSIFICATION
+    declared = (
+        Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE | Trait.CLASSIFICATION | Trait.LEAVES_ROWS_OUT
+    )
 
     @property
     def curvature(self) -> float:
@@ -25,6 +27,9 @@ class SquaredHinge(Loss):
     def value(self, y: Vector, z: Vector) -> Vector:
         short = np.maximum(1.0 - y * z, 0.0)
         return short * short
+
+    def past_edge(self, y: Vector, z: Vector) -> Vector:
+        return 1.0 - y * z
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         return -2.0 * y * np.maximum(1.0 - y * z, 0.0)

@@ -11,9 +11,9 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.drive.limits import Status
 from dualgap.drive.run import Outcome
 from dualgap.drive.trace import Trace
-from dualgap.fitting.one_problem import assemble
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.telling import told
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.certificate import judged, proven
@@ -110,7 +110,7 @@ class Setting:
         else:
             terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
         reading = dataclasses.replace(self.reading, terms=terms)
-        return assemble(reading, working.asked, outcome, tolerance, outcome.seconds)
+        return told(reading, working.asked, outcome, tolerance)
 
 
 def setting(reading: Reading, targets: Vector) -> Setting:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
-from dualgap.losses import Loss
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart, key
 from dualgap.report.markup import count, facts, figure, number, percent, plural, safe
 from dualgap.report.rows import Rows, sample
-from dualgap.report.subject import Subject
+from dualgap.report.subject import FITTED, Subject
+from dualgap.traits import Trait
 
-BINS = 40
-DOTS = 700
-ROUNDING = 1e-7  # of the largest possible θ: below, a row does not take part
-
-
-def leaves_rows_out(loss: Loss, *, classes: bool) -> bool:
-    """Is the loss flat where the prediction is good enough?"""
-    if classes:
-        return not np.any(loss.value(np.ones(2), np.array([1.5, 2.0])))
-    return not np.any(loss.value(np.zeros(2), np.array([-1e-9, 1e-9])))
+BINS = 40  # of the histogram, as many as can be told apart
+DOTS = 700  # rows drawn: more make the page heavy and hide one another
+RINGS = 200  # support vectors that are ringed
 
 
 def pictures(about: Subject, rows: Rows) -> list[str]:
@@ -51,35 +44,24 @@ def _histogram(about: Subject, rows: Rows) -> str:
     chart.bars(edges, np.where(edges[1:] <= 0.0, heights, 0.0), "s2")
     chart.bars(edges, np.where(edges[1:] > 0.0, heights, 0.0), "s0")
     chart.upright(0.0, "reference d0", "wrong | right")
-    flat = leaves_rows_out(about.terms.loss, classes=True)
-    if flat:
+    if Trait.LEAVES_ROWS_OUT in about.terms.loss.traits:
         chart.upright(1.0, "reference d1", "margin", 1)
     wrong = percent(float(rows.share @ (margin <= 0)))
     words = f"How far each of the {safe(rows.title)} is on its side of the plane; {wrong} are wrong."
     return figure("Margins", chart.svg(), words)
 
 
-def _theta(about: Subject) -> Vector | None:
-    theta = getattr(about.solution.certificate, "theta", None)
-    return theta if isinstance(theta, np.ndarray) and theta.ndim == 1 else None
-
-
 def _support(about: Subject) -> tuple[Mask, Mask] | None:
-    """Rows that take part, and of these the ones at their limit."""
-    theta = _theta(about)
-    classes = about.solution.classes is not None
-    if theta is None or not leaves_rows_out(about.terms.loss, classes=classes):
+    """Rows that take part, and of these the ones past the edge, of one problem."""
+    solution, rows = about.solution, about.fitted
+    theta = getattr(solution.certificate, "theta", None)
+    if theta is None or solution.parts or Trait.LEAVES_ROWS_OUT not in about.terms.loss.traits:
         return None
-    if isinstance(about.terms, HardMargin):
-        taking = np.abs(theta) > ROUNDING * np.abs(theta).max(initial=0.0)
-        return taking, np.zeros(len(theta), dtype=bool)
-    share = about.terms.sample_weight / about.terms.sample_weight.sum()
-    low, high = about.terms.loss.domain(np.ones(2) if classes else np.zeros(2))
-    most = max(abs(float(low[0])), abs(float(high[0])))
-    if not np.isfinite(most):
-        return np.abs(theta) > ROUNDING * np.abs(theta).max(initial=0.0), np.zeros(len(theta), dtype=bool)
-    size = np.abs(theta) / np.maximum(share * most, 1e-300)
-    return size > ROUNDING, size > 1.0 - ROUNDING
+    if solution.fitted is None and rows is not None and rows.title == FITTED:  # loaded, and its rows are here
+        y = rows.targets if solution.classes is None else np.where(rows.targets == 1, 1.0, -1.0)
+        solution = dataclasses.replace(solution, fitted=(y, rows.scores))
+    (one,) = solution.rows.problems
+    return one.holding, one.holding & one.paying
 
 
 def words(about: Subject) -> str:
@@ -93,6 +75,7 @@ def words(about: Subject) -> str:
     if full.any():
         inside = "inside the margin or wrong" if about.solution.classes is not None else "outside the tube"
         lines.append((f"of these {inside}", count(int(full.sum()))))
+    if full.any() and not full[taking].all():
         lines.append(("of these just on the edge", count(held - int(full.sum()))))
     length = float(np.linalg.norm(about.solution.coef))
     if about.solution.classes is not None and length > 0:
@@ -123,7 +106,7 @@ def _plane(about: Subject) -> str:
     found = _support(about)
     if found is not None and len(found[0]) == len(X):
         held = picked[found[0][picked]]
-        for i in held[:200]:
+        for i in held[:RINGS]:
             chart.marks.append(_ring(chart, X[i]))
     for level, style in ((0.0, "reference d0"), (1.0, "reference d1"), (-1.0, "reference d1")):
         ends = _crossing(about, x, y, level)

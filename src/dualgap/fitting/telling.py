@@ -1,0 +1,128 @@
+"""Where every `Solution` is put together: from what was read, what is proven, and how the run went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.drive.limits import Status
+from dualgap.drive.run import Outcome
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.solution import Solution
+from dualgap.problem.problem import Problem
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.check import Checked
+from dualgap.proof.claims import distance, proven_zero
+from dualgap.traits import Trait
+
+
+def told(
+    reading: Reading,
+    problem: Problem,
+    run: Outcome,
+    tolerance: float,
+    form: str = "single",
+    **other: Any,
+) -> Solution:
+    """The answer of a convex problem; `other` replaces what is told of an ordinary one."""
+    found, terms = run.bounds, reading.terms
+    error = distance(problem, found)
+    proof = certificate(reading, found, tolerance, form)
+    zero, _ = split(proven_zero(problem, found), reading, form)
+    single = form == "single"
+    claims: dict[str, Any] = {
+        "relative_gap": problem.relative(found.gap, found.primal),
+        "coef_error": error,
+        "coef_error_reason": "" if error is not None else no_error_bar(terms),
+        "proven_zero": zero,
+        "facts": reading.facts(problem.null, problem if single else None),
+        "multiclass": None if single else form,
+        "fitted": _fitted(reading, problem, proof) if single else None,
+    }
+    return answer(reading, proof, run, **(claims | other))
+
+
+def answer(reading: Reading, proof: Certificate, run: Outcome, **claims: Any) -> Solution:
+    """A proof and the run that led to it, with what more is claimed."""
+    of_run: dict[str, Any] = {
+        "converged": run.status is Status.CERTIFIED,
+        "status": run.sentence,
+        "solver": run.solver,
+        "n_iter": run.iterations,
+        "seconds": run.seconds,
+        "trace": run.trace,
+    }
+    return Solution(
+        coef=proof.coef,
+        intercept=proof.intercept,
+        objective=proof.objective,
+        bound=proof.bound,
+        certificate=proof,
+        terms=reading.terms,
+        names=reading.table.names,
+        classes=reading.classes,
+        **(of_run | claims),
+    )
+
+
+def certificate(
+    reading: Reading, found: Checked, tolerance: float, form: str = "single", **other: Any
+) -> Certificate:
+    """What the kernel said of the rows that count, for all rows."""
+    coef, intercept = split(found.w, reading, form)
+    given: dict[str, Any] = {
+        "classes": reading.labels,
+        "theta": over_all_rows(reading.terms, found.theta),
+        "box": found.box,
+        "tolerance": tolerance,
+    }
+    return Certificate(
+        coef=coef,
+        intercept=intercept,
+        objective=found.primal,
+        bound=found.dual,
+        terms=reading.terms,
+        form=form,
+        **(given | other),
+    )
+
+
+def over_all_rows(terms: Objective, theta: Any) -> Any:
+    """θ with zeros for the rows that do not count."""
+    if theta is None:
+        return None
+    whole = np.zeros((len(terms.sample_weight), *theta.shape[1:]))
+    whole[terms.used] = theta
+    return whole
+
+
+def split(w: Any, reading: Reading, form: str = "single") -> tuple[Any, Any]:
+    """(coef, intercept) of flat weights; of the multinomial form a row and an entry per class."""
+    tied = reading.terms.fit_intercept
+    if form == "single":
+        return (w[:-1], float(w[-1])) if tied else (w, 0.0)
+    assert reading.classes is not None
+    table = np.asarray(w).reshape(len(reading.classes), -1)
+    if tied:
+        return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+    return table, np.zeros(len(table))
+
+
+def no_error_bar(terms: Objective) -> str:
+    """Why the gap says nothing of the distance to the optimum."""
+    if terms.budget is not None:
+        return "a constrained problem need not be strongly convex"
+    return f"the penalty {terms.penalty} is not strongly convex in every weight"
+
+
+def _fitted(reading: Reading, problem: Problem, proof: Certificate) -> tuple[Vector, Vector] | None:
+    """Targets and predictions of all rows, where slack and support can be told: one product with X."""
+    if Trait.LEAVES_ROWS_OUT not in reading.terms.loss.traits:
+        return None
+    positive = 1
+    if reading.many_classes:
+        positive = int(reading.y[reading.terms.used][problem.y > 0][0])
+    return reading.targets(positive), reading.table.design.matvec(proof.coef) + proof.intercept

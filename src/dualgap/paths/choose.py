@@ -22,7 +22,6 @@ from dualgap.paths.homotopy.trace import Trace
 from dualgap.paths.ridge import Ridge
 from dualgap.paths.setting import Pair, Setting
 from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -85,19 +84,28 @@ def refusal(problem: Problem) -> str:
     """Why there is no exact path; empty if there is one."""
     if Trait.PIECEWISE_QUADRATIC not in problem.loss.traits:
         return f"the {problem.loss.name} loss is not piecewise linear or quadratic"
-    gauge = problem.regulariser.gauge
-    if not isinstance(gauge, Separable):
+    elastic = problem.regulariser.gauge.elastic
+    if elastic is None:
         return "the penalty is not l1, l2 or elastic_net"
-    if not gauge.l1.any() and not gauge.l2.any():
+    if problem.free.all():
         return "no weight is penalised"
     return ""
 
 
+def _is_ridge(problem: Problem) -> bool:
+    """squared + l2, for which one decomposition gives every λ?"""
+    return problem.loss_has(Trait.QUADRATIC) and Trait.QUADRATIC in problem.regulariser.traits
+
+
+def _squares(problem: Problem) -> bool:
+    """Are there squares in the penalty?"""
+    return Trait.POLYHEDRAL not in problem.regulariser.traits
+
+
 def _price(problem: Problem) -> float:
     """A guess of the work of an exact path."""
-    gauge, n, p = problem.regulariser.gauge, problem.n, problem.p
-    assert isinstance(gauge, Separable)
-    if problem.loss_has(Trait.QUADRATIC) and not gauge.l1.any():
+    n, p = problem.n, problem.p
+    if _is_ridge(problem):
         return float(n) * p * min(n, p)
     straight = problem.loss_has(Trait.PIECEWISE_LINEAR)
     kinks = 0 if problem.loss_has(Trait.QUADRATIC) else n
@@ -106,32 +114,29 @@ def _price(problem: Problem) -> float:
     return events * (4.0 * width * width + 4.0 * n + 2.0 * p + (0 if straight else 2.0 * n * width))
 
 
-def _range(setting: Setting, wishes: Wishes, *, squares: bool) -> tuple[float, float]:
+def _range(setting: Setting, wishes: Wishes) -> tuple[float, float]:
     """The largest and smallest λ to be shown."""
     if wishes.lams is not None:
         return float(wishes.lams[0]), float(wishes.lams[-1])
     top = largest(setting)
-    ratio = default_ratio(setting.problem, squares=squares) if wishes.ratio is None else wishes.ratio
+    ratio = default_ratio(setting.problem) if wishes.ratio is None else wishes.ratio
     return top, top * ratio
 
 
 def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
     """The exact curve; None where the engine could not prove itself."""
     problem = setting.problem
-    gauge = problem.regulariser.gauge
-    assert isinstance(gauge, Separable)
-    squares = bool(gauge.l2.any()) and not gauge.l1.any()
-    if squares and problem.loss_has(Trait.QUADRATIC):
-        return Ridge(problem, _grid(setting, wishes, squares=True))
+    if _is_ridge(problem):
+        return Ridge(problem, _grid(setting, wishes))
     for seed in range(SEEDS):
         engine = Engine(problem, seed, limits=wishes.limits)
         try:
             if not engine.start():
                 return None
-            if engine.curved and gauge.l2.any():
-                found: Curve = Tilted(engine, _grid(setting, wishes, squares=squares))
+            if engine.curved and _squares(problem):
+                found: Curve = Tilted(engine, _grid(setting, wishes))
             else:
-                found = Traced(Trace(engine, _end(setting, wishes, squares=squares)), wishes.lams)
+                found = Traced(Trace(engine, _end(setting, wishes)), wishes.lams)
         except np.linalg.LinAlgError:  # bends that rounding cannot tell apart
             continue
         if _holds(setting, found):
@@ -139,19 +144,17 @@ def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
     return None
 
 
-def _grid(setting: Setting, wishes: Wishes, *, squares: bool) -> Vector:
+def _grid(setting: Setting, wishes: Wishes) -> Vector:
     if wishes.lams is not None:
         return wishes.lams
-    return falling(*_range(setting, wishes, squares=squares), wishes.count)
+    return falling(*_range(setting, wishes), wishes.count)
 
 
-def _end(setting: Setting, wishes: Wishes, *, squares: bool) -> float:
+def _end(setting: Setting, wishes: Wishes) -> float:
     """Where a traced path ends: at λ = 0 for l1, unless asked otherwise."""
-    gauge = setting.problem.regulariser.gauge
-    assert isinstance(gauge, Separable)
-    if wishes.lams is None and wishes.ratio is None and not gauge.l2.any():
+    if wishes.lams is None and wishes.ratio is None and not _squares(setting.problem):
         return 0.0
-    return _range(setting, wishes, squares=squares)[1]
+    return _range(setting, wishes)[1]
 
 
 def _holds(setting: Setting, curve: Curve) -> bool:
@@ -175,12 +178,10 @@ def _places(curve: Curve) -> list[float]:
 
 
 def _gridded(setting: Setting, wishes: Wishes) -> Curve:
-    gauge = setting.problem.regulariser.gauge
-    squares = isinstance(gauge, Separable) and bool(gauge.l2.any()) and not gauge.l1.any()
     if wishes.everywhere is None or wishes.lams is not None:
         walk = Walk(setting, wishes.solver, wishes.limits)
-        return Gridded(walk, _grid(setting, wishes, squares=squares))
-    top, end = _range(setting, wishes, squares=squares)
+        return Gridded(walk, _grid(setting, wishes))
+    top, end = _range(setting, wishes)
     limits = _tightened(wishes.limits, SHARE * wishes.everywhere)
     return Covering(Walk(setting, wishes.solver, limits), top, end, wishes.everywhere)
 

@@ -9,16 +9,14 @@ as one each, the scale of the noise is not counted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
-from dualgap.losses import Logistic, Loss, Squared
-from dualgap.losses.quantile import Pinball
+from dualgap.losses import Loss
 from dualgap.paths.ridge import Ridge
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -47,32 +45,28 @@ def priced(path: Path, name: str, degrees_of: Callable[[Path], Vector]) -> Vecto
 
 def deviance(loss: Loss, risks: Vector, n: float) -> Vector:
     """−2 log-likelihood of n rows with these mean losses, at the best scale of the noise."""
-    if isinstance(loss, Logistic):
-        return 2.0 * n * risks
-    if isinstance(loss, Squared):
-        return np.asarray(n * (np.log(2.0 * np.pi * risks) + 1.0))
-    if isinstance(loss, Pinball):
-        left, right = np.abs(loss.slopes)
-        return np.asarray(2.0 * n * (np.log(risks * (1.0 / left + 1.0 / right)) + 1.0))
-    raise DataError(
-        f"AIC and BIC are made of a likelihood, which the {loss} loss does not have; squared, absolute, "
-        "quantile and logistic do. Use dg.cross_validate."
-    )
+    found = loss.deviance(risks)
+    if found is None:
+        raise DataError(
+            f"AIC and BIC are made of a likelihood, which the {loss} loss does not have; squared, absolute, "
+            "quantile and logistic do. Use dg.cross_validate."
+        )
+    return n * found
 
 
 def degrees(path: Path) -> Vector:
     """Degrees of freedom at every point."""
     setting, curve = path._setting, path._curve
     problem = setting.problem
-    gauge = problem.regulariser.gauge
+    elastic = problem.regulariser.gauge.elastic
     deviance(problem.loss, np.ones(1), 1.0)  # refuses what has no likelihood
-    if not isinstance(gauge, Separable):
+    if elastic is None:
         raise DataError(
             f"The degrees of freedom of {path.terms.penalty} are not known; AIC and BIC are to be had with "
             "l1, l2 and elastic_net. Use dg.cross_validate."
         )
     weights = path._weights
-    if not gauge.l2.any():
+    if not elastic.l2.any():
         return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
     if Trait.SMOOTH not in problem.loss.traits:
         raise DataError(
@@ -81,12 +75,11 @@ def degrees(path: Path) -> Vector:
         )
     if isinstance(curve, Ridge):
         return curve.degrees(curve.lams)
-    return np.array([trace(problem, w, float(lam)) for w, lam in zip(weights, curve.lams, strict=True)])
+    return np.array([trace(problem, w, lam * elastic.l2) for w, lam in zip(weights, curve.lams, strict=True)])
 
 
-def trace(problem: Problem, w: Vector, lam: float) -> float:
-    """tr (H + D)⁻¹ H on the columns in use, H the curvature of the loss and D that of the penalty."""
-    gauge: Any = problem.regulariser.gauge
+def trace(problem: Problem, w: Vector, l2: Vector) -> float:
+    """tr (H + D)⁻¹ H on the columns in use, H the curvature of the loss and D = 2·l2 that of the penalty."""
     used: Mask = (w != 0.0) | problem.free
     if not used.any():
         return 0.0
@@ -94,5 +87,5 @@ def trace(problem: Problem, w: Vector, lam: float) -> float:
     bent = problem.design.columns(used).weighted_gram(h)
     scale = np.sqrt(np.maximum(np.diag(bent), np.finfo(float).tiny))
     bent = bent / scale / scale[:, None]
-    held = 2.0 * lam * gauge.l2[used] / scale**2
+    held = 2.0 * l2[used] / scale**2
     return float(np.trace(np.linalg.lstsq(bent + np.diag(held), bent, rcond=1e-13)[0]))

@@ -20,7 +20,6 @@ from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path, one_of
 from dualgap.paths.setting import setting
 from dualgap.paths.strengths import default_ratio, falling, largest
-from dualgap.penalties.separable import Separable
 
 
 class ManyPath(Path):
@@ -131,7 +130,5 @@ def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:
     assert reading.classes is not None
     settings = [setting(reading, reading.targets(k)) for k in range(len(reading.classes))]
     top = max(largest(one) * one.unit for one in settings)
-    gauge = settings[0].problem.regulariser.gauge
-    squares = isinstance(gauge, Separable) and not gauge.l1.any()
-    share = default_ratio(settings[0].problem, squares=squares) if ratio is None else ratio
+    share = default_ratio(settings[0].problem) if ratio is None else ratio
     return falling(top, top * share, count)

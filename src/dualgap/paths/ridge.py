@@ -10,13 +10,11 @@ import numpy as np
 import scipy.linalg
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.design import Dense, Design, Standardised, WithOnes
 from dualgap.paths.setting import Pair
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 
-ROUNDS = 100
-NEAR = 1e-14
+ROUNDS = 100  # of Newton towards a budget: it converges quadratically, this only ends what cannot
+NEAR = 1e-14  # a λ that moves by less, relative, has settled to rounding
 SPURIOUS = 1e-14  # eigenvalues below this share of the largest are rounding
 
 
@@ -26,12 +24,12 @@ class Ridge:
     exact, breaks = True, False
 
     def __init__(self, problem: Problem, lams: Vector) -> None:
-        gauge = problem.regulariser.gauge
-        assert isinstance(gauge, Separable)
+        elastic = problem.regulariser.gauge.elastic
+        assert elastic is not None
         self.problem, self.lams = problem, lams
-        self._free = np.flatnonzero(gauge.free)
-        self._priced = np.flatnonzero(~gauge.free)
-        self._root = np.sqrt(gauge.l2[self._priced])
+        self._free = np.flatnonzero(problem.free)
+        self._priced = np.flatnonzero(~problem.free)
+        self._root = np.sqrt(elastic.l2[self._priced])
         self._tie: Matrix = np.zeros((len(self._free), len(self._priced)))  # free weights are rest − tie · w
         self._rest: Vector = np.zeros(len(self._free))
         if len(self._priced) <= problem.n:
@@ -73,7 +71,7 @@ class Ridge:
             away = left[:, sizes > 1e-12 * sizes.max(initial=0.0)]
             outer = _project(_project(outer, away).T, away)
             back = np.asarray(np.linalg.pinv(part, rcond=1e-12) * root, np.float64)
-            self._tie = _transposed(problem.design, back)[:, self._priced]
+            self._tie = problem.design.transpose_matvecs(back)[:, self._priced]
             self._rest = back @ problem.y
             target = _project(target, away)
         sizes, basis = scipy.linalg.eigh(outer, overwrite_a=True, check_finite=False, driver="evd")
@@ -97,7 +95,7 @@ class Ridge:
             out[:, self._free] = self._rest - out[:, self._priced] @ self._tie.T
             return out
         duals = part @ self._dual_basis.T
-        out[:] = self._inverse * _transposed(self.problem.design, duals)
+        out[:] = self._inverse * self.problem.design.transpose_matvecs(duals)
         if len(self._free):
             out[:, self._free] = self._rest - out[:, self._priced] @ self._tie.T
         return out
@@ -132,20 +130,6 @@ class Ridge:
                     break
                 lam = max(ahead, 0.0)
         return self.pair(lam), lam
-
-
-def _transposed(design: Design, duals: Matrix) -> Matrix:
-    """Xᵀθ for many θ, one row each, in one product where the storage allows it."""
-    if isinstance(design, WithOnes):
-        return np.column_stack([_transposed(design.inner, duals), duals.sum(axis=1)])
-    if isinstance(design, Standardised):
-        inner = _transposed(design.inner, duals)
-        inner -= duals.sum(axis=1)[:, None] * design.centre
-        inner /= design.scale
-        return inner
-    if isinstance(design, Dense):
-        return duals @ design.array
-    return np.array([design.transpose_matvec(dual) for dual in duals])
 
 
 def _project(part: Matrix, away: Matrix) -> Matrix:

@@ -12,9 +12,9 @@ from dualgap.drive.registry import candidates
 from dualgap.drive.run import drive
 from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties.forms import Penalised, unregularised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
 
 ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
 ENDLESS = 1e100  # a λ beyond any that matters
@@ -47,15 +47,15 @@ def largest(setting: Setting) -> float:
     top = gauge.smallest_strength_at_zero(v)
     if np.isfinite(top):
         return float(top)
-    assert isinstance(gauge, Separable)
-    seen = gauge.l2 > 0.0
-    return ABOVE * float(np.max(np.abs(v[seen]) / gauge.l2[seen], initial=0.0))
+    assert gauge.elastic is not None
+    l2 = gauge.elastic.l2
+    return ABOVE * float(np.max(np.abs(v[l2 > 0.0]) / l2[l2 > 0.0], initial=0.0))
 
 
-def default_ratio(problem: Problem, *, squares: bool) -> float:
-    """Smallest over largest λ."""
-    few = problem.n < problem.p
-    return (1e-2 if few else 1e-3) / (ABOVE if squares else 1.0)
+def default_ratio(problem: Problem) -> float:
+    """Smallest over largest λ; as far below the natural size where squares alone begin far above it."""
+    squares = Trait.QUADRATIC in problem.regulariser.traits
+    return (1e-2 if problem.n < problem.p else 1e-3) / (ABOVE if squares else 1.0)
 
 
 def falling(top: float, end: float, count: int) -> Vector:

@@ -186,15 +186,15 @@ class SubsetPath(Path):
         weights = self.coefs
         if problem.intercept:
             weights = np.column_stack([weights, self.intercepts])
-        if not selection(problem).ridge.any():
+        ridge = selection(problem).ridge
+        if not ridge.any():
             return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
         if Trait.SMOOTH not in problem.loss.traits:
             raise DataError(
                 f"The degrees of freedom of {self.terms.loss} with {self.terms.penalty} are not known; with "
                 "l0 they are the number of weights. Use dg.cross_validate."
             )
-        sized = at_size(problem, 0)
-        return np.array([trace(sized, w, 1.0) for w in weights])
+        return np.array([trace(problem, w, ridge) for w in weights])
 
     def chosen(self, budget: float) -> tuple[str, ...]:
         """The names of the columns that the best set of a size holds."""

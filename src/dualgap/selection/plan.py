@@ -17,9 +17,9 @@ from dualgap.fitting.reading import Reading
 from dualgap.paths.choose import Wishes
 from dualgap.paths.making import path_of
 from dualgap.paths.many_classes import ManyPath, common_grid
+from dualgap.paths.path import Path
 from dualgap.paths.setting import setting
 from dualgap.paths.strengths import default_ratio, falling, largest
-from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
 FORMS = ("penalised", "constrained")
@@ -36,6 +36,7 @@ class Plan:
     solver: str | Solver
     limits: Limits
     standardize: bool
+    missing: int = 0  # weaker strengths that the time did not suffice to find
 
     def wishes(self, lams: Vector | None, count: int = 1) -> Wishes:
         """What to ask of a path; λ as users see it."""
@@ -73,10 +74,8 @@ def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
         found = common_grid(reading, count, ratio) if _moves(reading) else np.zeros(0)
     else:
         shared = setting(reading, reading.targets())
-        gauge = shared.problem.regulariser.gauge
-        squares = isinstance(gauge, Separable) and not gauge.l1.any()
         top = largest(shared) * shared.unit
-        share = default_ratio(shared.problem, squares=squares) if ratio is None else ratio
+        share = default_ratio(shared.problem) if ratio is None else ratio
         found = falling(top, top * share, count) if top > 0.0 else np.zeros(0)
     return found if len(found) else np.ones(1)  # no weight helps at any strength: one will do
 
@@ -86,17 +85,18 @@ def _moves(reading: Reading) -> bool:
     return any(largest(setting(reading, reading.targets(k))) > 0.0 for k in range(len(reading.classes)))
 
 
-def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> Vector:
-    """The budgets that the solutions at these λ use on all rows, rising."""
+def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> tuple[Vector, int]:
+    """The budgets that the solutions at these λ use on all rows, rising; how many λ were not reached."""
     if reading.many_classes:
-        path = ManyPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
+        path: Path = ManyPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
         gauge = reading.terms.penalty.gauge(reading.terms.factors, reading.terms.scale)
         sizes = np.array([[gauge.value(w) for w in coef] for coef in path.coefs])
         # one class against the rest has a budget for each class, the joint form one for all
         found = sizes.max(axis=1) if plan.multiclass == "one_vs_rest" else sizes.sum(axis=1)
     else:
-        found = path_of(reading, plan.wishes(lams)).budgets
-    return np.unique(found)
+        path = path_of(reading, plan.wishes(lams))
+        found = path.budgets
+    return np.unique(found), len(lams) - len(path)
 
 
 def read_budgets(budgets: Any) -> Vector:

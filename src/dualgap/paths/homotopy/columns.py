@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.penalties.separable import Separable
+from dualgap.penalties.base import Elastic
 from dualgap.problem.problem import Problem
 from dualgap.solvers.design_lines import compressed
 
@@ -22,7 +22,7 @@ DEPENDENT = 1e-10  # a free column with less than this share of its length outsi
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class EngineColumns:
     """The matrix of the engine, dense or compressed, with the prices of its columns."""
 
     matrix: Any
@@ -56,24 +56,23 @@ class Columns:
         return np.concatenate([first, w[self.whole]])
 
 
-def engine_columns(problem: Problem) -> Columns:
+def engine_columns(problem: Problem) -> EngineColumns:
     """See the module."""
-    gauge = problem.regulariser.gauge
-    assert isinstance(gauge, Separable)
+    elastic, free = problem.regulariser.gauge.elastic, problem.free
+    assert elastic is not None
     matrix = compressed(problem.design)
     if matrix is None:
         matrix = np.asarray(problem.design.toarray())
-    keep = np.setdiff1d(np.arange(problem.p), _dependent(matrix, gauge))
-    if gauge.l1.any() or len(keep) <= problem.n + np.count_nonzero(gauge.free):
+    keep = np.setdiff1d(np.arange(problem.p), _dependent(matrix, np.flatnonzero(free)))
+    if elastic.l1.any() or len(keep) <= problem.n + np.count_nonzero(free):
         picked = matrix if len(keep) == problem.p else matrix[:, keep]
         none = np.zeros(0, dtype=np.intp)
-        return Columns(picked, gauge.l1[keep], gauge.l2[keep], problem.p, keep, none, None)
-    return _rotated(matrix, gauge, keep)
+        return EngineColumns(picked, elastic.l1[keep], elastic.l2[keep], problem.p, keep, none, None)
+    return _rotated(matrix, elastic, keep)
 
 
-def _dependent(matrix: Any, gauge: Separable) -> Index:
+def _dependent(matrix: Any, free: Index) -> Index:
     """Free columns that depend on the other free ones; the intercept, which is last, is never among them."""
-    free = np.flatnonzero(gauge.free)
     if len(free) < 2:
         return np.zeros(0, dtype=np.intp)
     part = matrix[:, free]
@@ -91,10 +90,10 @@ def _dependent(matrix: Any, gauge: Separable) -> Index:
     return np.array(sorted(lost), dtype=np.intp)
 
 
-def _rotated(matrix: Any, gauge: Separable, keep: Index) -> Columns:
+def _rotated(matrix: Any, elastic: Elastic, keep: Index) -> EngineColumns:
     """X_penalised = R Qᵀ diag(√l2): the engine sees R, whose weights all cost the same."""
-    turned, whole = keep[gauge.l2[keep] > 0], keep[gauge.l2[keep] == 0]
-    root = np.sqrt(gauge.l2[turned])
+    turned, whole = keep[elastic.l2[keep] > 0], keep[elastic.l2[keep] == 0]
+    root = np.sqrt(elastic.l2[turned])
     rest = matrix[:, whole]
     if sp.issparse(matrix):
         scaled = sp.csr_array(matrix[:, turned] @ sp.diags_array(1.0 / root))
@@ -109,4 +108,4 @@ def _rotated(matrix: Any, gauge: Separable, keep: Index) -> Columns:
     array = np.ascontiguousarray(np.column_stack([short, rest]))
     l2 = np.concatenate([np.ones(short.shape[1]), np.zeros(len(whole))])
     rotation = basis / root[:, None]
-    return Columns(array, np.zeros_like(l2), l2, len(gauge.l2), whole, turned, rotation)
+    return EngineColumns(array, np.zeros_like(l2), l2, len(elastic.l2), whole, turned, rotation)

@@ -13,7 +13,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.compiled.layout import dense_lines, sparse_lines
 from dualgap.drive.limits import Limits
 from dualgap.paths.homotopy import advance as homotopy
-from dualgap.paths.homotopy.columns import Columns, engine_columns
+from dualgap.paths.homotopy.columns import EngineColumns, engine_columns
 from dualgap.paths.homotopy.course import (
     ARRIVED,
     AT,
@@ -101,7 +101,11 @@ class Engine:
     """One piecewise quadratic loss with one separable penalty, in the working coordinates."""
 
     def __init__(
-        self, problem: Problem, seed: int = 0, columns: Columns | None = None, limits: Limits | None = None
+        self,
+        problem: Problem,
+        seed: int = 0,
+        columns: EngineColumns | None = None,
+        limits: Limits | None = None,
     ) -> None:
         random = np.random.default_rng(seed)
         self.problem, self.seed = problem, seed

@@ -85,3 +85,23 @@ class Adviser(Protocol):
 
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """What would have worked, in a sentence; `rising`: the last objective is above the first."""
+
+
+class Learner(Protocol):
+    """What a run over rows leaves for the next rows."""
+
+    steps: int  # taken so far
+
+    def learn(self, problem: Problem, weights: Vector) -> None:
+        """Take the rows of a problem in, in the order given, with weights of mean one."""
+
+    def weights(self) -> Vector:
+        """The weights so far, the intercept last."""
+
+
+@runtime_checkable
+class RowByRow(Solver, Protocol):
+    """A solver that learns from rows as they come, and can go on with others later."""
+
+    def learner(self, problem: Problem, start: Vector) -> Learner:
+        """The state of a run that begins at `start`; the first rows settle a step that asks the data."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.drive.registry import named
-from dualgap.drive.solver import Solver
+from dualgap.drive.solver import Learner, RowByRow, Solver
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError, NoSolverError
 from dualgap.fitting.inputs import Table, read_factors, read_numbers, read_table, read_weights
@@ -19,9 +19,6 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.problem.problem import Problem
-from dualgap.solvers.textbook.passes import Rows, Runner
-from dualgap.solvers.textbook.schedules import Schedule
-from dualgap.solvers.textbook.stochastic import Stochastic
 
 STATUS = (
     "Learnt from {steps} steps over rows that are gone: the objective is that of the last rows, and nothing "
@@ -29,10 +26,10 @@ STATUS = (
 )
 
 
-def stochastic(solver: str | Solver) -> Stochastic:
+def stochastic(solver: str | Solver) -> RowByRow:
     """The solver, if it learns row by row."""
     chosen = named(solver) if isinstance(solver, str) and solver != "auto" else solver
-    if isinstance(chosen, Stochastic):
+    if isinstance(chosen, RowByRow):
         return chosen
     raise NoSolverError(
         'partial_fit needs a solver that learns row by row: "stochastic_gradient", "stochastic_subgradient" '
@@ -44,11 +41,10 @@ def stochastic(solver: str | Solver) -> Stochastic:
 class Stream:
     """A run per class (one for two classes or for numbers); the schedules go on from call to call."""
 
-    rule: Stochastic
+    rule: RowByRow
     classes: NDArray[Any] | None
     starts: tuple[Vector, ...]
-    runners: tuple[Runner, ...] = ()
-    lengths: tuple[Schedule, ...] = ()
+    runners: tuple[Learner, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -62,10 +58,10 @@ class Stream:
             if missing:
                 raise NoSolverError(f"The solver {self.rule.name!r} cannot do this: {'; '.join(missing)}.")
         if not self.runners:
-            self.lengths = tuple(self.rule.schedule(problem) for problem in problems)
-            self.runners = tuple(self.rule.runner(problems[0], start) for start in self.starts)
-        for problem, runner, length in zip(problems, self.runners, self.lengths, strict=True):
-            runner.run(Rows.of(problem, weights), np.arange(problem.n), self.rule.batch, length)
+            starts = zip(problems, self.starts, strict=True)
+            self.runners = tuple(self.rule.learner(problem, start) for problem, start in starts)
+        for problem, runner in zip(problems, self.runners, strict=True):
+            runner.learn(problem, weights)
 
 
 def objective_of(model: Any, table: Table, sample_weight: Any) -> Objective:

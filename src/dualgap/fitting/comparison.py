@@ -16,7 +16,6 @@ from dualgap.drive.trace import Against
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.fit import fit
 from dualgap.fitting.solution import Solution
-from dualgap.solvers.textbook.steps import Constant
 
 TIGHT = 1e-10  # what the reference aims at; where it ends is the floor
 FLOOR = 1e-13  # objectives are drawn above the optimum down to this share of it
@@ -111,13 +110,8 @@ def _label(one: str | Solver) -> str:
         return one
     default = type(one)()
     changed = [
-        f"{field.name}={_value(getattr(one, field.name))}"
+        f"{field.name}={getattr(one, field.name)}"
         for field in dataclasses.fields(one)  # type: ignore[arg-type]
         if getattr(one, field.name) != getattr(default, field.name)
     ]
     return f"{one.name}({', '.join(changed)})" if changed else one.name
-
-
-def _value(option: Any) -> str:
-    """As it would be typed."""
-    return f"{option.size:g}" if isinstance(option, Constant) else str(option)

@@ -42,7 +42,7 @@ def draw(random: np.random.Generator, n: int, order: Order) -> NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SampledRows:
     """A problem as the compiled loop reads it: made once, read in every pass."""
 
     lines: Lines
@@ -52,7 +52,7 @@ class Rows:
     intercept: bool
 
     @classmethod
-    def of(cls, problem: Problem, weights: Vector | None = None) -> Rows:
+    def of(cls, problem: Problem, weights: Vector | None = None) -> SampledRows:
         """`weights` of the rows, n·a unless others are given."""
         price, ridge = prices(problem)
         width = problem.p - problem.intercept
@@ -79,7 +79,17 @@ def _terms(problem: Problem) -> tuple[Any, Any, Any, float]:
 class Runner:
     """w as scale·v, its running average and the number of steps taken; the schedule goes on with these."""
 
-    def __init__(self, start: Vector, *, intercept: bool, averaged: bool = False, lift: float = 1.0) -> None:
+    def __init__(
+        self,
+        start: Vector,
+        length: Schedule,
+        batch: int = 1,
+        *,
+        intercept: bool,
+        averaged: bool = False,
+        lift: float = 1.0,
+    ) -> None:
+        self.length, self.batch = length, batch
         self.intercept, self.averaged = intercept, averaged
         self.lift = lift if intercept else 0.0  # b moves by this share of η
         self.v = np.array(start[:-1] if intercept else start, dtype=np.float64)
@@ -88,15 +98,19 @@ class Runner:
         self.parts = np.zeros(2)
         self.steps = 0
 
-    def run(self, data: Rows, order: NDArray[np.int64], batch: int, length: Schedule) -> float:
+    def learn(self, problem: Problem, weights: Vector) -> None:
+        """Take the rows of a problem in, in the order given."""
+        self.run(SampledRows.of(problem, weights), np.arange(problem.n))
+
+    def run(self, data: SampledRows, order: NDArray[np.int64]) -> float:
         """Take the rows in this order, `batch` at a time; returns the last step length."""
         from dualgap.solvers.textbook.stochastic_passes import stochastic_pass
 
-        count = -(-len(order) // batch)
-        lengths = lengths_of(length, self.steps + 1, count)
+        count = -(-len(order) // self.batch)
+        lengths = lengths_of(self.length, self.steps + 1, count)
         price = (data.l1, data.ridge, self.lift, float(self.averaged))
         state = (self.v, self.numbers, self.total, self.parts)
-        stochastic_pass(data.lines, data.targets, (order, batch, lengths), price, state)
+        stochastic_pass(data.lines, data.targets, (order, self.batch, lengths), price, state)
         self.steps += count
         return float(lengths[-1])
 

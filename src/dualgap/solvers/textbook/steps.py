@@ -50,6 +50,9 @@ class Constant(Step):
     def __post_init__(self) -> None:
         positive("A constant step", self.size)
 
+    def __str__(self) -> str:
+        return f"{self.size:g}"  # as it would be typed
+
     @property
     def robbins_monro(self) -> bool:
         return False

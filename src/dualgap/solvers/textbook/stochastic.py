@@ -15,7 +15,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.errors import NoSolverError
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.divergence import Watch, advice
-from dualgap.solvers.textbook.passes import Order, Rows, Runner, draw, slope_shape
+from dualgap.solvers.textbook.passes import Order, Runner, SampledRows, draw, slope_shape
 from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.solvers.textbook.steps import (
     Automatic,
@@ -108,19 +108,24 @@ class Stochastic:
             raise NoSolverError("A stochastic step cannot backtrack: one row does not know the objective.")
         return rule.schedule(problem)
 
-    def runner(self, problem: Problem, start: Vector) -> Runner:
+    def learner(self, problem: Problem, start: Vector) -> Runner:
         """The state of a run that begins at `start`."""
-        lift, averaged = self.intercept_share, self.averaged
-        return Runner(start, intercept=problem.intercept, averaged=averaged, lift=lift)
+        return Runner(
+            start,
+            self.schedule(problem),
+            self.batch,
+            intercept=problem.intercept,
+            averaged=self.averaged,
+            lift=self.intercept_share,
+        )
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length = self.schedule(problem)
-        watch, data = Watch(problem, _good_step(problem)), Rows.of(problem)
-        run = self.runner(problem, start.w)
+        run = self.learner(problem, start.w)
+        watch, data = Watch(problem, _good_step(problem)), SampledRows.of(problem)
         random, k = np.random.default_rng(self.random_state), 0
         while True:
             k += 1
-            size = run.run(data, draw(random, problem.n, self.order), self.batch, length)
+            size = run.run(data, draw(random, problem.n, self.order))
             w = run.weights()
             look, prove = glance(problem, k)
             if not look and np.isfinite(w.sum()):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.problem.problem import Problem
-from dualgap.solvers.textbook.passes import Rows, Runner
+from dualgap.solvers.textbook.passes import Runner, SampledRows
 from dualgap.solvers.textbook.schedules import Falling
 from dualgap.traits import Trait
 
-SAMPLE = 1000  # rows of a trial
+SAMPLE = 1000  # rows of a trial (Bottou, 2012)
 FEW = 20  # rows that are too few for a trial
-PATIENCE = 2  # doublings without a gain
+PATIENCE = 2  # doublings without a gain end the trials: a choice
 
 
 def tried_length(problem: Problem) -> float:
@@ -32,15 +32,15 @@ class _Trial:
     """One pass from w = 0 over some rows with a constant step, judged by the objective on them."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.rows = problem, Rows.of(problem)
+        self.problem, self.rows = problem, SampledRows.of(problem)
         self.drawn = np.random.default_rng(0).permutation(problem.n)[:SAMPLE]
         self.design = problem.design.rows(self.drawn)
 
     def value(self, size: float) -> float:
         """The objective after the pass."""
         problem = self.problem
-        run = Runner(np.zeros(problem.p), intercept=problem.intercept)
-        run.run(self.rows, self.drawn, 1, Falling(size, power=0.0))
+        run = Runner(np.zeros(problem.p), Falling(size, power=0.0), intercept=problem.intercept)
+        run.run(self.rows, self.drawn)
         w = run.weights()
         a = problem.a[self.drawn]
         losses = problem.loss.value(problem.y[self.drawn], self.design.matvec(w))

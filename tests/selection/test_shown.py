@@ -1,44 +1,12 @@
-"""What people see of a search: table, words, picture, progress."""
+"""What people see of a search: table, words, picture."""
 
 from __future__ import annotations
-
-import io
-import time
 
 import numpy as np
 import pytest
 
 import dualgap as dg
-from dualgap.selection import progress
-from dualgap.selection.progress import Progress, clock
 from path_instances import ordinary
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_shown_on_a_terminal_and_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.01)
-    terminal, pipe = _Terminal(), io.StringIO()
-    for stream in (terminal, pipe):
-        bar = Progress(4, 1, wanted=True, stream=stream)
-        bar.step(2.0)
-        time.sleep(0.1)
-        bar.close()
-    assert pipe.getvalue() == ""
-    assert "1/4 folds, 0:00 gone, about 0:06 left" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r\x1b[K")
-
-
-def test_the_time_left_is_that_of_the_folds_to_come() -> None:
-    bar = Progress(7, 2, wanted=False)
-    assert bar.left() is None
-    bar.step(4.0)
-    bar.step(6.0)
-    assert bar.left() == pytest.approx(5 * 5.0 / 2, abs=0.5)
-    assert (clock(59.6), clock(3600 + 61)) == ("1:00", "1:01:01")
 
 
 def test_table_and_words() -> None:

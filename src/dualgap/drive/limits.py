@@ -45,6 +45,11 @@ class Limits:
             return self
         return replace(self, until=time.perf_counter() + self.seconds)
 
+    @property
+    def spent(self) -> bool:
+        """Is the time of a run with several parts over?"""
+        return self.until is not None and time.perf_counter() >= self.until
+
     def part(self, parts: int) -> Limits:
         """For one of `parts` that follow one another: its share of the time that is left to all of them."""
         if self.until is None:

@@ -121,11 +121,6 @@ def bar(share: float) -> str:
     return "━" * full + "╌" * (WIDTH - full)
 
 
-def strengths_done(done: int, total: int) -> str:
-    """How far a walk over strengths is."""
-    return f"{bar(done / total)} {done}/{total} strengths"
-
-
 def clock(seconds: float) -> str:
     """Hours, minutes and seconds."""
     whole = round(seconds)

@@ -44,7 +44,7 @@ class Mark:
 def cover(walk: Walk, top: float, end: float, promise: float) -> list[Mark]:
     """Points from top to end that keep the promise everywhere between."""
     marks, ratio = [_mark(walk, top)], FIRST
-    while marks[-1].lam > end and not walk.limits.late(0.0):
+    while marks[-1].lam > end and not walk.limits.spent:
         here = marks[-1]
         there = _mark(walk, max(here.lam * ratio, end))
         worst = _worst(walk, here, there)
@@ -52,7 +52,7 @@ def cover(walk: Walk, top: float, end: float, promise: float) -> list[Mark]:
             ratio = (there.lam / here.lam) ** _shortened(promise, worst)
             there = _mark(walk, here.lam * min(ratio, SHORTEST))
             worst = _worst(walk, here, there)
-        if worst > promise and walk.limits.late(0.0):
+        if worst > promise and walk.limits.spent:
             break
         marks.append(there)
         longer = min(2.0, 0.9 * np.sqrt(promise / max(worst, 1e-3 * promise)))

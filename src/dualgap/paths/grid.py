@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.progress import ProgressLine, strengths_done
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import Outcome, drive
 from dualgap.drive.solver import Iterate, Solver
+from dualgap.drive.turns import in_turn
 from dualgap.paths.setting import Pair, Setting
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
@@ -131,16 +130,10 @@ class Walk:
         return self.known[lam]
 
     def along(self, lams: Vector) -> list[Point]:
-        """The solutions at falling λ, as far as the time goes: at least one."""
-        found: list[Point] = []
-        with ProgressLine() as line:
-            for lam in lams:
-                found.append(self.point(float(lam)))
-                if self.limits.late(0.0):
-                    unfinished = len(found) > 1 and found[-1].outcome.status is Status.TIME
-                    return found[:-1] if unfinished else found
-                line.show(partial(strengths_done, len(found), len(lams)))
-        return found
+        """The solutions at falling λ, as far as the time goes: at least one, and no later one half done."""
+        found = [self.point(float(lam)) for lam in in_turn(lams, self.limits)]
+        unfinished = len(found) > 1 and self.limits.spent and found[-1].outcome.status is Status.TIME
+        return found[:-1] if unfinished else found
 
     def _nearest(self, lam: float) -> Pair | None:
         if not self.known:

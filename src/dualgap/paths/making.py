@@ -111,10 +111,11 @@ def path(  # noqa: PLR0913
     else:
         found = path_of(reading, wishes, form)
     found.take_time(dataclasses.replace(limits, until=None))
-    if found.stopped:
-        warnings.warn(found.status, NotCertifiedWarning, stacklevel=2)
+    said = [found.status] if found.stopped else []
     if not found.exact:
-        _warn(found, max(limits.tolerance, everywhere or 0.0))
+        said += _unproven(found, max(limits.tolerance, everywhere or 0.0))
+    if said:
+        warnings.warn(" ".join(said), NotCertifiedWarning, stacklevel=2)
     return found
 
 
@@ -147,16 +148,15 @@ def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:
         )
 
 
-def _warn(found: Path, tolerance: float) -> None:
+def _unproven(found: Path, tolerance: float) -> list[str]:
     worst = float(np.max(found.gaps))
-    if not worst <= tolerance:
-        k = int(np.argmax(found.gaps))
-        warnings.warn(
-            f"The relative duality gap is {worst:.2e} at lam={found.lams[k]:.4g}, above tol={tolerance:g}: "
-            f"{np.count_nonzero(~(found.gaps <= tolerance))} of {len(found)} points are not proven to it.",
-            NotCertifiedWarning,
-            stacklevel=3,
-        )
+    if worst <= tolerance:
+        return []
+    k = int(np.argmax(found.gaps))
+    return [
+        f"The relative duality gap is {worst:.2e} at lam={found.lams[k]:.4g}, above tol={tolerance:g}: "
+        f"{np.count_nonzero(~(found.gaps <= tolerance))} of {len(found)} points are not proven to it."
+    ]
 
 
 def read_exact(exact: Any) -> bool | None:

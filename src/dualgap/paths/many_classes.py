@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.progress import ProgressLine, strengths_done
 from dualgap.drive.solver import Solver
+from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
 from dualgap.fitting.reading import Reading
@@ -31,15 +31,11 @@ class ManyPath(Path):
         self._reading, self.form = reading, form
         self._solver, self._limits = solver, limits
         self._solutions: list[Solution] = []
-        with ProgressLine() as line:
-            for lam in lams:
-                start = self._solutions[-1] if self._solutions else None
-                self._solutions.append(self._fitted(float(lam), None, start))
-                if limits.late(0.0):
-                    if len(self._solutions) > 1 and not self._solutions[-1].converged:
-                        self._solutions.pop()
-                    break
-                line.show(partial(strengths_done, len(self._solutions), len(lams)))
+        for lam in in_turn(lams, limits):
+            start = self._solutions[-1] if self._solutions else None
+            self._solutions.append(self._fitted(float(lam), None, start))
+        if len(self._solutions) > 1 and limits.spent and not self._solutions[-1].converged:
+            self._solutions.pop()  # half done
         self._strengths = lams[: len(self._solutions)]
         self._stopped = len(self._solutions) < len(lams)
 

@@ -20,13 +20,15 @@ from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.paths.making import read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
-from dualgap.selection.fold import Scored, fit_at
+from dualgap.selection.fold import FoldWork, Scored, fit_at
 from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets
 from dualgap.selection.rules import read_rule
-from dualgap.selection.running import Work, run
-from dualgap.selection.scores import Score, Scorer, read_score
+from dualgap.selection.running import run
+from dualgap.selection.scores import Score, read_score
 from dualgap.selection.search import Search
-from dualgap.selection.splits import Fold, read_folds
+from dualgap.selection.splits import read_folds
+
+EXACT = 1e-9  # relative gap up to which a point of an exact path is not solved again
 
 
 def cross_validate(  # noqa: PLR0913
@@ -77,11 +79,14 @@ def cross_validate(  # noqa: PLR0913
     `rule` is "min", "1se" (the strongest regularisation within one standard error of the best), or a
     function that takes the Search and returns the number of a strength.
 
-    `sample_weight` counts in the grid, the fits and the scores. `n_jobs` folds run side by side, a thread
+    `sample_weight` counts in the grid, the fits and the scores. `n_jobs` folds run side by side, a process
     each. On a terminal a line says how far they are (`progress=False`: none). Ctrl-C keeps the folds that
-    are finished; the Search says so in `status`. `max_iter` and `max_time` limit each solve.
+    are finished. `max_time` is for the whole search, and every fold has its share of it: when that is over,
+    the strengths that all folds have reached, from the strongest regularisation on, are those that are
+    scored. The Search says in `status` how it ended. `max_iter` is for each solve.
     """
     began = time.perf_counter()
+    limits = read_limits(tol, max_iter, max_time, None)
     if not penalty_named(penalty).takes_strength:
         raise DataError('penalty="none" has no strength to choose; use dg.fit.')
     reading = read(
@@ -103,18 +108,22 @@ def cross_validate(  # noqa: PLR0913
         read_form(multiclass, reading.terms.loss),
         read_exact(exact),
         seeded(read_solver(solver), random_state),
-        read_limits(tol, max_iter, max_time, None),
+        limits.shared(),
         read_flag("standardize", standardize),
     )
-    plan = replace(plan, strengths=_strengths(reading, plan, _Grid(lams, budgets, n_lams, lam_min_ratio)))
-    given = (X, y) if isinstance(scoring, Scorer) else (None, None)
-    done, interrupted = run(Work(reading, plan, scoring, *given), folds, n_jobs, progress=bool(progress))
-    search = _search(reading, plan, scoring, rule, folds, done)
-    search.seconds = time.perf_counter() - began
+    grid = _Grid(lams, budgets, n_lams, lam_min_ratio, len(folds) + 2)
+    plan = replace(plan, **_strengths(reading, plan, grid))
+    given = (X, y) if scoring.wants_rows else (None, None)
+    work = FoldWork(reading, plan, scoring, *given)
+    done, interrupted = run(work, folds, n_jobs, what="folds", progress=bool(progress))
+    search = _search(reading, plan, scoring, rule, len(folds), done)
+    search.interrupted = interrupted
     _warn(search)
-    if not interrupted:
+    if interrupted:  # who asks for the solution later gives it its time
+        search.refit = Refit(reading, replace(plan, limits=limits))
+    else:
         search.solution  # noqa: B018 - the fit on all rows
-        search.seconds = time.perf_counter() - began
+    search.seconds = time.perf_counter() - began
     return search
 
 
@@ -126,6 +135,7 @@ class _Grid:
     budgets: Any
     count: Any
     ratio: Any
+    turns: int  # folds, the fit on all rows, and the path on all rows that makes budgets
 
 
 def _read_form(form: str, lams: Any, budgets: Any) -> str:
@@ -138,20 +148,25 @@ def _read_form(form: str, lams: Any, budgets: Any) -> str:
     return "constrained" if budgets is not None else form
 
 
-def _strengths(reading: Reading, plan: Plan, grid: _Grid) -> Vector:
+def _strengths(reading: Reading, plan: Plan, grid: _Grid) -> dict[str, Any]:
+    """The strengths of the plan, and how many of them are not to be had in time."""
     count, ratio = read_count(grid.count), read_share("lam_min_ratio", grid.ratio)
     if grid.budgets is not None:
-        return read_budgets(grid.budgets)
+        return {"strengths": read_budgets(grid.budgets)}
     lams = read_lams(grid.lams)
     if lams is not None:
-        return np.unique(lams)[::-1]
+        return {"strengths": np.unique(lams)[::-1]}
     if not convex(reading):
         raise DataError(
             f"There is no grid of strengths for {reading.terms.loss} with {reading.terms.penalty}: "
             "give lams=[...] or, for a number of columns, budgets=[1, 2, 3]."
         )
     found = grid_of_lams(reading, count, ratio)
-    return found if plan.form == "penalised" else grid_of_budgets(reading, plan, found)
+    if plan.form == "penalised":
+        return {"strengths": found}
+    hurried = replace(plan, limits=plan.limits.part(grid.turns))
+    budgets, missing = grid_of_budgets(reading, hurried, found)
+    return {"strengths": budgets, "missing": missing}
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,52 +189,58 @@ class Refit:
 
 
 def _search(
-    reading: Reading, plan: Plan, score: Score, rule: Any, folds: list[Fold], done: list[Scored]
+    reading: Reading, plan: Plan, score: Score, rule: Any, n_folds: int, done: list[Scored]
 ) -> Search:
+    reached = min(len(one.scores) for one in done)
     return Search(
         form=plan.form,
-        strengths=plan.strengths,
-        scores=np.array([one.scores for one in done]),
-        gaps=np.array([one.gaps for one in done]),
-        n_nonzero=np.array([one.n_nonzero for one in done]),
+        strengths=plan.strengths[:reached],
+        scores=np.array([one.scores[:reached] for one in done]),
+        gaps=np.array([one.gaps[:reached] for one in done]),
+        n_nonzero=np.array([one.n_nonzero[:reached] for one in done]),
         fold_weights=np.array([one.weight for one in done]),
         score=score.name,
         greater_is_better=score.greater_is_better,
         rule=rule,
         terms=reading.terms,
         exact=all(one.exact for one in done),
-        n_folds=len(folds),
+        n_folds=n_folds,
         tolerance=plan.limits.tolerance,
-        status=_status(len(done), len(folds)),
+        status=_status(len(done), n_folds, reached, len(plan.strengths) + plan.missing),
         seconds=0.0,
-        repeats=_repeats(folds, done, reading.terms.sample_weight),
+        repeats=_repeats(done, reading.terms.sample_weight),
         refit=Refit(reading, plan),
     )
 
 
-def _repeats(folds: list[Fold], done: list[Scored], weights: Vector) -> float:
+def _repeats(done: list[Scored], weights: Vector) -> float:
     """How often a row that was held out at all was held out, on average."""
-    finished = {one.number for one in done}
-    tested = np.concatenate([fold.test for fold in folds if fold.number in finished])
+    tested = np.concatenate([one.fold.test for one in done])
     return float(weights[tested].sum() / weights[np.unique(tested)].sum())
 
 
-def _status(done: int, total: int) -> str:
-    if done == total:
-        return "All folds are finished."
-    return f"Interrupted: {done} of {total} folds are finished, and the scores are theirs alone."
+def _status(done: int, total: int, reached: int, strengths: int) -> str:
+    said = []
+    if done < total:
+        said.append(f"Interrupted: {done} of {total} folds are finished, and the scores are theirs alone.")
+    if reached < strengths:
+        said.append(
+            f"The time limit came first: of {strengths} strengths the first {reached} are scored, the choice "
+            "is among them."
+        )
+    return " ".join(said) or "All folds are finished."
 
 
 def _warn(search: Search) -> None:
+    said = [search.status] if "time limit" in search.status else []
     worst, tolerance = float(search.gaps.max()), search.tolerance
-    if worst <= tolerance or (search.exact and worst <= 1e-9):
-        return
-    fold, k = np.unravel_index(int(np.argmax(search.gaps)), search.gaps.shape)
-    bad = int(np.count_nonzero(~(search.gaps <= tolerance)))
-    warnings.warn(
-        f"The relative duality gap is {worst:.2e} in fold {fold} at "
-        f"{search.symbol}={search.strengths[k]:.4g}, above tol={tolerance:g}: {bad} of {search.gaps.size} "
-        "fits are not proven to it.",
-        NotCertifiedWarning,
-        stacklevel=3,
-    )
+    if worst > tolerance and not (search.exact and worst <= EXACT):
+        fold, k = np.unravel_index(int(np.argmax(search.gaps)), search.gaps.shape)
+        bad = int(np.count_nonzero(~(search.gaps <= tolerance)))
+        said.append(
+            f"The relative duality gap is {worst:.2e} in fold {fold} at "
+            f"{search.symbol}={search.strengths[k]:.4g}, above tol={tolerance:g}: {bad} of "
+            f"{search.gaps.size} fits are not proven to it."
+        )
+    if said:
+        warnings.warn(" ".join(said), NotCertifiedWarning, stacklevel=3)

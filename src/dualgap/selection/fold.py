@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Status
+from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
 from dualgap.fitting.one_problem import fit_one
@@ -18,13 +20,13 @@ from dualgap.fitting.solution import Solution
 from dualgap.paths.making import path_of
 from dualgap.paths.path import Path
 from dualgap.selection.plan import Plan, convex
-from dualgap.selection.scores import Held, Score
+from dualgap.selection.scores import Score, hold
 from dualgap.selection.splits import Fold
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """Weights at every strength, with their proven relative gaps."""
+class Solutions:
+    """Weights at every strength, or at the first of them, with their proven relative gaps."""
 
     coefs: NDArray[np.float64]  # strengths × columns, or strengths × classes × columns
     intercepts: NDArray[np.float64]
@@ -42,32 +44,40 @@ class Fitted:
 class Scored:
     """What is kept of a fold."""
 
-    number: int
     scores: Vector
     gaps: Vector
     n_nonzero: NDArray[np.int64]
     exact: bool
     weight: float
-    seconds: float
+    fold: Fold
 
 
-def run_fold(reading: Reading, fold: Fold, plan: Plan, score: Score, held: Held) -> Scored:
-    """Fit the rows of a fold and score the others."""
-    began = time.perf_counter()
-    fitted = fit_fold(plan.part(reading, fold.train), plan)
-    scores = score.values(held, fitted.coefs, fitted.intercepts)
-    if not np.all(np.isfinite(scores)):
-        raise DataError(
-            f"The score {score.name} of fold {fold.number} is {scores[~np.isfinite(scores)][0]} at some "
-            "strength; choose another score, or folds on which it is defined."
-        )
-    seconds = time.perf_counter() - began
-    return Scored(
-        fold.number, scores, fitted.gaps, fitted.n_nonzero, fitted.exact, float(held.weights.sum()), seconds
-    )
+@dataclass(frozen=True, eq=False)
+class FoldWork:
+    """Everything that a fold needs; X and y as given, where a scorer wants them."""
+
+    reading: Reading
+    plan: Plan
+    score: Score
+    X: Any = None
+    y: Any = None
+
+    def __call__(self, fold: Fold, turns: int) -> Scored:
+        """Fit the rows of a fold, in its share of the time, and score the others."""
+        limits = self.plan.limits.part(turns + 1)  # one share is that of the fit on all rows
+        plan = dataclasses.replace(self.plan, limits=limits)
+        held = hold(self.reading, fold.test, plan.multiclass, self.X, self.y)
+        found = fit_fold(plan.part(self.reading, fold.train), plan)
+        scores = self.score.values(held, found.coefs, found.intercepts)
+        if not np.all(np.isfinite(scores)):
+            raise DataError(
+                f"The score {self.score.name} of fold {fold.number} is {scores[~np.isfinite(scores)][0]} at "
+                "some strength; choose another score, or folds on which it is defined."
+            )
+        return Scored(scores, found.gaps, found.n_nonzero, found.exact, float(held.weights.sum()), fold)
 
 
-def fit_fold(reading: Reading, plan: Plan) -> Fitted:
+def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     """Solutions at the plan's strengths: exact where `dg.path` is, else each started from the last."""
     if reading.many_classes or not convex(reading):
         return _one_by_one(reading, plan)
@@ -75,22 +85,25 @@ def fit_fold(reading: Reading, plan: Plan) -> Fitted:
         return _within(path_of(reading, plan.wishes(None)), plan)
     path = path_of(reading, plan.wishes(plan.strengths))
     gaps = path.gaps  # first, since a point that is not proven is solved again and its weights replaced
-    return Fitted(path.coefs, path.intercepts, gaps, path.exact)
+    return Solutions(path.coefs, path.intercepts, gaps, path.exact)
 
 
-def _within(path: Path, plan: Plan) -> Fitted:
-    found = [path.solution(budget=float(budget)) for budget in plan.strengths]
+def _within(path: Path, plan: Plan) -> Solutions:
+    found = [path.solution(budget=float(budget)) for budget in in_turn(plan.strengths, plan.limits)]
     return _gathered(found, exact=path.exact)
 
 
-def _one_by_one(reading: Reading, plan: Plan) -> Fitted:
-    """Fits, each started from the one before where there is a way to."""
-    warm = convex(reading)
+def _one_by_one(reading: Reading, plan: Plan) -> Solutions:
+    """Fits, each started from the one before; searches, which may take any time, have a share of it each."""
+    warm, total = convex(reading), len(plan.strengths)
     found: list[Solution] = []
-    for strength in plan.strengths:
-        found.append(fit_at(reading, plan, float(strength), found[-1] if warm and found else None))
+    for strength in in_turn(plan.strengths, plan.limits):
+        own = plan if warm else dataclasses.replace(plan, limits=plan.limits.part(total - len(found)))
+        found.append(fit_at(reading, own, float(strength), found[-1] if warm and found else None))
         if found[-1].status == Status.INTERRUPTED.value:
             raise KeyboardInterrupt
+    if warm and len(found) > 1 and plan.limits.spent and not found[-1].converged:
+        found.pop()  # half done
     return _gathered(found, exact=False)
 
 
@@ -102,8 +115,8 @@ def fit_at(reading: Reading, plan: Plan, strength: float, start: Solution | None
     return fit_one(asked, asked.targets(), plan.solver, plan.limits, start)
 
 
-def _gathered(found: list[Solution], *, exact: bool) -> Fitted:
-    return Fitted(
+def _gathered(found: list[Solution], *, exact: bool) -> Solutions:
+    return Solutions(
         np.array([one.coef for one in found]),
         np.array([one.intercept for one in found]),
         np.array([one.relative_gap for one in found]),

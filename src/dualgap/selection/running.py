@@ -1,72 +1,106 @@
-"""Folds one after another or side by side; an interrupt keeps those that are finished."""
+"""Parts of one run, one after another or side by side; an interrupt keeps those that are finished."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from dualgap.drive.progress import ProgressLine, bar, clock
 from dualgap.errors import DataError
-from dualgap.fitting.reading import Reading
-from dualgap.selection.fold import Scored, run_fold
-from dualgap.selection.plan import Plan
-from dualgap.selection.progress import Progress
-from dualgap.selection.scores import Score, hold
-from dualgap.selection.splits import Fold
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """Everything that a fold needs; X and y as given, where a scorer wants them."""
+class Work(Protocol):
+    """What is done with a part, in this process or in another."""
 
-    reading: Reading
-    plan: Plan
-    score: Score
-    X: Any = None
-    y: Any = None
-
-    def __call__(self, fold: Fold) -> Scored:
-        held = hold(self.reading, fold.test, self.plan.multiclass, self.X, self.y)
-        return run_fold(self.reading, fold, self.plan, self.score, held)
+    def __call__(self, part: Any, turns: int, /) -> Any:
+        """What was found, None where the time is over; `turns` one after another are left, this the first."""
 
 
-def run(work: Work, folds: list[Fold], n_jobs: int | None, *, progress: bool) -> tuple[list[Scored], bool]:
-    """The finished folds in their order, and whether an interrupt came before the last of them."""
-    workers = min(_workers(n_jobs), len(folds))
-    bar = Progress(len(folds), workers, wanted=progress)
-    done: list[Scored] = []
+def run(
+    work: Work, parts: Sequence[Any], n_jobs: int | None, *, what: str, progress: bool = True
+) -> tuple[list[Any], bool]:
+    """What was found of the finished parts, in their order, and whether an interrupt came before the last.
+
+    An interrupt before the first is passed on.
+    """
+    workers = min(read_workers(n_jobs), len(parts))
+    jobs = [(work, part, k, -(-(len(parts) - k) // workers)) for k, part in enumerate(parts)]
+    done: dict[int, Any] = {}
     interrupted = False
-    try:
-        for scored in _side_by_side(work, folds, workers) if workers > 1 else map(work, folds):
-            done.append(scored)
-            bar.step(scored.seconds)
-    except KeyboardInterrupt:
-        if not done:
-            raise
-        interrupted = True
-    finally:
-        bar.close()
-    return sorted(done, key=lambda scored: scored.number), interrupted
+    with Tally(len(parts), workers, what, wanted=progress) as tally:
+        try:
+            for k, found, seconds in _side_by_side(jobs, workers) if workers > 1 else map(_one, jobs):
+                done[k] = found
+                tally.step(seconds)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            interrupted = True
+    return [done[k] for k in sorted(done) if done[k] is not None], interrupted
 
 
-def _workers(n_jobs: int | None) -> int:
+def read_workers(n_jobs: Any) -> int:
+    """How many parts run side by side, checked."""
     whole = n_jobs is None or (isinstance(n_jobs, int) and not isinstance(n_jobs, bool))
     if not whole or n_jobs == 0:
         raise DataError(f"n_jobs must be a whole number other than 0, or None, not {n_jobs!r}.")
     return int(effective_n_jobs(n_jobs))
 
 
-def _side_by_side(work: Work, folds: list[Fold], workers: int) -> Iterator[Scored]:
+def _one(job: tuple[Work, Any, int, int]) -> tuple[int, Any, float]:
+    work, part, k, turns = job
+    began = time.perf_counter()
+    return k, work(part, turns), time.perf_counter() - began
+
+
+def _side_by_side(jobs: list[Any], workers: int) -> Iterator[tuple[int, Any, float]]:
     """Large arrays are shared between the processes, not copied to each; nothing waits in a queue."""
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs")
-    found: Iterator[Scored] = parallel(delayed(_alone)(work, fold) for fold in folds)
+    found: Iterator[tuple[int, Any, float]] = parallel(delayed(_alone)(job) for job in jobs)
     return found
 
 
-def _alone(work: Work, fold: Fold) -> Scored:
-    """A fold in its own process: one thread, since the others have the other cores."""
+def _alone(job: tuple[Work, Any, int, int]) -> tuple[int, Any, float]:
+    """A part in its own process: one thread, since the others have the other cores."""
     with threadpool_limits(1):
-        return work(fold)
+        return _one(job)
+
+
+class Tally(ProgressLine):
+    """How many parts are done, and how long the others will take.
+
+    The time left is the mean time of a finished part times the parts to come, shared by the workers; before
+    one has finished nothing is known of it, and nothing is said.
+    """
+
+    def __init__(
+        self, total: int, workers: int, what: str, *, wanted: bool = True, stream: Any = None
+    ) -> None:
+        super().__init__(wanted=wanted, stream=stream)
+        self.total, self.workers, self.what = total, workers, what
+        self.done, self.spent = 0, 0.0
+        self.last = self.began
+        self.keep_showing(self.told)
+
+    def step(self, seconds: float) -> None:
+        """A part has finished, after so many seconds of its own."""
+        self.done, self.spent, self.last = self.done + 1, self.spent + seconds, time.perf_counter()
+
+    def told(self) -> str:
+        """What is shown."""
+        left = self.left()
+        said = "" if left is None else f", about {clock(left)} left"
+        done = f"{bar(self.done / self.total)} {self.done}/{self.total} {self.what}"
+        return f"{done}, {clock(self.seconds)} gone{said}"
+
+    def left(self) -> float | None:
+        """Seconds to go, None before a part has finished."""
+        if not self.done:
+            return None
+        ahead = self.total - self.done
+        expected = self.spent / self.done * ahead / min(self.workers, max(ahead, 1))
+        return max(expected - (time.perf_counter() - self.last), 0.0)

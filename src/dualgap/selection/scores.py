@@ -52,6 +52,10 @@ class Score(Protocol):
     def greater_is_better(self) -> bool:
         """Is more better?"""
 
+    @property
+    def wants_rows(self) -> bool:
+        """Does it look at X and y as they were given?"""
+
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
         """The weighted score of each strength."""
 
@@ -61,7 +65,7 @@ class MeanLoss:
     """The loss that is fitted; beyond two classes the sum over the classes, or the joint one."""
 
     name = "loss"
-    greater_is_better = False
+    greater_is_better, wants_rows = False, False
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
         z, reading = held.decisions(coefs, intercepts), held.reading
@@ -76,11 +80,11 @@ class MeanLoss:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ErrorShare:
     """The share of rows given a wrong class."""
 
     name = "zero_one"
-    greater_is_better = False
+    greater_is_better, wants_rows = False, False
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
         z, share = held.decisions(coefs, intercepts), held.weights / held.weights.sum()
@@ -95,7 +99,7 @@ class Scorer:
     name: str
     scorer: Callable[..., Any]
     weighted: bool
-    greater_is_better = True
+    greater_is_better, wants_rows = True, True
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
         more = {"sample_weight": held.weights} if self.weighted else {}
@@ -123,7 +127,7 @@ def read_score(score: Any, reading: Reading, *, weighted: bool) -> Score:
         if score == "zero_one":
             if reading.classes is None:
                 raise DataError('score="zero_one" counts wrong classes; a regression has none. Use "loss".')
-            return Errors()
+            return ErrorShare()
         scorer = _named(score)
     elif callable(score):
         scorer = score

@@ -39,6 +39,7 @@ class Search:
     status: str
     seconds: float
     repeats: float = 1.0
+    interrupted: bool = False
     refit: Callable[[float], Solution] | None = field(default=None)
 
     def _strength(self, k: int, form: str, name: str) -> float:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.drive.limits import Limits, Status
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.fit import fit
+from dualgap.fitting.options import read_limits
 from dualgap.fitting.reading import read
 from dualgap.fitting.solution import Solution
+from dualgap.selection.running import run
 
 METHODS = ("bootstrap", "subsample")
 HOW = (
@@ -30,6 +31,7 @@ HOW = (
     "multiclass",
 )
 TRIES = 100  # draws before it is given up that every class has a row
+SOON = 1e-9  # seconds: fit takes a positive number
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,7 @@ class Stability:
     """`frequencies`: the share of the resamples in which a column has a weight; `coefs`: a row for each.
 
     `solution` is the fit on all rows, `unproven` counts the resamples whose fit did not reach its tolerance.
+    `status` says in a sentence whether all resamples that were asked for are there.
     """
 
     frequencies: Vector
@@ -44,6 +47,7 @@ class Stability:
     solution: Solution
     unproven: int
     method: str
+    status: str = "All resamples are fitted."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,6 +92,8 @@ class Stability:
         )
         if self.unproven:
             lines.append(f"{self.unproven} of the fits are not proven to their tolerance")
+        if not self.status.startswith("All"):
+            lines.append(self.status)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -106,7 +112,8 @@ def stability(
     """Fit again and again on rows drawn anew; `keywords` are those of `fit`.
 
     "bootstrap" draws n rows with replacement, "subsample" half of them without. Rows drawn twice weigh
-    double, so that nothing is copied. `n_jobs` processes work side by side.
+    double, so that nothing is copied. `n_jobs` processes work side by side. `max_time` is for all fits
+    together; when it is over, or on Ctrl-C, the resamples that are fitted are the answer, as `status` says.
 
     >>> import dualgap as dg
     >>> from sklearn.datasets import load_diabetes
@@ -123,12 +130,59 @@ def stability(
     base = reading.terms.sample_weight
     labels = None if reading.classes is None else reading.y
     rng = np.random.default_rng(random_state)
-    draws = [_weights(base, labels, method, rng) for _ in range(resamples)]
-    solution, _ = _fit(X, y, base, keywords)
-    fits = Parallel(n_jobs=n_jobs)(delayed(_coef)(X, y, weights, keywords) for weights in draws)
+    draws = [(k, _weights(base, labels, method, rng)) for k in range(resamples)]
+    # checked as fit would
+    limits = read_limits(keywords.get("tol", 1e-6), None, keywords.pop("max_time", None), None).shared()
+    refit = Resample(X, y, keywords, limits)
+    solution = refit.fit(base, limits.part(2))
+    fits, interrupted = run(refit, draws, n_jobs, what="resamples")
     coefs = np.array([coef for coef, _ in fits])
     unproven = sum(not proven for _, proven in fits)
-    return Stability((coefs != 0.0).mean(axis=0), coefs, solution, unproven, method)
+    status = _status(len(fits), resamples, interrupted=interrupted)
+    if len(fits) < resamples:
+        warnings.warn(status, NotCertifiedWarning, stacklevel=2)
+    return Stability((coefs != 0.0).mean(axis=0), coefs, solution, unproven, method, status)
+
+
+def _status(done: int, asked: int, *, interrupted: bool) -> str:
+    if done == asked:
+        return Stability.status
+    why = "Interrupted" if interrupted else "The time limit came first"
+    return f"{why}: {done} of {asked} resamples are fitted, and the shares are of those."
+
+
+@dataclass(frozen=True, eq=False)
+class Resample:
+    """The fit on rows drawn anew."""
+
+    X: Any
+    y: Any
+    keywords: dict[str, Any]
+    limits: Limits
+
+    def __call__(self, draw: tuple[int, Vector], turns: int, /) -> tuple[Vector, bool] | None:
+        """The weights, of several classes the largest of each column; None where the time is over.
+
+        The first draw has an answer in any case, so that there is one.
+        """
+        number, weights = draw
+        if number and self.limits.spent:
+            return None
+        found = self.fit(weights, self.limits.part(1 if number else 2))
+        if number and self.limits.spent and not found.converged:
+            return None
+        coef = np.atleast_2d(found.coef)
+        return coef[np.argmax(np.abs(coef), axis=0), np.arange(coef.shape[1])], found.converged
+
+    def fit(self, weights: Vector, own: Limits) -> Solution:
+        """One fit; one Ctrl-C ends all."""
+        time = {} if own.seconds is None else {"max_time": max(own.seconds, SOON)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotCertifiedWarning)
+            found = fit(self.X, self.y, **{**self.keywords, **time, "sample_weight": weights})
+        if found.status == Status.INTERRUPTED.value:
+            raise KeyboardInterrupt
+        return found
 
 
 def _weights(base: Vector, labels: Vector | None, method: str, rng: np.random.Generator) -> Vector:
@@ -144,17 +198,3 @@ def _weights(base: Vector, labels: Vector | None, method: str, rng: np.random.Ge
         if drawn.any() and (labels is None or len(np.unique(labels[drawn > 0])) == len(np.unique(labels))):
             return drawn
     raise DataError(f"No {method} draw of these rows holds every class; there are too few rows of one.")
-
-
-def _fit(X: Any, y: Any, weights: Vector, keywords: dict[str, Any]) -> tuple[Solution, bool]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotCertifiedWarning)
-        found = fit(X, y, **{**keywords, "sample_weight": weights})
-    return found, found.converged
-
-
-def _coef(X: Any, y: Any, weights: Vector, keywords: dict[str, Any]) -> tuple[NDArray[np.float64], bool]:
-    """The weights; of several classes the largest of each column."""
-    found, proven = _fit(X, y, weights, keywords)
-    coef = np.atleast_2d(found.coef)
-    return coef[np.argmax(np.abs(coef), axis=0), np.arange(coef.shape[1])], proven

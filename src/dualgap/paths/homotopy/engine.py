@@ -187,11 +187,6 @@ class Engine:
 
     # -- running -------------------------------------------------------------------------------------
 
-    @property
-    def late(self) -> bool:
-        """Is the time over? The clock is read, and Ctrl-C heard, whenever a log is full."""
-        return self.limits.late(0.0)
-
     @cached_property
     def _records(self) -> int:
         """Records per piece of log: an event costs passes over rows, columns and the inverse of a matrix."""
@@ -220,7 +215,7 @@ class Engine:
             found.append(_drained(self.course, log))
             while sum(len(part.values) for part in found) > MOST_VALUES:
                 found = [part.thinned() for part in found]
-            if status != FULL or self.late:
+            if status != FULL or self.limits.spent:  # Ctrl-C is heard here too
                 return int(status), found
 
     def _untilt(self) -> int:
@@ -232,7 +227,7 @@ class Engine:
             self.course.count[STORED] = self.course.count[VALUES] = 0
             if status == ROOM:
                 self.course = roomier(self.course)
-            elif status != FULL or self.late:
+            elif status != FULL or self.limits.spent:
                 return status
 
     @cached_property

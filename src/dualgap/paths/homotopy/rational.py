@@ -10,6 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.limits import Limits
+from dualgap.drive.turns import in_turn
 from dualgap.paths.homotopy.course import ARRIVED, SIZE
 from dualgap.paths.homotopy.engine import Engine
 from dualgap.paths.setting import Pair
@@ -26,12 +27,9 @@ class Tilted:
 
     def __init__(self, engine: Engine, lams: Vector) -> None:
         self.engine = engine
-        found = [self._solved(float(lams[0]))]
-        for lam in lams[1:]:
-            w = self._solved(float(lam))
-            if engine.late:
-                break
-            found.append(w)
+        found = [self._solved(float(lam)) for lam in in_turn(lams, engine.limits)]
+        if len(found) > 1 and engine.limits.spent:
+            found.pop()  # half done
         self.lams, self._weights = lams[: len(found)], np.array(found)
         self.stopped = len(found) < len(lams)
         self.engine.limits = Limits()  # what is asked for later has all its time

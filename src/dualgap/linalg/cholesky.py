@@ -31,21 +31,27 @@ def cholesky(matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float
     accuracy is for the caller to refine, or for the next step of a method that corrects itself. A matrix of
     4-byte numbers is factored in these; answers are always in double precision.
     """
-    whole = matrix.diagonal().copy()
+    size, whole = len(matrix), matrix.diagonal().copy()
     if unit is None:
-        unit = np.where(whole > 0.0, whole, float(whole.max(initial=0.0)) or 1.0)
+        unit = whole if whole.min(initial=1.0) > 0.0 else _positive(whole)
     single = matrix.dtype == np.float32
-    factorise = lapack.spotrf if single else lapack.dpotrf
+    factorise, solver = (lapack.spotrf, _single_solve) if single else (lapack.dpotrf, _double_solve)
     rows = matrix.flags.c_contiguous  # the transpose then is in the order of LAPACK: no copy
     for k, raised in enumerate(raises):
         if k:  # the factor has taken the place of the upper triangle
-            np.copyto(matrix, matrix.T.copy(), where=np.tri(len(whole), k=-1, dtype=bool).T)
-        matrix[np.diag_indices_from(matrix)] = whole + raised * unit
+            np.copyto(matrix, matrix.T.copy(), where=np.tri(size, k=-1, dtype=bool).T)
+        if k or raised:
+            matrix.flat[:: size + 1] = whole + raised * unit
         factor, failed = factorise(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)
         pivots = factor.diagonal()
         if not failed and np.all(pivots * pivots > LOST * (whole + raised * unit)):
-            return _single_solve(factor, rows) if single else _double_solve(factor, rows)
+            return solver(factor, rows)
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
+
+
+def _positive(diagonal: Vector) -> Vector:
+    """The diagonal, the largest entry in place of those that are not positive."""
+    return np.where(diagonal > 0.0, diagonal, float(diagonal.max()) if diagonal.max() > 0.0 else 1.0)
 
 
 def _double_solve(factor: Matrix, lower: bool) -> Solve:

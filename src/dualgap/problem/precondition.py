@@ -110,7 +110,7 @@ def precondition(asked: Problem) -> Working:
         design = WithOnes(design)
     problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept)
     if isinstance(design, Standardised):  # no copy, so that the sums are those already made
-        problem.__dict__["column_squares"] = asked.column_squares[keep] / (scale * scale)
+        problem = problem.knowing(column_squares=asked.column_squares[keep] / (scale * scale))
     return Working(asked, problem, keep, centre, scale, basis, unit, offset)
 
 

@@ -191,7 +191,10 @@ def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
     Where the columns are not copied it is theirs as they are given: the elimination centres and scales them.
     """
     asked = told_apart(problem)
-    given = _given(asked) if asked.n * asked.p**2 <= CHEAP else None
+    given = asked.design.weighted_gram(asked.a) if asked.n * asked.p**2 <= CHEAP else None
+    if given is not None:  # it knows the squares of the columns, and their means where one is all ones
+        means = {"column_means": given[-1].copy()} if asked.intercept else {}
+        asked = asked.knowing(column_squares=given.diagonal().copy(), **means)
     working = precondition(asked)
     inner = working.problem
     chosen = selection(inner)
@@ -280,15 +283,6 @@ def _most(chosen: Selection, total: float, *, whole: bool) -> int:
         return count
     most = min(chosen.limit, count)
     return min(most, int(min(total / chosen.price, count)) + 1) if chosen.price > 0.0 else most
-
-
-def _given(asked: Problem) -> Matrix:
-    """The Gram matrix of the columns as they are given, which knows their squares and means as well."""
-    full = asked.design.weighted_gram(asked.a)
-    asked.__dict__.setdefault("column_squares", full.diagonal().copy())
-    if asked.intercept:
-        asked.__dict__.setdefault("column_means", full[-1].copy())
-    return full
 
 
 def _seen_through(working: Working) -> bool:

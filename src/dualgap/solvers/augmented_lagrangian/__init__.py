@@ -15,7 +15,6 @@ from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
-from dualgap.solvers.flattened import flattened
 from dualgap.solvers.sampling import sampled, worth
 from dualgap.traits import Trait
 
@@ -81,7 +80,7 @@ class AugmentedLagrangian:
         return steps, curved
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        problem = flattened(problem)
+        problem = problem.flattened()
         near = self._from_a_sample(problem, start)
         first = begin(problem, start) if near is None else begin(problem, near, NEARER)
         yield from _Course(problem, Scope(*first), NEAR * start.wanted, near is None).run()

@@ -55,4 +55,5 @@ class InteriorPoint:
         half = weights(problem.regulariser)
         if half is None:
             return iter(())
+        problem = problem.flattened()
         return Method(problem, rows(problem), half, system(problem.design, half.free), start).run()

@@ -73,16 +73,18 @@ def runners(module: str, registry: Mapping[str, type], manual: Collection[str]) 
 
 def solvers() -> list[Row]:
     """Every solver of convex problems."""
-    from dualgap.drive.registry import MANUAL, SOLVERS
+    import dualgap.solvers  # noqa: F401
+    from dualgap.drive.registry import MANUAL, of_kind
 
-    return runners("solvers", SOLVERS, MANUAL)
+    return runners("solvers", of_kind("convex"), MANUAL)
 
 
 def searches() -> list[Row]:
     """Every search for problems that are not convex."""
-    from dualgap.discrete.registry import MANUAL, SEARCHES
+    import dualgap.discrete  # noqa: F401
+    from dualgap.drive.registry import MANUAL, of_kind
 
-    return runners("discrete", SEARCHES, MANUAL)
+    return runners("discrete", of_kind("search"), MANUAL)
 
 
 def kernels() -> list[Row]:

@@ -210,14 +210,14 @@ def test_what_l0_l2_minimises() -> None:
 
 
 def test_sizes_in_turn() -> None:
-    from dualgap.discrete.subset import path as subset_path
+    from dualgap.discrete.subset.path import subset_path
     from dualgap.fitting.reading import read
 
     X, y = wide(60, 10)
     reading = read(X, y, loss="squared", penalty="l0", lam=1.0)
     problem = reading.terms.problem(reading.table.design, y)
     answers = subset_path(problem, range(11))
-    values = [answer.primal for answer in answers]
+    values = [answer.bounds.primal for answer in answers]
     assert values == sorted(values, reverse=True) and all(answer.proven for answer in answers)
     assert values[3] == pytest.approx(best_squares(X, y, np.ones(60), Subsets(limit=3)), rel=1e-9)
 

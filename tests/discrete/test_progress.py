@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dualgap as dg
-from dualgap.discrete import progress
+from dualgap.drive import progress
+from dualgap.drive.run import line
 from dualgap.drive.trace import Record
 
 
@@ -43,4 +44,4 @@ def test_silence_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line() -> None:
     record = Record(120, 3.2, 0.5, 0.5, 0.45, "branch_and_bound")
     expected = "branch_and_bound: 3 s, 120 nodes, best 0.5, proven bound 0.45, gap 10 %"
-    assert progress.line(record) == expected
+    assert line(record, "nodes") == expected

@@ -18,7 +18,7 @@ import pytest
 
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
-from dualgap.discrete import Finding, pursue
+from dualgap.discrete import Finding, pursued
 from dualgap.discrete.subset.columns import Columns
 from dualgap.discrete.subset.gram import gram_problem
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
@@ -597,12 +597,12 @@ class Wrong:
     def cost(self, problem: Problem) -> float:
         return 0.0
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         yield Finding(problem.null_weights, 2.0 * problem.null, 1)
 
 
 def test_a_bound_above_the_objective_is_none() -> None:
     rng = np.random.default_rng(0)
     problem = stated(rng.normal(size=(9, 2)), rng.normal(size=9), "squared", budget=1)
-    answer = pursue(problem, Wrong(), None, Limits())
-    assert answer.bound == 0.0 and not answer.proven and answer.gap > 0.0
+    outcome = pursued(problem, Wrong(), None, Limits())
+    assert outcome.bounds.dual == 0.0 and not outcome.proven and outcome.bounds.gap > 0.0

@@ -15,7 +15,7 @@ import dualgap as dg
 from brute_force import Subsets, best_fit, best_squares
 from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import BranchAndBound
-from dualgap.discrete.subset import path as subset_path
+from dualgap.discrete.subset.path import subset_path
 from dualgap.drive.limits import Limits
 from dualgap.drive.trace import Record
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
@@ -142,9 +142,9 @@ def test_interrupted_the_finished_sizes_stay() -> None:
         return False
 
     answers = subset_path(problem, range(21), Limits(callback=interrupt), BranchAndBound())
-    assert 1 <= len(answers) < 21 and answers[-1].stopped and "Interrupted" in answers[-1].status
+    assert 1 <= len(answers) < 21 and answers[-1].stopped and "Interrupted" in answers[-1].sentence
     assert all(answer.proven and not answer.stopped for answer in answers[:-1])
-    assert answers[-1].bound <= answers[-1].primal
+    assert answers[-1].bounds.dual <= answers[-1].bounds.primal
 
 
 def test_refusals() -> None:

@@ -1,26 +1,24 @@
 """Problems that are not convex: best subset, the zero_one loss, powers below one; each with what is proven.
 
-A new search is a new file with `@search("name")` and a line here.
+A new search is a new file with `@solver("name", kind="search")` and a line here.
 """
 
-from dualgap.discrete.base import Answer, Finding, Search
+from dualgap.discrete.base import DiscreteSolver, Finding
 from dualgap.discrete.concave.local_descent import LocalDescent
 from dualgap.discrete.concave.reweighted import ReweightedL1
 from dualgap.discrete.planes.arrangement import Arrangement
 from dualgap.discrete.planes.column_branching import SubsetPlanes
 from dualgap.discrete.planes.hitting_set import HittingSet
 from dualgap.discrete.planes.local_planes import LocalPlanes
-from dualgap.discrete.pursue import pursue
-from dualgap.discrete.registry import SEARCHES, choose, verdicts
+from dualgap.discrete.pursuit import choose, pursued
 from dualgap.discrete.subset.branch_and_bound import BranchAndBound
 from dualgap.discrete.subset.heuristics import GreedyBackward, GreedyForward, HardThresholding
 from dualgap.discrete.subset.path import subset_path
 
 __all__ = [
-    "SEARCHES",
-    "Answer",
     "Arrangement",
     "BranchAndBound",
+    "DiscreteSolver",
     "Finding",
     "GreedyBackward",
     "GreedyForward",
@@ -29,10 +27,8 @@ __all__ = [
     "LocalDescent",
     "LocalPlanes",
     "ReweightedL1",
-    "Search",
     "SubsetPlanes",
     "choose",
-    "pursue",
+    "pursued",
     "subset_path",
-    "verdicts",
 ]

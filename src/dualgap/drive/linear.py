@@ -13,8 +13,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Status
 from dualgap.drive.proof_schedule import affordable
+from dualgap.drive.pursuit import End, Look
 from dualgap.drive.solver import Adviser, Iterate
-from dualgap.drive.task import End, Look
 from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -26,7 +26,7 @@ MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames r
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given: a choice, seconds
 
 
-class LinearTask:
+class LinearPursuit:
     """Weights and θ: the best of each half, and what the kernel said of the last pair it was asked about."""
 
     counted = "iterations"
@@ -70,7 +70,7 @@ class LinearTask:
         if Trait.QUADRATIC not in problem.regulariser.traits or problem.free.any() or not problem.p:
             yield Iterate(w, theta, prediction)
 
-    def origin(self) -> Iterate:
+    def origin(self, most: int | None) -> Iterate:
         if self._start is not None:
             return self._start
         best = self._kept

@@ -1,6 +1,6 @@
 """The one loop. Solvers yield; here iterates are looked at, the clock is read, and the end is decided.
 
-Nothing is proven here: tasks ask `proof`, and what it says is handed on.
+Nothing is proven here: pursuits ask `proof`, and what it says is handed on.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.linear import LinearTask
+from dualgap.drive.linear import LinearPursuit
 from dualgap.drive.progress import ProgressLine
+from dualgap.drive.pursuit import End, Look, Pursuit, Yields
 from dualgap.drive.solver import Divergence, Iterate, Solver
 from dualgap.drive.stopping import Moment
-from dualgap.drive.task import End, Look, Task, Yields
 from dualgap.drive.trace import Record, Trace
 from dualgap.problem.precondition import Working
 from dualgap.proof.check import Checked
@@ -43,6 +43,7 @@ class Outcome:
     trace: Trace = field(default_factory=Trace)
     said: str = ""  # how it ended, where the status does not tell
     remark: str = ""  # what the solver has to say about its answer
+    ran: Any = None  # the solver, with its options; None if there was nothing to do
 
     @property
     def sentence(self) -> str:
@@ -63,8 +64,8 @@ class Outcome:
 class _Run(Generic[P, I]):
     """State of one run: the clock, the count, the trace."""
 
-    def __init__(self, task: Task[P, I], limits: Limits, deadline: float) -> None:
-        self.task, self.limits = task, limits
+    def __init__(self, pursuit: Pursuit[P, I], limits: Limits, deadline: float) -> None:
+        self.pursuit, self.limits = pursuit, limits
         self.began, self.deadline = time.perf_counter(), deadline
         self.count, self.trace = 0, Trace()
         self.most = limits.iterations
@@ -92,18 +93,18 @@ class _Run(Generic[P, I]):
 
     def see(self, iterate: I) -> Status | None:
         """Take an iterate in; say how the run ends, if it does."""
-        look = self.task.take(iterate, watched=self.watched)
+        look = self.pursuit.take(iterate, watched=self.watched)
         if look is None:
             return self._paused()
         self.name = look.solver or self.name
-        self.count = self.count if look.count is None else max(self.count, look.count)
-        self.final = self.task.proven()
+        self.count = self.count if look.count is None else look.count
+        self.final = self.pursuit.proven()
         if self.final is not None:
             self.trace.append(self._proven(self.final))
             return Status.CERTIFIED
         record = self._record(look)
         self.trace.append(record)
-        self.progress.show(lambda: line(record, self.task.counted))
+        self.progress.show(lambda: line(record, self.pursuit.counted))
         return self._limit(record, Status.RULE if self._ruled(record) else None)
 
     def _record(self, look: Look) -> Record:
@@ -111,14 +112,14 @@ class _Run(Generic[P, I]):
         return Record(self.count, self.elapsed, *values, self.name, look.step, look.nonzero)
 
     def _proven(self, final: Checked) -> Record:
-        value, nonzero = final.primal, self.task.nonzero(final.w)
+        value, nonzero = final.primal, self.pursuit.nonzero(final.w)
         return Record(self.count, self.elapsed, value, value, final.dual, self.name, None, nonzero)
 
     def _ruled(self, record: Record) -> bool:
         if self.rule is None or not self.count:
             return False
-        relative = self.task.relative(record.gap, record.best)
-        return self.rule(Moment(record, self.task.weights(), relative))
+        relative = self.pursuit.relative(record.gap, record.best)
+        return self.rule(Moment(record, self.pursuit.weights(), relative))
 
     def _paused(self) -> Status | None:
         """Between two looks: the clock, and a callback that may stop."""
@@ -139,16 +140,16 @@ class _Run(Generic[P, I]):
 
     def follow(self, solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None) -> Status:
         """The starts, then the solvers in turn."""
-        for first in self.task.starts(start):
+        for first in self.pursuit.starts(start):
             status = self.see(first)
             if status is not None:
                 return status
         for candidate in solvers():
             self.solver, self.name = candidate, candidate.name
             if self.limits.open:
-                self.most = self.task.horizon(candidate)
+                self.most = self.pursuit.horizon(candidate)
             with np.errstate(all="ignore"):
-                iterates = candidate.iterates(self.task.problem, self.task.origin())
+                iterates = candidate.iterates(self.pursuit.problem, self.pursuit.origin(self.most))
             status = self._turn(iterates)
             if status is not None:
                 return status
@@ -170,7 +171,7 @@ class _Run(Generic[P, I]):
             if iterate is None:
                 return None
             self.count += 1
-            if not self.task.sound(iterate):
+            if not self.pursuit.sound(iterate):
                 return None
             with np.errstate(all="ignore"):
                 status = self.see(iterate)
@@ -180,22 +181,22 @@ class _Run(Generic[P, I]):
     # -- the end -------------------------------------------------------------------------------------
 
     def outcome(self, status: Status, said: str) -> Outcome:
-        """What the task can prove, and how that came about."""
-        task, final = self.task, self.final
+        """What the pursuit can prove, and how that came about."""
+        pursuit, final = self.pursuit, self.final
         if final is None:
-            final = task.settled()
-            if task.relative(final.gap, final.primal) <= self.limits.tolerance:
+            final = pursuit.settled()
+            if pursuit.relative(final.gap, final.primal) <= self.limits.tolerance:
                 status = Status.CERTIFIED
-            if self.trace:
-                last = self.trace[-1]
-                best, bound = min(last.best, final.primal), max(last.bound, final.dual)
-                self.trace[-1] = replace(last, best=best, bound=bound)
-        status, said = task.told(End(status, final, self.solver, self.trace, said))
-        return Outcome(final, status, self.name, self.count, self.elapsed, self.trace, said, task.remark)
+            if not self.trace:
+                self.trace.append(self._proven(final))
+            self.trace[-1] = replace(self.trace[-1], best=final.primal, bound=final.dual)
+        status, said = pursuit.told(End(status, final, self.solver, self.trace, said))
+        how = self.name, self.count, self.elapsed, self.trace, said, pursuit.remark, self.solver
+        return Outcome(final, status, *how)
 
 
 def run(
-    task: Task[P, I], solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None, limits: Limits
+    pursuit: Pursuit[P, I], solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None, limits: Limits
 ) -> Outcome:
     """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
 
@@ -204,12 +205,12 @@ def run(
     """
     around, until = _enclosing.get(), limits.shared().until
     deadline = min(math.inf if until is None else until, math.inf if around is None else around)
-    state, said = _Run(task, limits, deadline), ""
+    state, said = _Run(pursuit, limits, deadline), ""
     token = _enclosing.set(deadline)
     try:
         status = state.follow(solvers, start)
     except KeyboardInterrupt:
-        if around is not None or task.empty:
+        if around is not None or pursuit.empty:
             raise
         status = Status.INTERRUPTED
     except Divergence as told:
@@ -224,8 +225,8 @@ def drive(
     working: Working, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
 ) -> Outcome:
     """The run of a convex problem with weights."""
-    task = LinearTask(working, limits.tolerance)
-    return run(task, lambda: solvers() if working.problem.p else (), start, limits)
+    pursuit = LinearPursuit(working, limits.tolerance)
+    return run(pursuit, lambda: solvers() if working.problem.p else (), start, limits)
 
 
 def line(record: Record, counted: str) -> str:

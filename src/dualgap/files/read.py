@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap import discrete, losses, penalties
+import dualgap.discrete  # noqa: F401  its searches enter the registry
+from dualgap import losses, penalties
+from dualgap.drive.registry import of_kind
 from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
@@ -290,7 +292,8 @@ def _made(part: Fields, catalogue: dict[str, Any]) -> Any:
 
 
 def _search_named(part: Fields) -> Any:
-    cls: Any = discrete.SEARCHES[part.one_of("name", discrete.SEARCHES)]
+    known = of_kind("search")
+    cls: Any = known[part.one_of("name", known)]
     wanted = {field.name: field.default for field in dataclasses.fields(cls)}
     inner = part.part("options")
     if not set(inner.values) <= set(wanted):

@@ -314,19 +314,20 @@ def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, lim
 
 def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
     """The bound of a search that starts from these weights."""
-    from dualgap.discrete import choose, pursue
+    from dualgap.discrete import choose, pursued
     from dualgap.fitting.searched import search_certificate
     from dualgap.proof.check import searched
 
     mended = _mended(problem, w)
-    answer = pursue(problem, choose(problem, solver), problem.regulariser.feasible(w), limits)
-    proof = search_certificate(reading, problem, answer, limits, problem.regulariser.feasible(w))
-    best = searched(problem, problem.regulariser.feasible(w), answer.bound, answer.theta)
-    if answer.proven:
-        note = f"the bound is the optimum, which {answer.solver.name} has found and proven"
+    outcome = pursued(problem, choose(problem, solver), problem.regulariser.feasible(w), limits)
+    proof = search_certificate(reading, problem, outcome, limits, problem.regulariser.feasible(w))
+    found = outcome.bounds
+    best = searched(problem, problem.regulariser.feasible(w), found.dual, found.theta)
+    if outcome.proven:
+        note = f"the bound is the optimum, which {outcome.solver} has found and proven"
     else:
-        note = f"the bound is what {answer.solver.name} could prove; {answer.status}"
-    return _Found(best, min(answer.primal, proof.objective), problem.null, None, mended, proof, note)
+        note = f"the bound is what {outcome.solver} could prove; {outcome.sentence}"
+    return _Found(best, min(found.primal, proof.objective), problem.null, None, mended, proof, note)
 
 
 def _joint(

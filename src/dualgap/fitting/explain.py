@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dualgap import discrete
+import dualgap.discrete  # noqa: F401  its searches enter the registry
 from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import read_form
@@ -52,15 +52,14 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
     form = read_form(multiclass, terms.loss)
     if reading.many_classes and form == "multinomial":
         assert reading.classes is not None
-        asked = joint_problem(terms, design, reading.y, len(reading.classes))
-        joint = joint_working(asked, terms, design, reading.y).problem
+        whole = joint_problem(terms, design, reading.y, len(reading.classes))
+        joint = joint_working(whole, terms, design, reading.y).problem
         return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))
     problem = terms.problem(design, reading.targets())
-    if not problem.convex:
-        return Explanation(terms.words(), tuple(discrete.verdicts(problem)))
-    return Explanation(terms.words(), tuple(verdicts(reduced(problem).problem)))
+    asked = reduced(problem).problem if problem.convex else problem
+    return Explanation(terms.words(), tuple(verdicts(asked)))
 
 
 def list_solvers() -> list[str]:
     """The names that `solver=` takes, beside "auto"."""
-    return sorted({*of_kind(*BY_NAME), *discrete.SEARCHES})
+    return sorted(of_kind(*BY_NAME))

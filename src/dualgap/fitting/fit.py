@@ -20,7 +20,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 
 if TYPE_CHECKING:
-    from dualgap.discrete import Search
+    from dualgap.discrete import DiscreteSolver
 
 
 def fit(  # noqa: PLR0913
@@ -37,7 +37,7 @@ def fit(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     multiclass: str = "auto",
-    solver: str | Solver | Search = "auto",
+    solver: str | Solver | DiscreteSolver = "auto",
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_time: float | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
-from dualgap.drive.registry import SOLVERS, named
+from dualgap.drive.registry import SOLVERS
 from dualgap.drive.solver import Solver
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
@@ -61,7 +61,7 @@ def read_solver(solver: Any) -> str | Solver:
     """A name or a solver with its options."""
     if isinstance(solver, str):
         return solver
-    if isinstance(solver, type) or not (hasattr(solver, "iterates") or hasattr(solver, "findings")):
+    if isinstance(solver, type) or not hasattr(solver, "iterates"):
         what = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
         raise NoSolverError(f"solver must be a name or a solver such as dg.solvers.Newton(), not {what}.")
     chosen: Solver = solver
@@ -72,7 +72,7 @@ def seeded(solver: str | Solver, random_state: Any) -> str | Solver:
     """The solver with this seed, where it draws random numbers; None leaves it as it is."""
     if random_state is None or (isinstance(solver, str) and solver not in SOLVERS):
         return solver
-    chosen = named(solver) if isinstance(solver, str) else solver
+    chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
     if not hasattr(chosen, "random_state"):
         return solver
     number = isinstance(random_state, int | np.integer)

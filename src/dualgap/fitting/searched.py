@@ -1,4 +1,4 @@
-"""Problems that are not convex: the discrete layer's answer as a Solution, with a certificate of its own."""
+"""Problems that are not convex: what a search found as a Solution, with a certificate of its own."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.discrete import Answer, Search, choose, pursue
-from dualgap.drive.limits import Limits, Status
+from dualgap.discrete import DiscreteSolver, choose, pursued
+from dualgap.drive.limits import Limits
+from dualgap.drive.run import Outcome
 from dualgap.fitting.inputs import read_numbers, read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
+from dualgap.fitting.telling import answer, certificate, over_all_rows
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked, searched
@@ -27,7 +29,7 @@ NO_ERROR_BAR = "the problem is not convex: weights far away can be as good"
 class SearchRun:
     """The search that proved a bound, as long as it took: it can be made again."""
 
-    solver: Search
+    solver: DiscreteSolver
     nodes: int
     positive: int  # number of the class that counts as +1
 
@@ -42,8 +44,8 @@ class SearchTask:
 
     def judged(self, w: Vector, theta: Any) -> Checked:
         """The objective by the kernel; the bound by searching again, as long as before."""
-        again = pursue(self.problem, self.run.solver, w, Limits(self.tolerance, max(self.run.nodes, 1)))
-        return searched(self.problem, w, again.bound, again.theta)
+        again = pursued(self.problem, self.run.solver, w, Limits(self.tolerance, max(self.run.nodes, 1)))
+        return searched(self.problem, w, again.bounds.dual, again.bounds.theta)
 
 
 def search_tasks(terms: Objective, certificate: Certificate, X: Any, y: Any) -> list[SearchTask]:
@@ -69,61 +71,34 @@ def fit_searched(
     if warm_start is not None:
         coef, intercept, _ = read_start(warm_start, (len(reading.terms.scale),))
         start = np.append(coef, intercept) if reading.terms.fit_intercept else coef
-    return assemble(reading, problem, pursue(problem, choose(problem, solver), start, limits), limits)
+    return assemble(reading, problem, pursued(problem, choose(problem, solver), start, limits), limits)
 
 
-def assemble(reading: Reading, problem: Problem, answer: Answer, limits: Limits) -> Solution:
+def assemble(reading: Reading, problem: Problem, outcome: Outcome, limits: Limits) -> Solution:
     """The public answer from what a search found."""
-    terms = reading.terms
-    proof = search_certificate(reading, problem, answer, limits)
-    coef, intercept = proof.coef, proof.intercept
-    relative = problem.relative(proof.gap, proof.objective)
-    proven = relative <= limits.tolerance
-    return Solution(
-        coef=coef,
-        intercept=intercept,
-        objective=proof.objective,
-        bound=proof.bound,
-        relative_gap=relative,
-        certificate=proof,
-        converged=proven,
-        status=answer.status if proven == answer.proven else Status.STALLED.value,
-        solver=answer.solver.name,
-        n_iter=answer.nodes,
-        seconds=answer.seconds,
-        trace=answer.trace,
+    proof = search_certificate(reading, problem, outcome, limits)
+    return answer(
+        reading,
+        proof,
+        outcome,
+        relative_gap=problem.relative(proof.gap, proof.objective),
         coef_error=None,
         coef_error_reason=NO_ERROR_BAR,
-        proven_zero=np.zeros(len(coef), dtype=bool),
-        terms=terms,
-        names=reading.table.names,
-        classes=reading.classes,
-        facts={**reading.facts(problem.null, problem), "remark": answer.remark},
+        proven_zero=np.zeros(len(proof.coef), dtype=bool),
+        facts={**reading.facts(problem.null, problem), "remark": outcome.remark},
     )
 
 
 def search_certificate(
-    reading: Reading, problem: Problem, answer: Answer, limits: Limits, others: Vector | None = None
+    reading: Reading, problem: Problem, outcome: Outcome, limits: Limits, others: Vector | None = None
 ) -> Certificate:
     """What a search proves of its weights, or of others."""
-    terms = reading.terms
-    found = searched(problem, answer.w if others is None else others, answer.bound, answer.theta)
-    theta = None
-    if answer.theta is not None:
-        theta = np.zeros(len(terms.sample_weight))
-        theta[terms.used] = answer.theta
+    found, terms = outcome.bounds, reading.terms
+    theta = found.theta if found.theta.any() else None  # 0 proves what needs no proof
+    if others is not None:
+        found = searched(problem, others, found.dual, theta)
     positive = 1
     if reading.classes is not None:
         positive = int(reading.y[terms.used][problem.y > 0][0])
-    w = found.w
-    return Certificate(
-        theta,
-        w[:-1] if terms.fit_intercept else w,
-        float(w[-1]) if terms.fit_intercept else 0.0,
-        found.primal,
-        found.dual,
-        terms,
-        reading.labels,
-        tolerance=limits.tolerance,
-        search=SearchRun(answer.solver, answer.nodes, positive),
-    )
+    run = SearchRun(outcome.ran, outcome.iterations, positive)
+    return certificate(reading, found, limits.tolerance, theta=over_all_rows(terms, theta), search=run)

@@ -103,11 +103,12 @@ def _exact(
         value = kernel_value(problem.stated, beta, b, limits.tolerance)
         best = replace(best, w=np.append(beta, b), primal=value)
     gap = problem.relative(best.gap, best.primal)
-    small = "solved" if outcome.status is Status.CERTIFIED else "not solved to tolerance"
+    small = "solved" if outcome.proven else "not solved to tolerance"
     remark = (
         f"The low-rank problem is {small}; of the exact problem it is proven that the objective is within a "
         f"relative {gap:.2e} of the best."
     )
-    status = Status.CERTIFIED if gap <= limits.tolerance else Status.STALLED
+    status = Status.STALLED if outcome.proven else outcome.status
+    status = Status.CERTIFIED if gap <= limits.tolerance else status
     solver = f"low rank, {outcome.solver}"
     return Outcome(best, status, solver, outcome.iterations, outcome.seconds, outcome.trace, remark)

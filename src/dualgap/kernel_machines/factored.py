@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as sl
 
+import dualgap.solvers  # noqa: F401  each enters the registry when it is imported
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, WithOnes
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import Outcome, drive
 from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.penalties import L2, Penalised
-from dualgap.problem.certificate import Bounds
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 
@@ -47,7 +48,7 @@ def lifted(problem: KernelProblem, outcome: Outcome) -> Vector:
     return np.asarray(outcome.bounds.theta / (2.0 * problem.lam))
 
 
-def pulled_back(problem: KernelProblem, R: Matrix, outcome: Outcome) -> Bounds:
+def pulled_back(problem: KernelProblem, R: Matrix, outcome: Outcome, name: str) -> Proposal:
     """The weights w of the linear problem as Kβ = Rw; the columns of R are orthogonal. No dual half."""
     w = outcome.bounds.w
     b = float(w[-1]) if problem.intercept else 0.0
@@ -55,5 +56,4 @@ def pulled_back(problem: KernelProblem, R: Matrix, outcome: Outcome) -> Bounds:
     beta = R @ (coef / np.maximum((R * R).sum(axis=0), 1e-300))
     if problem.intercept:
         beta = beta - beta.mean()  # K may be centred: then Kβ is what R says only where Σβ = 0
-    primal = problem.primal(beta, problem.gram.product(beta), b)
-    return Bounds(np.append(beta, b), outcome.bounds.theta, primal, -np.inf)
+    return Proposal(name, beta, problem.gram.product(beta), b, as_it_is=True)

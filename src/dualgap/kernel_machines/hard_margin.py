@@ -7,24 +7,26 @@ the surface or meet.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.run import Outcome
-from dualgap.drive.trace import Record, Trace
+from dualgap.drive.pursuit import End, Look
+from dualgap.drive.registry import candidates, solver
+from dualgap.drive.run import run
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.kernel_machines.answer import KernelSolution, Statement, relative
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.factored import factor
 from dualgap.kernel_machines.finish import ActiveSet
-from dualgap.kernel_machines.hull import nearest_points
+from dualgap.kernel_machines.hull import nearing
 from dualgap.kernel_machines.problem import KernelProblem
-from dualgap.kernel_machines.solve import Proposal, decomposition
+from dualgap.kernel_machines.pursuit import Proposal
+from dualgap.kernel_machines.solve import decomposition
 from dualgap.kernels import LinearGram, LinearKernel
 from dualgap.kernels.base import array_of
 from dualgap.losses import Hinge, Loss
@@ -32,16 +34,15 @@ from dualgap.problem.dual_point import balance
 from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import Checked
 from dualgap.proof.exact import hulls_meet
-from dualgap.proof.kernel import KernelStatement
 from dualgap.proof.margin import check_kernel_margin, widest
 from dualgap.proof.rounding import U
 
-STRENGTHS = (1e1, 1e3, 1e5, 1e7, 1e9)
+STRENGTHS = (1e1, 1e3, 1e5, 1e7, 1e9)  # C of soft margins, one after the other: a choice
 MEET = 1e-13  # a squared distance this small beside k(x, x) is rounding of the kernel matrix
 SLACK = 1e-13  # of the largest coefficient: a narrow margin hangs on every digit
 BUDGET = 60.0  # seconds where none were given: a margin near rounding is not searched for for ever
-FIRST, MORE = 200, 50  # rows in the first working set, and at most added at a time
-ROUNDS = 100
+FIRST, MORE = 200, 50  # rows in the first working set, and at most added at a time: a choice
+ROUNDS = 100  # of adding rows: a choice, far more than were seen
 TRIES = 4  # of scaling β up until its floats keep the margin
 ENOUGH = 16.0 * U  # beyond the margin, beside the predictions: what another rounding of them takes
 ROOM = 64.0 * U  # beyond the margin, beside |K||β|: a K computed otherwise then keeps it too
@@ -58,31 +59,31 @@ def refuse_hard(loss: Loss, approximation: str | None) -> None:
 
 def hard_margin(statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
     """The machine for C = ∞; InfeasibleError where no surface with a margin beyond rounding separates."""
-    search = _Search(statement.problem(y), limits)
+    problem = statement.problem(y)
+    pursuit = SurfacePursuit(problem, limits.tolerance)
     try:
-        found = search.run()
+        outcome = run(pursuit, lambda: candidates(problem, "auto"), None, limits.or_seconds(BUDGET))
     except InfeasibleError as error:
         assert error.proof is not None
         proof = np.zeros(len(y))
         proof[statement.used] = error.proof
         raise InfeasibleError(str(error), proof=proof) from None
-    gap = relative(found.gap, found.primal, 0.0)
-    status = Status.CERTIFIED if gap <= limits.tolerance else Status.STALLED
-    seconds = time.perf_counter() - search.began
-    record = Record(
-        search.rounds, seconds, found.primal, found.primal, found.dual, "nearest_points", None, None
-    )
-    outcome = Outcome(found, status, "nearest_points", search.rounds, seconds, Trace([record]))
-    return statement.solution(outcome, found.primal, limits.tolerance)
+    return statement.solution(outcome, outcome.bounds.primal, limits.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """β whose nearest row would be at margin one, and what that seems to be worth."""
+class Surface:
+    """β whose nearest row would be at margin one, and what that seems to be worth.
+
+    Without `look` it is only a pause, in which the clock is read. Of a start, `wanted` is the relative gap
+    that will be asked for.
+    """
 
     beta: Vector
-    objective: float
-    bound: float
+    objective: float = np.inf
+    bound: float = 0.0
+    look: bool = True
+    wanted: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -90,67 +91,182 @@ class _Found:
         return abs(self.objective - self.bound)
 
 
-class _Search:
-    def __init__(self, problem: KernelProblem, limits: Limits) -> None:
-        self.problem, self.limits = problem, limits
+PAUSE = Surface(np.zeros(0), look=False)
+
+
+class _Sides:
+    """The classes on their sides of a surface."""
+
+    def __init__(self, problem: KernelProblem) -> None:
         self.gram, self.y, self.intercept = problem.gram, problem.y, problem.intercept
-        self.began, self.rounds = time.perf_counter(), 0
-        self.deadline = self.began + (BUDGET if limits.seconds is None else limits.seconds)
+        self.low = np.where(self.y > 0, 0.0, -np.inf)  # β lies between this
+        self.high = np.where(self.y > 0, np.inf, 0.0)  # and that: on the side of its label
+        groups = [self.y == sign for sign in (-1.0, 1.0)] if self.intercept else [self.y == self.y]
+        self.groups: list[Index] = [np.flatnonzero(group) for group in groups]
+
+    def middle(self, f: Vector) -> tuple[float, float]:
+        """Half the width between the classes, and the b that runs through its middle."""
+        lows = [float((self.y * f)[rows].min()) for rows in self.groups]
+        # with two groups these are the least −f of the one class and the least f of the other
+        return (0.5 * (lows[0] + lows[1]), 0.5 * (lows[0] - lows[1])) if self.intercept else (lows[0], 0.0)
+
+    def scaled(self, beta: Vector) -> Surface:
+        """The surface through the middle, scaled so that the nearest row has margin one."""
+        beta = np.clip(beta, self.low, self.high)
+        some = beta != 0.0
+        if self.intercept and some.any():
+            beta[some] = balance(beta[some], self.low[some], self.high[some])
+        f = self.gram.product(beta)
+        width, _ = self.middle(f)
+        square, separates = float(beta @ f), width > 0.0
+        width = width if separates else 1.0
+        objective = square / width**2 if separates else np.inf
+        return Surface(beta / width, objective, 2.0 * float(np.abs(beta).sum()) - square)
+
+    def signed(self, theta: Vector) -> Vector:
+        """y θ ≥ 0 and, where there is an intercept, Σθ = 0 to the last bit."""
+        theta = np.where(self.y * theta > 0.0, theta, 0.0)
+        return zero_sum(theta) if self.intercept else theta
+
+
+class SurfacePursuit:
+    """C = ∞ with a kernel, as the loop wants it: the surface with the smallest gap, and its proof."""
+
+    counted, remark = "iterations", ""
+
+    def __init__(self, problem: KernelProblem, tolerance: float) -> None:
+        self.problem, self.tolerance = problem, tolerance
+        self.sides = _Sides(problem)
+        self.best = Surface(np.zeros(problem.n))
+        self._judged: tuple[Surface, Checked] | None = None
 
     @property
-    def stated(self) -> KernelStatement:
-        """The problem on K as given."""
-        return self.problem.stated
+    def empty(self) -> bool:
+        return not self.best.objective < np.inf
 
-    @property
-    def late(self) -> bool:
-        """Is the time spent?"""
-        return time.perf_counter() > self.deadline
+    def starts(self, start: Surface | None) -> Iterator[Surface]:
+        """The difference of the class means."""
+        y = self.problem.y
+        yield self.sides.scaled(y / np.where(y > 0, np.sum(y > 0), np.sum(y < 0)))
 
-    def run(self) -> Checked:
-        """The surface, or InfeasibleError."""
-        beta = np.zeros(len(self.y))
-        best: _Found | None = None
-        for C in STRENGTHS:
-            soft = self._soft(C, beta)
-            if soft is None or self.late:
-                break
-            beta = soft.beta
-            found = self._polished(soft.beta)
-            best = found if best is None or found.gap < best.gap else best
-            if self._seems(found):
-                proven = self._proven(found.beta)
-                if proven.gap <= self.limits.tolerance * proven.primal < np.inf:
-                    return proven
-        return self._proven(self._by_hulls(beta, best).beta)
+    def origin(self, most: int | None) -> Surface:
+        return replace(self.best, wanted=self.tolerance)
 
-    def _seems(self, found: _Found) -> bool:
-        """Is this near enough to ask for a proof?"""
-        return found.gap <= self.limits.tolerance * found.objective < np.inf
-
-    def _soft(self, C: float, start: Vector) -> Proposal | None:
-        """The soft margin's exact solution, if one comes in time."""
-        n = len(self.y)
-        problem = KernelProblem(
-            self.gram, self.y, np.full(n, 1.0 / n), Hinge(), 1.0 / (C * n), self.intercept
-        )
-        with np.errstate(all="ignore"):
-            for proposal in decomposition(problem, start):
-                self.rounds += 1
-                if proposal.certify:
-                    return proposal
-                if self.late:
-                    break
+    def horizon(self, solver: Any) -> int | None:
         return None
 
-    def _by_hulls(self, beta: Vector, best: _Found | None) -> _Found:
+    def sound(self, iterate: Surface) -> bool:
+        return True
+
+    def take(self, iterate: Surface, *, watched: bool) -> Look | None:
+        if not iterate.look:
+            return None
+        self.best = iterate if iterate.gap < self.best.gap or self.empty else self.best
+        values, best = (iterate.objective, self.best.objective, self.best.bound), self.best
+        return Look(*values, nonzero=int(np.count_nonzero(best.beta)), solver="nearest_points")
+
+    def proven(self) -> Checked | None:
+        if not self.best.gap <= self.tolerance * self.best.objective < np.inf:
+            return None
+        found = self.settled()
+        return found if self.relative(found.gap, found.primal) <= self.tolerance else None
+
+    def settled(self) -> Checked:
+        """What the kernel says of the best surface."""
+        if self._judged is None or self._judged[0] is not self.best:
+            self._judged = self.best, self._proof(self.best.beta)
+        return self._judged[1]
+
+    def _proof(self, beta: Vector) -> Checked:
+        """β scaled up until its floats keep the margin as real numbers, and what that proves.
+
+        Each scaling rounds β anew, and that may take more from the margin than was added: the widest is kept.
+        """
+        stated, sides = self.problem.stated, self.sides
+        wanted, best = 1.0, (-np.inf, 0.0, np.zeros(len(beta)))
+        for _ in range(TRIES):
+            theta = sides.signed(2.0 * wanted * beta)
+            beta = 0.5 * theta
+            image = stated.products.times(beta, exact=True)
+            f = image.value + image.low
+            width, b = sides.middle(f)
+            best = max(best, (width, b, theta), key=lambda one: one[0])
+            most = float(np.abs(f).max(initial=0.0)) + abs(b)
+            spare = min(ROOM * float(image.size.max(initial=0.0)), SPARE * self.tolerance)
+            room = ENOUGH * (1.0 + most) + spare
+            if not 0.0 < width < 1.0 + room:
+                break
+            wanted = (1.0 + 2.0 * room) / width
+        _, b, theta = best
+        return check_kernel_margin(stated, 0.5 * theta, b, theta, self.tolerance)
+
+    def relative(self, gap: float, objective: float) -> float:
+        return relative(gap, objective, 0.0)
+
+    def nonzero(self, w: Vector) -> int | None:
+        return int(np.count_nonzero(w[:-1]))
+
+    def weights(self) -> Vector:
+        return self.best.beta
+
+    def told(self, end: End) -> tuple[Status, str]:
+        return end.status, ""
+
+
+@solver("kernel_nearest_points", kind="kernel margin")
+@dataclass(frozen=True)
+class KernelNearestPoints:
+    """Soft margins with C raised until no coefficient is at its bound, then the nearest points of hulls."""
+
+    name: ClassVar[str] = "kernel_nearest_points"
+
+    def missing(self, problem: KernelProblem) -> tuple[str, ...]:
+        return ()
+
+    def cost(self, problem: KernelProblem) -> float:
+        return float(len(STRENGTHS)) * problem.n**2
+
+    def iterates(self, problem: KernelProblem, start: Surface) -> Iterator[Surface]:
+        return _Search(problem, start.wanted).surfaces()
+
+
+class _Search:
+    def __init__(self, problem: KernelProblem, wanted: float) -> None:
+        self.problem, self.wanted, self.sides = problem, wanted, _Sides(problem)
+        self.gram, self.y, self.intercept = problem.gram, problem.y, problem.intercept
+
+    def surfaces(self) -> Iterator[Surface]:
+        """Better and better ones, or InfeasibleError."""
+        beta = np.zeros(len(self.y))
+        for C in STRENGTHS:
+            soft = yield from self._soft(C, beta)
+            if soft is None:
+                break
+            beta = soft.beta
+            yield (yield from self._polished(beta))
+        yield from self._by_hulls(beta)
+
+    def _seems(self, found: Surface) -> bool:
+        """Is this near enough?"""
+        return found.gap <= self.wanted * found.objective < np.inf
+
+    def _soft(self, C: float, start: Vector) -> Generator[Surface, None, Proposal | None]:
+        """The soft margin's exact solution, if there is one."""
+        n = len(self.y)
+        shares = np.full(n, 1.0 / n)
+        problem = KernelProblem(self.gram, self.y, shares, Hinge(), 1.0 / (C * n), self.intercept)
+        for proposal in decomposition(problem, start):
+            if proposal.certify:
+                return proposal
+            yield PAUSE
+        return None
+
+    def _by_hulls(self, beta: Vector) -> Iterator[Surface]:
         """What the rows with the largest coefficients say, and those that then come out too near."""
         chosen = self._first(beta)
-        found = best or self._scaled(self._means())
         for _ in range(ROUNDS):
-            features = self._features(chosen)
-            hulls = nearest_points(features, self.y[chosen], intercept=self.intercept, deadline=self.deadline)
-            self.rounds += 1
+            for hulls in nearing(self._features(chosen), self.y[chosen], intercept=self.intercept):  # noqa: B007
+                yield PAUSE  # the last are the nearest
             weights = np.zeros(len(self.y))
             weights[chosen] = self.y[chosen] * hulls.weights
             f = self.gram.product(weights)
@@ -158,17 +274,12 @@ class _Search:
             if hulls.meet or (square <= MEET * float(self.gram.diagonal.max()) and not self._plane()):
                 raise self._no_surface(weights)
             stretch = (2.0 if self.intercept else 1.0) / max(square, 1e-300)
-            ahead = self._polished(stretch * weights)
-            found = ahead if ahead.gap < found.gap else found
+            found = yield from self._polished(stretch * weights)
+            yield found
             near = self._too_near(chosen, f)
-            if not len(near) or self.late or self._seems(found):
-                break
+            if not len(near) or self._seems(found):
+                return
             chosen = np.union1d(chosen, near)
-        return found
-
-    def _means(self) -> Vector:
-        """The difference of the class means: a point to start from."""
-        return np.asarray(self.y / np.where(self.y > 0, np.sum(self.y > 0), np.sum(self.y < 0)))
 
     def _first(self, beta: Vector) -> Index:
         """The rows with the largest coefficients, some of each class."""
@@ -194,84 +305,25 @@ class _Search:
         outside = np.ones(len(f), dtype=bool)
         outside[chosen] = False
         short = np.zeros(len(f))
-        for rows in self._groups():
+        for rows in self.sides.groups:
             short[rows] = side[np.intersect1d(rows, chosen)].min() - side[rows]
         found = np.flatnonzero(outside & (short > 1e-12 * float(np.abs(f).max())))
         return found[np.argsort(-short[found])[:MORE]]
 
-    def _groups(self) -> list[Index]:
-        if not self.intercept:
-            return [np.arange(len(self.y))]
-        return [np.flatnonzero(self.y == sign) for sign in (-1.0, 1.0)]
-
-    def _polished(self, beta: Vector) -> _Found:
+    def _polished(self, beta: Vector) -> Generator[Surface, None, Surface]:
         """The better of β and of y (f + b) = 1 solved on its support, which is corrected."""
-        best, (low, high), n = self._scaled(beta), self._sides(), len(self.y)
-        box = Box(self.y, low, high, np.zeros(n), np.arange(n), n, 1.0)
-        parts = np.clip(beta, low, high)
+        sides, n = self.sides, len(self.y)
+        best = sides.scaled(beta)
+        box = Box(self.y, sides.low, sides.high, np.zeros(n), np.arange(n), n, 1.0)
+        parts = np.clip(beta, sides.low, sides.high)
         try:
             for done in ActiveSet(box, self.gram, self.intercept, parts, slack=SLACK).run():
-                if self.late:
-                    break
-                exact = self._scaled(done.beta) if done is not None else best
+                exact = sides.scaled(done.beta) if done is not None else best
                 best = exact if exact.gap < best.gap else best
+                yield PAUSE
         except np.linalg.LinAlgError:
             pass
         return best
-
-    def _sides(self) -> tuple[Vector, Vector]:
-        """β lies between these: on the side of its label."""
-        return np.where(self.y > 0, 0.0, -np.inf), np.where(self.y > 0, np.inf, 0.0)
-
-    def _scaled(self, beta: Vector) -> _Found:
-        """The surface through the middle, scaled so that the nearest row has margin one."""
-        low, high = self._sides()
-        beta = np.clip(beta, low, high)
-        some = beta != 0.0
-        if self.intercept and some.any():
-            beta[some] = balance(beta[some], low[some], high[some])
-        f = self.gram.product(beta)
-        width, _ = self._middle(f)
-        square, separates = float(beta @ f), width > 0.0
-        width = width if separates else 1.0
-        return _Found(
-            beta=beta / width,
-            objective=square / width**2 if separates else np.inf,
-            bound=2.0 * float(np.abs(beta).sum()) - square,
-        )
-
-    def _proven(self, beta: Vector) -> Checked:
-        """β scaled up until its floats keep the margin as real numbers, and what that proves.
-
-        Each scaling rounds β anew, and that may take more from the margin than was added: the widest is kept.
-        """
-        wanted, best = 1.0, (-np.inf, 0.0, np.zeros(len(beta)))
-        for _ in range(TRIES):
-            theta = self._signed(2.0 * wanted * beta)
-            beta = 0.5 * theta
-            image = self.stated.products.times(beta, exact=True)
-            f = image.value + image.low
-            width, b = self._middle(f)
-            best = max(best, (width, b, theta), key=lambda one: one[0])
-            most = float(np.abs(f).max(initial=0.0)) + abs(b)
-            spare = min(ROOM * float(image.size.max(initial=0.0)), SPARE * self.limits.tolerance)
-            room = ENOUGH * (1.0 + most) + spare
-            if not 0.0 < width < 1.0 + room:
-                break
-            wanted = (1.0 + 2.0 * room) / width
-        _, b, theta = best
-        return check_kernel_margin(self.stated, 0.5 * theta, b, theta, self.limits.tolerance)
-
-    def _signed(self, theta: Vector) -> Vector:
-        """y θ ≥ 0 and, where there is an intercept, Σθ = 0 to the last bit."""
-        theta = np.where(self.y * theta > 0.0, theta, 0.0)
-        return zero_sum(theta) if self.intercept else theta
-
-    def _middle(self, f: Vector) -> tuple[float, float]:
-        """Half the width between the classes, and the b that runs through its middle."""
-        lows = [float((self.y * f)[rows].min()) for rows in self._groups()]
-        # with two groups these are the least −f of the one class and the least f of the other
-        return (0.5 * (lows[0] + lows[1]), 0.5 * (lows[0] - lows[1])) if self.intercept else (lows[0], 0.0)
 
     def _rows(self) -> Any:
         """Rows that combine to zero where the kernel's do: those of the table or of K; None if too large."""
@@ -293,7 +345,7 @@ class _Search:
                 "take both classes to the same point without any rounding. Give a finite C.",
                 proof=proof,
             )
-        margin = widest(self.stated, proof)
+        margin = widest(self.problem.stated, proof)
         return InfeasibleError(
             f"C=inf asks for a surface without any error, and none has a margin above {margin:.1e}, which is "
             f"nothing beside the rounding of the kernel: by the weights of {count} rows in error.proof, one "

@@ -10,7 +10,8 @@ or how wide a margin can be at most, `proof.exact` says of the weights.
 
 from __future__ import annotations
 
-import time
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
@@ -54,16 +55,18 @@ class Hulls:
         return 1.0 - (self.upper - self.lower) / square if square > 0 else np.inf
 
 
-def nearest_points(
-    X: Matrix, y: Vector, *, intercept: bool, deadline: float = np.inf, factors: Vector | None = None
-) -> Hulls:
-    """The nearest points of the hulls of x with y = +1 and y = −1; without intercept, of {y x} and 0.
+def nearing(X: Matrix, y: Vector, *, intercept: bool, factors: Vector | None = None) -> Iterator[Hulls]:
+    """Points of the hulls of x with y = +1 and y = −1, nearer and nearer; without intercept of {y x} and 0.
 
-    `deadline`: the reading of time.perf_counter() at which the best so far is returned. `factors`: the rows
-    are x / factors, for planes of the least ‖factors ∘ w‖.
+    The last are the nearest. `factors`: the rows are x / factors, for planes of the least ‖factors ∘ w‖.
     """
-    search = _Search(_counted_from_a_row(X, intercept) / (1.0 if factors is None else factors), y, intercept)
-    return search.run(50 * sum(X.shape) + 1000, deadline)
+    rows = _counted_from_a_row(X, intercept) / (1.0 if factors is None else factors)
+    return _Search(rows, y, intercept).states(50 * sum(X.shape) + 1000)
+
+
+def nearest_points(X: Matrix, y: Vector, *, intercept: bool, factors: Vector | None = None) -> Hulls:
+    """The nearest, however long it takes."""
+    return deque(nearing(X, y, intercept=intercept, factors=factors), maxlen=1)[0]
 
 
 def _counted_from_a_row(X: Matrix, intercept: bool) -> Matrix:
@@ -136,15 +139,17 @@ class _Search:
             chosen.append(int(rows[np.argmin(np.linalg.norm(self.signed[rows] + other, axis=1))]))
         return chosen
 
-    def run(self, most: int, deadline: float) -> Hulls:
+    def states(self, most: int) -> Iterator[Hulls]:
+        """One after each step, the best so far."""
         best = here = self._state()
         idle, patience = 0, 2 * self.signed.shape[1] + 20
         for _ in range(most):
-            if here.meet or best.relative_gap <= SURE or idle > patience or time.perf_counter() > deadline:
-                break
+            yield best if best.upper > best.lower or best.residual <= here.residual else here
+            if here.meet or best.relative_gap <= SURE or idle > patience:
+                return
             entering = self._violator(here.difference)
             if entering is None:
-                break
+                return
             self.used.append(entering)
             self._minimise()
             before, here = here, self._state()
@@ -153,7 +158,6 @@ class _Search:
             better = here.relative_gap < best.relative_gap
             idle = 0 if shorter or better else idle + 1
             best = here if better or here.meet else best
-        return best if best.upper > best.lower else here if here.residual < best.residual else best
 
     def _state(self) -> Hulls:
         raw = self.weights[self.used] @ self.signed[self.used]

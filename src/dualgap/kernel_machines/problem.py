@@ -39,6 +39,11 @@ class KernelProblem:
         """Number of rows."""
         return len(self.y)
 
+    @property
+    def kind(self) -> str:
+        """Which solvers it is for, as `drive.registry` names them; λ = 0 is C = ∞."""
+        return "kernel" if self.lam > 0.0 else "kernel margin"
+
     @cached_property
     def dual_bounds(self) -> tuple[Vector, Vector]:
         """θ must lie between these."""

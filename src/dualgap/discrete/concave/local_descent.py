@@ -12,8 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.concave.reweighted import concave, tangent_at
 from dualgap.discrete.planes.sides import packing, statements, surrogates
-from dualgap.discrete.registry import search
-from dualgap.drive.limits import Limits
+from dualgap.drive.registry import solver
 from dualgap.penalties import Constrained, Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import precondition
@@ -29,7 +28,7 @@ RESTLESS = "The step limit came first, short of a local minimiser; the loss is n
 SIZES = (1.0, 4.0, 0.25)  # multiples of a convex fit to start from
 
 
-@search("local_descent")
+@solver("local_descent", kind="search")
 @dataclass(frozen=True)
 class LocalDescent:
     """Proximal gradient steps with momentum that is dropped when the objective rises (Li and Lin, 2015), from
@@ -50,13 +49,13 @@ class LocalDescent:
     def cost(self, problem: Problem) -> float:
         return 1e3 * problem.design.stored
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         bare = problem.with_regulariser(unregularised(problem.p))
         stated = list(statements(bare))
         if stated[-1].integers is not None:
             yield Finding(None, 0.5 * stated[-1].below(stated[-1].lost + packing(stated[-1])))
         working = precondition(problem)
-        origins = [] if start is None else [start]
+        origins = [] if start.w is None else [start.w]
         fits = [stated[0].weights(u) for u in surrogates(stated[0])]
         origins += [size * w for size in SIZES for w in fits][: self.starts]
         count = 0

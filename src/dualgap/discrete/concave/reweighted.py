@@ -12,9 +12,8 @@ from dualgap.arrays import Vector
 from dualgap.discrete.as_is import as_is
 from dualgap.discrete.base import Finding
 from dualgap.discrete.reached import reached
-from dualgap.discrete.registry import search
 from dualgap.drive.limits import Limits
-from dualgap.drive.registry import candidates
+from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate
 from dualgap.penalties import Constrained, Penalised, Regulariser
@@ -56,7 +55,7 @@ def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
     return Constrained(l1, max(slack, 0.0))
 
 
-@search("reweighted_l1")
+@solver("reweighted_l1", kind="search")
 @dataclass(frozen=True)
 class ReweightedL1:
     """Each round solves the weighted l1 problem that touches the penalty at the last weights (Candès, Wakin
@@ -77,11 +76,11 @@ class ReweightedL1:
     def cost(self, problem: Problem) -> float:
         return 1e3 * problem.design.stored
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         working = precondition(problem)
         run = _Run(working)
         yield run.below()
-        for origin in run.origins(self.starts, start):
+        for origin in run.origins(self.starts, start.w):
             yield from run.descend(origin)
         yield run.above()
 

@@ -18,7 +18,7 @@ from dualgap.discrete.planes.hidden_cells import Doubted
 from dualgap.discrete.planes.local_planes import good_plane
 from dualgap.discrete.planes.plane_search import PlaneSearch
 from dualgap.discrete.planes.sides import Signs, packing
-from dualgap.discrete.registry import search
+from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ HIDDEN = (
 )
 
 
-@search("arrangement")
+@solver("arrangement", kind="search")
 @dataclass(frozen=True)
 class Arrangement(PlaneSearch):
     """Exact for the zero_one loss in few dimensions: C(n, d−2) sweeps of n log n, the intercept being one."""

@@ -16,16 +16,15 @@ from dualgap.discrete.planes.local_planes import good_plane
 from dualgap.discrete.planes.plane_search import PlaneSearch, counts_errors, scaled
 from dualgap.discrete.planes.sides import Signs, packing, statements
 from dualgap.discrete.reached import reached
-from dualgap.discrete.registry import search
 from dualgap.discrete.subset.selection import Selection, chooses_columns, selection
-from dualgap.drive.limits import Limits
+from dualgap.drive.registry import solver
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
 
 
-@search("subset_planes")
+@solver("subset_planes", kind="search")
 @dataclass(frozen=True)
 class SubsetPlanes:
     """Fewer columns never mean fewer errors: a branch is bounded by the errors of all the columns left in it.
@@ -47,8 +46,8 @@ class SubsetPlanes:
     def cost(self, problem: Problem) -> float:
         return float(2.0 ** min(problem.p, 60))
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
-        yield from _Branching(problem, limits).findings(start)
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
+        yield from _Branching(problem, start.wanted).findings(start.w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +60,8 @@ class _Open:
 class _Branching:
     """Depth first, columns of large weight in first."""
 
-    def __init__(self, problem: Problem, limits: Limits) -> None:
-        self.problem, self.limits = problem, limits
+    def __init__(self, problem: Problem, tolerance: float) -> None:
+        self.problem, self.tolerance = problem, tolerance
         self.chosen: Selection = selection(problem)
         some = problem.design.toarray().any(axis=0)
         self.counted: Index = np.flatnonzero(self.chosen.counted & some)
@@ -77,7 +76,7 @@ class _Branching:
 
     @property
     def goal(self) -> float:
-        return self.upper - 0.25 * self.limits.tolerance * max(abs(self.upper), SMALL)
+        return self.upper - 0.25 * self.tolerance * max(abs(self.upper), SMALL)
 
     def findings(self, start: Vector | None) -> Iterator[Finding]:
         self._offer(self.problem.null_weights)
@@ -102,8 +101,8 @@ class _Branching:
         return Finding(self.w, least, self.nodes)
 
     def _offer(self, w: Vector) -> None:
-        inside = scaled(self.problem, self.problem.regulariser.feasible(w), self.limits.tolerance)
-        value = reached(self.problem, inside, self.limits.tolerance)
+        inside = scaled(self.problem, self.problem.regulariser.feasible(w), self.tolerance)
+        value = reached(self.problem, inside, self.tolerance)
         if value < self.upper:
             self.upper, self.w = value, inside
 

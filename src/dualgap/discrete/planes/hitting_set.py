@@ -16,7 +16,7 @@ from dualgap.discrete.planes.cover import Cover
 from dualgap.discrete.planes.local_planes import good_plane
 from dualgap.discrete.planes.plane_search import PlaneSearch
 from dualgap.discrete.planes.sides import Signs
-from dualgap.discrete.registry import search
+from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 
 PLENTY = 2e8  # work at which this is expected to beat the arrangement
@@ -24,7 +24,7 @@ SWEEP_SECONDS = 2e-8  # a unit of the arrangement's work (measured)
 LONGEST = 120.0  # seconds of it that are worth beginning
 
 
-@search("hitting_set")
+@solver("hitting_set", kind="search")
 @dataclass(frozen=True)
 class HittingSet(PlaneSearch):
     """Exact for the zero_one loss in any dimension while the errors are few; a bound at any time.

@@ -12,7 +12,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.plane_search import PlaneSearch
 from dualgap.discrete.planes.sides import Signs, surrogates
-from dualgap.discrete.registry import search
+from dualgap.drive.registry import solver
 
 AFFORDABLE, FEWEST = 500_000, 20  # rows times lines of one search, and lines of it in any case
 KICK = 0.3  # length of a random step away from the best plane, whose normal has length one
@@ -61,7 +61,7 @@ def _lines(signs: Signs, rng: np.random.Generator, rounds: int) -> Matrix:
     return np.ascontiguousarray(lines)
 
 
-@search("local_planes", manual=True)
+@solver("local_planes", kind="search", manual=True)
 @dataclass(frozen=True)
 class LocalPlanes(PlaneSearch):
     """Logistic and squared hinge fits, then the exact best point of line after line. Proves nothing."""

@@ -12,7 +12,6 @@ from dualgap.arrays import Mask, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.sides import Signs, statements
 from dualgap.discrete.subset.selection import chooses_columns
-from dualgap.drive.limits import Limits
 from dualgap.penalties import Constrained, Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
@@ -55,17 +54,17 @@ class PlaneSearch:
         """Findings for the problem without a penalty, in the coordinates of `signs`."""
         raise NotImplementedError
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         bare, keep = _unpenalised(problem)
         for stated in statements(bare):
-            for finding in self.planes(stated, None if start is None else start[keep]):
+            for finding in self.planes(stated, None if start.w is None else start.w[keep]):
                 bound = stated.below(finding.bound) if stated.integers is not None else -np.inf
                 if finding.w is None:
                     yield replace(finding, bound=bound)
                     continue
                 w = np.zeros(problem.p)
                 w[keep] = stated.weights(finding.w)
-                small = scaled(problem, w, limits.tolerance)
+                small = scaled(problem, w, start.wanted)
                 shrunk = isinstance(problem.regulariser, Penalised) and small is not w
                 yield replace(finding, w=small, bound=bound, remark=NOT_ATTAINED if shrunk else "")
 

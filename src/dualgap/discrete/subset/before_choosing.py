@@ -47,13 +47,13 @@ def _says_nothing(problem: Problem, columns: Index) -> bool:
     return bool(np.all(table == table[:1])) if problem.intercept else not table.any()
 
 
-def all_in(problem: Problem, limits: Limits) -> Finding:
+def all_in(problem: Problem, tolerance: float) -> Finding:
     """The convex problem that is left when there is nothing to choose."""
     regulariser = selection(problem).convex()
     if regulariser.free.all():
         regulariser = unregularised(problem.p)
     working = precondition(problem.with_regulariser(regulariser))
-    asked = Limits(min(FINE, limits.tolerance), 2000)
+    asked = Limits(min(FINE, tolerance), 2000)
     found = drive(working, lambda: candidates(working.problem, "auto"), None, asked).bounds
     if found.box is not None:  # columns that only rounding tells apart: the bound is not for all weights
         return Finding(found.w, nodes=1)

@@ -8,23 +8,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.reached import reached
-from dualgap.discrete.registry import search
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.gram import exactly, gram_problem, is_quadratic
 from dualgap.discrete.subset.selection import lacks_selection, selection
 from dualgap.discrete.subset.squares import Squares, affordable, below
 from dualgap.discrete.subset.wide import is_too_wide
-from dualgap.drive.limits import Limits
+from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW
 
 TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
 
 
-@search("branch_and_bound")
+@solver("branch_and_bound", kind="search")
 @dataclass(frozen=True)
 class BranchAndBound:
     """Best subset for every convex loss, with a bound at any time.
@@ -43,22 +41,22 @@ class BranchAndBound:
     def cost(self, problem: Problem) -> float:
         return 1e3 * problem.p**2
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         if nothing_to_choose(problem):
-            yield all_in(problem, limits)  # and on, if that left a gap
+            yield all_in(problem, start.wanted)  # and on, if that left a gap
         if not selection(problem).counted.any():
             yield from _all_free(problem)
         elif is_quadratic(problem) and is_too_wide(problem):
             from dualgap.discrete.subset.heuristics import HardThresholding
 
-            for finding in HardThresholding().findings(problem, start, limits):
+            for finding in HardThresholding().iterates(problem, start):
                 yield replace(finding, ending=TOO_WIDE)
         elif is_quadratic(problem):
-            yield from _on_gram(problem, start, limits)
+            yield from _on_gram(problem, start)
         else:
             from dualgap.discrete.subset.dual_search import DualSearch
 
-            yield from DualSearch(problem, start, limits).findings()
+            yield from DualSearch(problem, start).findings()
 
 
 def _all_free(problem: Problem) -> Iterator[Finding]:
@@ -70,26 +68,26 @@ def _all_free(problem: Problem) -> Iterator[Finding]:
         yield Finding(squares.weights(none), below(rest.unit) * (1.0 - 2.0 * FEW), 1)
 
 
-def _on_gram(problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+def _on_gram(problem: Problem, start: Finding) -> Iterator[Finding]:
     """By the Gram matrix; by that of integers, if rounding costs too much of the bound."""
     from dualgap.discrete.subset.gram_search import GramSearch
 
-    stated, last = gram_problem(problem), None
+    stated, last, w, tolerance = gram_problem(problem), None, start.w, start.wanted
     while True:
         if not stated.size or stated.unit == 0.0:  # no column takes anything off what the free ones leave
             yield Finding(stated.weights(np.zeros(0, np.int64)), stated.objective(1.0), 1)
             return
-        search = GramSearch(stated, None if start is None else stated.support(start), limits.tolerance)
+        search = GramSearch(stated, None if w is None else stated.support(w), tolerance)
         better = stated.part is not None and affordable(stated.working.asked)
         if not (search.costly and better):
-            for last in search.findings(limits.iterations):
+            for last in search.findings(start.most):
                 yield last
             if last is not None:  # nobody stopped: it is not proven
                 last = replace(last, w=search.careful())
                 yield last
-        if not better or (last is not None and (search.hopeless or _enough(problem, last, limits.tolerance))):
+        if not better or (last is not None and (search.hopeless or _enough(problem, last, tolerance))):
             return
-        stated, start = exactly(stated.working.asked, stated.working), start if last is None else last.w
+        stated, w = exactly(stated.working.asked, stated.working), w if last is None else last.w
 
 
 def _enough(problem: Problem, last: Finding, tolerance: float) -> bool:

@@ -15,7 +15,6 @@ from dualgap.discrete.subset.columns import Columns
 from dualgap.discrete.subset.relaxation import Branch, Relaxed, proven_out
 from dualgap.discrete.subset.selection import NO_BOUND
 from dualgap.discrete.subset.vertices import Vertex
-from dualgap.drive.limits import Limits
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
@@ -41,10 +40,10 @@ class Open:
 class DualSearch:
     """Depth first, columns of large weight in first; what is in or out beyond doubt is fixed on the way."""
 
-    def __init__(self, problem: Problem, start: Vector | None, limits: Limits) -> None:
+    def __init__(self, problem: Problem, start: Finding) -> None:
         self.columns = Columns(problem)
-        self.limits, self.began = limits, time.perf_counter()
-        self.start = start
+        self.tolerance, self.most, self.began = start.wanted, start.most, time.perf_counter()
+        self.start = start.w
         self.upper, self.w, self.asked = np.inf, problem.null_weights, problem.null_weights
         self.floor, self.nodes = np.inf, 0
         self.open: list[Open] = []
@@ -55,7 +54,7 @@ class DualSearch:
     @property
     def goal(self) -> float:
         """A branch whose bound is up here holds nothing better."""
-        return self.upper - 0.25 * self.limits.tolerance * max(abs(self.upper), self.least)
+        return self.upper - 0.25 * self.tolerance * max(abs(self.upper), self.least)
 
     @property
     def bound(self) -> float:
@@ -65,7 +64,7 @@ class DualSearch:
     @property
     def slow(self) -> bool:
         """Is it time to prove bounds of branches that are split, for those who do not wait for the end?"""
-        return self.limits.iterations is not None or time.perf_counter() - self.began > QUICK
+        return self.most is not None or time.perf_counter() - self.began > QUICK
 
     @property
     def hopeless(self) -> bool:
@@ -90,7 +89,7 @@ class DualSearch:
         while self.open:
             self._look(self.open.pop())
             self.nodes += 1
-            most = self.limits.iterations
+            most = self.most
             if time.perf_counter() - shown > PAUSE or (most is not None and self.nodes >= most):
                 yield self._finding()
                 shown = time.perf_counter()
@@ -134,7 +133,7 @@ class DualSearch:
     def _offer(self, fitted: Relaxed) -> None:
         if not fitted.value < self.upper:
             return
-        asked, tolerance = self.columns.weights(fitted), self.limits.tolerance
+        asked, tolerance = self.columns.weights(fitted), self.tolerance
         value = self.columns.reached(asked, tolerance)  # what rounded weights predict is what counts
         if value - fitted.value > tolerance * max(value, self.least):  # margins may be short of their kinks
             longer = asked * (1.0 + LONGER)

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.registry import search
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.columns import TRIES, Columns
 from dualgap.discrete.subset.gram import GramProblem, gram_problem, is_quadratic
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
 from dualgap.discrete.subset.selection import lacks_selection, selection
 from dualgap.discrete.subset.wide import is_wide, wide_problem
-from dualgap.drive.limits import Limits
+from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 
 NOT_PROVEN = "A good set of columns, not proven to be the best; branch_and_bound can prove."
@@ -37,17 +36,17 @@ class Heuristic:
     def cost(self, problem: Problem) -> float:
         return float(problem.n * problem.p**2)
 
-    def findings(self, problem: Problem, start: Vector | None, limits: Limits) -> Iterator[Finding]:
+    def iterates(self, problem: Problem, start: Finding) -> Iterator[Finding]:
         if nothing_to_choose(problem):
-            yield all_in(problem, limits)  # and on, if that left a gap
+            yield all_in(problem, start.wanted)  # and on, if that left a gap
         if not selection(problem).counted.any():
             return
         if is_quadratic(problem):
-            wide = is_wide(problem) and self.without_gram(problem, start)
-            yield from wide or self._with_gram(problem, start)
+            wide = is_wide(problem) and self.without_gram(problem, start.w)
+            yield from wide or self._with_gram(problem, start.w)
             return
         columns = Columns(problem)
-        for fitted in self.on_columns(columns, start):
+        for fitted in self.on_columns(columns, start.w):
             yield Finding(columns.weights(fitted), nodes=columns.fits)
         bound = _all_columns(columns)
         theta = columns.working.theta(bound.theta)
@@ -77,7 +76,7 @@ def _all_columns(columns: Columns) -> Relaxed:
     return columns.relaxation.proved(branch, found)
 
 
-@search("greedy_forward", manual=True)
+@solver("greedy_forward", kind="search", manual=True)
 @dataclass(frozen=True)
 class GreedyForward(Heuristic):
     """Start with nothing; add the column that helps most while there is room and it is worth its price."""
@@ -98,7 +97,7 @@ class GreedyForward(Heuristic):
             yield fitted
 
 
-@search("greedy_backward", manual=True)
+@solver("greedy_backward", kind="search", manual=True)
 @dataclass(frozen=True)
 class GreedyBackward(Heuristic):
     """Start with everything; drop the column that is missed least, until the rest may stay.
@@ -139,7 +138,7 @@ class GreedyBackward(Heuristic):
         yield fitted
 
 
-@search("hard_thresholding", manual=True)
+@solver("hard_thresholding", kind="search", manual=True)
 @dataclass(frozen=True)
 class HardThresholding(Heuristic):
     """Gradient steps that keep the largest weights, then exchanges of single columns while they help.

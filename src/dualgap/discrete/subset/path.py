@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dualgap.discrete.base import Answer
-from dualgap.discrete.pursue import PROVEN, pursue
-from dualgap.discrete.registry import choose
+import numpy as np
+
+from dualgap.discrete.pursuit import PROVEN, choose, pursued
 from dualgap.discrete.subset.selection import chooses_columns, selection
-from dualgap.drive.limits import Limits
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.run import Outcome
 from dualgap.errors import DataError
 from dualgap.penalties.l0 import AtMost, Count
 from dualgap.problem.problem import Problem
@@ -19,8 +19,8 @@ from dualgap.problem.problem import Problem
 
 def subset_path(
     problem: Problem, sizes: Sequence[int], limits: Limits | None = None, solver: Any = "auto"
-) -> list[Answer]:
-    """One answer per size, sizes rising. The penalty of `problem` must count columns; its strength is not
+) -> list[Outcome]:
+    """One outcome per size, sizes rising. The penalty of `problem` must count columns; its strength is not
     looked at, but for the square of l0_l2.
 
     A limit on time is for the path as a whole: every size gets its share of what is left, so that hard sizes
@@ -28,24 +28,18 @@ def subset_path(
     """
     if not chooses_columns(problem):
         raise DataError("A path over subset sizes needs the penalty l0 or l0_l2.")
-    limits = limits or Limits()
     search = choose(at_size(problem, 0), solver)
-    seconds = search.seconds if limits.seconds is None else limits.seconds
-    began = time.perf_counter()
-    answers: list[Answer] = []
+    whole = (limits or Limits()).or_seconds(search.seconds).shared()
+    found: list[Outcome] = []
     try:
         for done, size in enumerate(sizes):
-            own = limits
-            if seconds is not None:
-                left = max(seconds - (time.perf_counter() - began), 0.0)
-                own = replace(limits, seconds=left / (len(sizes) - done))
-            warm = answers[-1].w if answers else None
-            answers.append(pursue(at_size(problem, size), search, warm, own))
-            if answers[-1].stopped:
+            warm = found[-1].bounds.w if found else None
+            found.append(pursued(at_size(problem, size), search, warm, whole.part(len(sizes) - done)))
+            if found[-1].stopped:
                 break
     except KeyboardInterrupt:
         pass  # the sizes that are finished stay
-    return _handed_down(problem, answers, limits.tolerance)
+    return _handed_down(problem, found, whole.tolerance)
 
 
 def at_size(problem: Problem, size: int) -> Problem:
@@ -55,12 +49,14 @@ def at_size(problem: Problem, size: int) -> Problem:
     return problem.with_regulariser(AtMost(Count(gauge.counted, selection(problem).ridge), float(size)))
 
 
-def _handed_down(problem: Problem, answers: list[Answer], tolerance: float) -> list[Answer]:
+def _handed_down(problem: Problem, found: list[Outcome], tolerance: float) -> list[Outcome]:
     """More columns never fit worse, so that the bound of a size holds for every smaller one."""
-    for at in range(len(answers) - 2, -1, -1):
-        mine, bound = answers[at], answers[at + 1].bound
-        if mine.bound < bound <= mine.primal:
-            proven = problem.relative(mine.primal - bound, mine.primal) <= tolerance
-            status = f"{PROVEN} {mine.remark}".strip() if proven and not mine.proven else mine.status
-            answers[at] = replace(mine, bound=bound, theta=None, proven=proven, status=status)
-    return answers
+    for at in range(len(found) - 2, -1, -1):
+        mine, bound = found[at], found[at + 1].bounds.dual
+        if mine.bounds.dual < bound <= mine.bounds.primal:
+            bounds = replace(mine.bounds, dual=bound, theta=np.zeros_like(mine.bounds.theta))
+            mine = replace(mine, bounds=bounds)
+            if not mine.proven and problem.relative(bounds.gap, bounds.primal) <= tolerance:
+                mine = replace(mine, status=Status.CERTIFIED, said=f"{PROVEN} {mine.remark}".strip())
+            found[at] = mine
+    return found

@@ -31,7 +31,7 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """How a run ended, as a task may want to tell it."""
+    """How a run ended, as a pursuit may want to tell it."""
 
     status: Status
     final: Checked
@@ -51,7 +51,7 @@ class Yields(Protocol[P, I]):
         """Better and better points. Ending means: no further progress is to be had from here."""
 
 
-class Task(Protocol[T, I]):
+class Pursuit(Protocol[T, I]):
     """A problem with the best that is known of it. It keeps points; what it tells as proven is `proof`'s.
 
     `take` sees an iterate, `proven` asks the proof's kernel where the gap seems small enough, `settled` asks
@@ -71,8 +71,8 @@ class Task(Protocol[T, I]):
     def starts(self, start: I | None) -> Iterator[I]:
         """Points to look at before any solver runs; the one given among them."""
 
-    def origin(self) -> I:
-        """Where the next solver starts."""
+    def origin(self, most: int | None) -> I:
+        """Where the next solver starts; `most` iterations will be waited for."""
 
     def horizon(self, solver: Any) -> int | None:
         """Iterations after which a solver that nobody limits is to end; None: never."""

@@ -19,19 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-lowest"
-EXTRAS = (
-    "cli",
-    "plot",
-    "frames",
-    "onnx",
-    "qp",
-)  # what people install; `figures` alone brings mlxtend, a large one
-TOOLS = (
-    "pytest>",
-    "hypothesis",
-    "polars",
-    "onnxruntime",
-)  # of the extra `test`: what the short test needs beside them
+EXTRAS = ("cli", "plot", "frames", "onnx", "qp")
+TOOLS = ("pytest>", "hypothesis", "polars", "onnxruntime")  # what the short test needs of the extra `test`
 BOUND = re.compile(r"([A-Za-z0-9_-]+)>=([0-9.]+)")
 
 
@@ -92,7 +81,17 @@ def main() -> None:
         "NUMBA_CACHE_DIR": str(HOME / "loops"),
         "OMP_NUM_THREADS": "1",
     }
-    command = [str(HOME / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *asked.tests]
+    command = [
+        str(HOME / "bin" / "python"),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "default",
+        *asked.tests,
+    ]
     sys.exit(subprocess.run(command, cwd=ROOT, env=kept).returncode)
 
 

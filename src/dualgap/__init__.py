@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # the only place that says it
 
 # Public name -> module; loaded when first asked for, so that `import dualgap` costs nothing.
 _WHERE = {
@@ -23,7 +23,7 @@ _WHERE = {
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
     "load": "dualgap.files.read",
-    "path": "dualgap.paths.making",
+    "path": "dualgap.paths.request",
     "cross_validate": "dualgap.selection.cross_validate",
     "Search": "dualgap.selection.search",
     "stability": "dualgap.selection.stability",
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
     from dualgap.fitting.solution import Solution
-    from dualgap.paths.making import path
+    from dualgap.paths.request import path
     from dualgap.selection.cross_validate import cross_validate
     from dualgap.selection.search import Search
     from dualgap.selection.stability import stability

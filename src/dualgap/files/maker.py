@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from dualgap import __version__
+
 
 def maker() -> str:
-    """dualgap and its version, as installed."""
-    from importlib import metadata
-
-    try:
-        return f"dualgap {metadata.version('dualgap')}"
-    except metadata.PackageNotFoundError:
-        return "dualgap"
+    """dualgap and its version."""
+    return f"dualgap {__version__}"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dualgap.fitting.solution import Solution
 
 OK = 0  # done, and proven where something was to be proven
 NOT_PROVEN = 1  # the fit missed its tolerance, or the model does not verify
@@ -47,6 +50,15 @@ class Console:
         """What a machine reads, in the end."""
         if self.as_json:
             print(json.dumps(plain({**values, "notes": self.notes}), ensure_ascii=False, indent=1))
+
+
+def ending(solution: Solution) -> int:
+    """The exit code of a fit."""
+    from dualgap.drive.limits import Status
+
+    if solution.status == Status.INTERRUPTED.value:
+        return INTERRUPTED
+    return OK if solution.converged else NOT_PROVEN
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dualgap.cli import options
-from dualgap.cli.console import NOT_PROVEN, OK, Console
+from dualgap.cli.console import INTERRUPTED, Console, ending
 
 SHOWN = 20  # lines of the table
 
@@ -35,13 +35,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.fit import described
     from dualgap.cli.task import task_of
 
-    pages.refuse_unwritable(args.report)
-    task = task_of(args, console)
+    task, how = task_of(args, console), options.Solving(args)
     search = dg.cross_validate(
         task.X,
         task.y,
         **task.keywords,
-        **options.solving_keywords(args),
+        **how.keywords(),
         cv=args.folds,
         score=args.score,
         rule=args.rule,
@@ -49,6 +48,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         n_jobs=args.jobs,
         random_state=args.seed,
     )
+    if search.interrupted:
+        console.warn(search.status)
+        return INTERRUPTED
     solution = task.named(search.solution)
     search.solution = solution
     console.say(f"\n  {'lam':>12} {args.score:>12} {'± error':>10}")
@@ -62,9 +64,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         solution.save(args.out, data=task.rows)
         console.say(f"\nmodel written to {args.out}")
     if args.report:
-        path = pages.along(task, search, options.solving_keywords(args))
+        path = pages.along(task, search, how, console)
         pages.write(search, args.report, console, data=task.rows, along=path)
     curve = {"lams": search.lams, "mean": search.mean, "se": search.se}
     chosen = {"lam_min": search.lam_min, "lam_1se": search.lam_1se, "status": search.status}
     console.result(described(solution) | curve | chosen | {"model": args.out})
-    return OK if solution.converged else NOT_PROVEN
+    return ending(solution)

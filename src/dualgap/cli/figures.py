@@ -12,7 +12,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap figures` takes."""
     parser.add_argument("names", metavar="NAME", nargs="*", help="which; without any, they are listed")
     parser.add_argument("--all", action="store_true", help="draw all")
-    parser.add_argument("--out", metavar="DIR", default="figures", help="the folder (default: figures)")
+    parser.add_argument(
+        "--out", metavar="DIR", dest="folder", default="figures", help="the folder (default: figures)"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if unknown:
         raise DataError(f"There is no figure {unknown[0]!r}. `dualgap figures` lists them.")
     names = list(known) if args.all else list(args.names)
-    out = Path(args.out)
+    out = Path(args.folder)
     out.mkdir(parents=True, exist_ok=True)
     figures.draw(names, out)
     console.say(f"{len(names)} figures drawn in {out}")

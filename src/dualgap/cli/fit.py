@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
-from dualgap.cli.console import NOT_PROVEN, OK, Console
+from dualgap.cli.console import INTERRUPTED, Console, ending
 
 if TYPE_CHECKING:
     from dualgap.cli.task import Task
@@ -32,9 +32,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli import pages
     from dualgap.cli.task import task_of
 
-    pages.refuse_unwritable(args.report)
-    task = task_of(args, console)
-    solution, search = solve(task, args, console)
+    task, how = task_of(args, console), options.Solving(args)
+    solution, search = solve(task, args, how, console)
+    if search is not None and search.interrupted:
+        console.warn(search.status)
+        return INTERRUPTED
+    assert solution is not None
     solution = task.named(solution)
     console.say()
     console.say(solution.summary())
@@ -43,30 +46,34 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
     if args.report and search is not None:
         search.solution = solution
-        path = pages.along(task, search, options.solving_keywords(args))
+        path = pages.along(task, search, how, console)
         pages.write(search, args.report, console, data=task.rows, along=path)
     elif args.report:
         pages.write(solution, args.report, console, data=task.rows)
     console.result(described(solution) | {"model": args.out, "report": args.report})
-    return OK if solution.converged else NOT_PROVEN
+    return ending(solution)
 
 
-def solve(task: Task, args: argparse.Namespace, console: Console) -> tuple[Solution, Search | None]:
+def solve(
+    task: Task, args: argparse.Namespace, how: options.Solving, console: Console
+) -> tuple[Solution | None, Search | None]:
     """At the strength given, or at the one that cross-validation chooses; then with the search."""
     import dualgap as dg
-    from dualgap.cli.progress import Progress
+    from dualgap.drive.progress import GapProgress
     from dualgap.fitting.names import penalty_named
 
-    how = options.solving_keywords(args)
     strength = {name: getattr(args, name) for name in ("lam", "C", "budget")}
     given = any(value is not None for value in strength.values())
     if given or not penalty_named(args.penalty).takes_strength:
-        with Progress(args.tol) as progress:
-            return dg.fit(task.X, task.y, **task.keywords, **strength, **how, callback=progress), None
+        with GapProgress(args.tol) as progress:
+            keywords = {**task.keywords, **strength, **how.keywords()}
+            return dg.fit(task.X, task.y, **keywords, callback=progress), None
     folds = args.cv or 5
     points = 100 if len(task.y) <= LONG else 20  # with many rows neighbouring strengths hardly differ
-    how |= {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
-    search = dg.cross_validate(task.X, task.y, **task.keywords, **how)
+    choice = {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
+    search = dg.cross_validate(task.X, task.y, **task.keywords, **how.keywords(), **choice)
+    if search.interrupted:
+        return None, search
     asked = "" if args.cv else "no strength was given: "
     console.note(f"{asked}lam = {search.lam:.6g} by {folds}-fold cross-validation, rule {args.rule}")
     if search.index in (0, len(search.lams) - 1):

@@ -12,6 +12,7 @@ from typing import Any
 
 from dualgap import __version__
 from dualgap.cli import console
+from dualgap.cli.outputs import refuse_bad_outputs
 from dualgap.errors import (
     DataError,
     InfeasibleError,
@@ -89,6 +90,7 @@ def _guarded(run: Any, args: argparse.Namespace) -> int:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", NotCertifiedWarning)
             warnings.showwarning = lambda message, *rest, **more: where.warn(str(message))
+            refuse_bad_outputs(args)
             return int(run(args, where))
     except KeyboardInterrupt:
         where.warn("interrupted.")

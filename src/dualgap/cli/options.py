@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
+SOON = 1e-9  # seconds: a limit is a positive number
 DATA = (
     "CSV, Parquet, Feather, Arrow, libsvm, npy or npz; - for standard input; or a name of `dualgap datasets`"
 )
@@ -71,7 +73,9 @@ def add_solving(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tol", type=float, default=1e-6, help="relative duality gap to reach (default: 1e-6)"
     )
-    group.add_argument("--max-time", type=float, metavar="S", help="seconds, then the best answer so far")
+    group.add_argument(
+        "--max-time", type=float, metavar="S", help="seconds for all solving; then what there is"
+    )
 
 
 def objective_keywords(args: argparse.Namespace) -> dict[str, Any]:
@@ -84,6 +88,16 @@ def objective_keywords(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def solving_keywords(args: argparse.Namespace) -> dict[str, Any]:
-    """The keywords that say how to solve it."""
-    return {"solver": args.solver, "tol": args.tol, "max_time": args.max_time}
+class Solving:
+    """How to solve, all that is solved after one another in the time that was given."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.solver, self.tol, self.seconds = args.solver, args.tol, args.max_time
+        self.began = time.perf_counter()
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of dg.fit, dg.path and dg.cross_validate; of the time what is left now."""
+        left = self.seconds
+        if left is not None and left > 0.0:  # another number is refused where it arrives
+            left = max(left - (time.perf_counter() - self.began), SOON)
+        return {"solver": self.solver, "tol": self.tol, "max_time": left}

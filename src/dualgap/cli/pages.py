@@ -1,31 +1,21 @@
-"""The report page of a verb. A folder that cannot be written to is refused before the work."""
+"""The report page of a verb."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli.console import Console
-from dualgap.errors import DataError, NoSolverError
+from dualgap.errors import NoSolverError
 
 if TYPE_CHECKING:
+    from dualgap.cli.options import Solving
     from dualgap.cli.task import Task
     from dualgap.paths.path import Path as Solutions
     from dualgap.selection.search import Search
 
 SLIDES = 40  # strengths of a search at which all rows are solved again for the page
-
-
-def refuse_unwritable(path: str | None) -> None:
-    """Before the work: can a page be put there?"""
-    if path is None:
-        return
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise DataError(f"The page {path} cannot be written there; name a file in a folder that exists.")
 
 
 def write(thing: Any, path: str, console: Console, **more: Any) -> None:
@@ -36,7 +26,7 @@ def write(thing: Any, path: str, console: Console, **more: Any) -> None:
     console.say(f"page written to {path}")
 
 
-def along(task: Task, search: Search, how: dict[str, Any]) -> Solutions | None:
+def along(task: Task, search: Search, how: Solving, console: Console) -> Solutions | None:
     """The solutions on all rows at the strengths of a search, for the slider; None where there is no path."""
     import dualgap as dg
 
@@ -51,9 +41,13 @@ def along(task: Task, search: Search, how: dict[str, Any]) -> Solutions | None:
         search.index_1se,
     }
     try:
-        return dg.path(task.X, task.y, **task.keywords, **how, lams=search.lams[sorted(picked)])
+        path = dg.path(task.X, task.y, **task.keywords, **how.keywords(), lams=search.lams[sorted(picked)])
     except NoSolverError:  # not convex
         return None
+    if path.stopped:
+        console.note("no time was left for the path on all rows: the page has no slider")
+        return None
+    return path
 
 
 def command() -> str:

@@ -44,9 +44,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.task import task_of
     from dualgap.files.store import write_whole
 
-    pages.refuse_unwritable(args.report)
     task, test = with_test(task_of(args, console), args, console)
-    path = dg.path(task.X, task.y, **task.keywords, **options.solving_keywords(args), n_lams=args.points)
+    how = options.Solving(args).keywords()
+    path = dg.path(task.X, task.y, **task.keywords, **how, n_lams=args.points)
     console.say(f"\n{path!r}\n")
     console.say(f"  {'lam':>12} {'penalty':>12} {'mean loss':>12} {'columns':>8} {'gap':>9}")
     for k in np.unique(np.linspace(0, len(path) - 1, min(SHOWN, len(path))).astype(int)):
@@ -62,8 +62,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.report:
         recipe = task.prepared.recipe
         pages.write(path, args.report, console, data=task.rows, test=test, recipe=recipe)
-    console.result({"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero, "exact": path.exact})
-    return OK if path.exact or float(path.gaps.max()) <= args.tol else NOT_PROVEN
+    points = {"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero}
+    console.result({**points, "exact": path.exact, "status": path.status})
+    proven = not path.stopped and (path.exact or float(path.gaps.max()) <= args.tol)
+    return OK if proven else NOT_PROVEN
 
 
 def with_test(task: Task, args: argparse.Namespace, console: Console) -> tuple[Task, Any]:
@@ -104,7 +106,10 @@ def as_csv(path: Any, names: tuple[str, ...]) -> str:
 
 def draw(path: Any, names: tuple[str, ...], file: str) -> None:
     """The picture of path.plot() in a file."""
-    from dualgap.errors import MissingPackageError
+    import io
+
+    from dualgap.errors import DataError, MissingPackageError
+    from dualgap.files.store import write_whole
 
     try:
         import matplotlib
@@ -113,4 +118,9 @@ def draw(path: Any, names: tuple[str, ...], file: str) -> None:
     matplotlib.use("Agg")
     axes = path.plot(names=list(names))
     first = axes.ravel()[0] if hasattr(axes, "ravel") else axes[0] if isinstance(axes, tuple | list) else axes
-    first.figure.savefig(file, dpi=150)
+    form, drawn = FilePath(file).suffix.lstrip(".").lower() or "png", io.BytesIO()
+    known = first.figure.canvas.get_supported_filetypes()
+    if form not in known:
+        raise DataError(f"--plot {file}: there is no picture format {form!r}. Known: {', '.join(known)}.")
+    first.figure.savefig(drawn, dpi=150, format=form)
+    write_whole(FilePath(file), drawn.getvalue())

@@ -30,7 +30,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.tables.prepare import default_target, repeat
     from dualgap.tables.read import read_rows
 
-    pages.refuse_unwritable(args.out)
     solution = dg.load(args.model)
     rows = None
     if args.rows:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+
+if TYPE_CHECKING:
+    from dualgap.design.compressed import Compressed
+
+
+class ScaledSparse(NamedTuple):
+    """A sparse matrix times a scale for each column; one scale more stands for a column of ones."""
+
+    matrix: Compressed
+    scale: Vector
 
 
 class Design(Protocol):
@@ -21,6 +31,13 @@ class Design(Protocol):
     @property
     def features(self) -> Design:
         """The same without its column of ones, if it has one."""
+
+    @property
+    def sparse(self) -> ScaledSparse | None:
+        """The same as one sparse matrix with scaled columns, None where it is not stored so."""
+
+    def thinned(self) -> Design:
+        """The same without its zeros, where these are most of it."""
 
     @property
     def stored(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.design.base import ScaledSparse
 from dualgap.design.dense import BLOCK, Dense
 
 FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
@@ -61,6 +62,13 @@ class Compressed:
 
     @property
     def features(self) -> Compressed:
+        return self
+
+    @property
+    def sparse(self) -> ScaledSparse:
+        return ScaledSparse(self, np.ones(self.shape[1]))
+
+    def thinned(self) -> Compressed:
         return self
 
     @property

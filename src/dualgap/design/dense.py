@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.design.base import Design
 
 # where one number of a vector in so many is not zero, read those lines alone: along the storage, across it
 ALONG, ACROSS = 3, 16
@@ -35,6 +36,15 @@ class Dense:
     @property
     def stored(self) -> int:
         return self.array.size
+
+    @property
+    def sparse(self) -> None:
+        return None
+
+    def thinned(self) -> Design:
+        from dualgap.design.compressed import Compressed  # which is stored otherwise, and made of this
+
+        return Compressed.of(self) or self
 
     def matvec(self, w: Vector) -> Vector:
         if (ALONG if self.array.flags.f_contiguous else ACROSS) * np.count_nonzero(w) <= len(w):

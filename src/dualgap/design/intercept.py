@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.design.base import Design
+from dualgap.design.base import Design, ScaledSparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,16 @@ class WithOnes:
     @property
     def features(self) -> Design:
         return self.inner
+
+    @property
+    def sparse(self) -> ScaledSparse | None:
+        found = self.inner.sparse
+        if found is None or len(found.scale) > found.matrix.shape[1]:
+            return None
+        return ScaledSparse(found.matrix, np.append(found.scale, 1.0))
+
+    def thinned(self) -> Design:
+        return WithOnes(self.inner.thinned())
 
     @property
     def stored(self) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.design.base import Design
+from dualgap.design.base import Design, ScaledSparse
 from dualgap.design.compressed import Compressed
 
 
@@ -34,6 +34,16 @@ class Standardised:
 
     @property
     def features(self) -> Standardised:
+        return self
+
+    @property
+    def sparse(self) -> ScaledSparse | None:
+        found = None if self.centred else self.inner.sparse
+        if found is None or len(found.scale) > len(self.scale):
+            return None
+        return ScaledSparse(found.matrix, found.scale / self.scale)
+
+    def thinned(self) -> Design:
         return self
 
     @property

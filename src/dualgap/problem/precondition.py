@@ -14,7 +14,6 @@ import numpy as np
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.forms import unregularised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import product
 from dualgap.traits import Trait
@@ -88,15 +87,13 @@ class Working:
 
 def precondition(asked: Problem) -> Working:
     """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
-    inner = asked.design.inner if isinstance(asked.design, WithOnes) else asked.design
-    if isinstance(inner, Dense):
-        inner = Compressed.of(inner) or inner
+    inner = asked.design.features.thinned()
     unit, offset, y, loss = _targets(asked)
     # without a penalty `_orthonormal` fills the zeros anyway, and centred columns give the shortest weights
-    if isinstance(inner, Compressed) and not asked.free.all():
-        design, keep, centre, scale = _compressed(inner, asked)
-    else:
-        design, keep, centre, scale = _seen_through(inner, asked) or _dense(inner, asked)
+    sparse = None if asked.free.all() else inner.sparse
+    plain = sparse is not None and bool(np.all(sparse.scale == 1.0))
+    seen = _compressed(sparse.matrix, asked) if sparse and plain else _seen_through(inner, asked)
+    design, keep, centre, scale = seen or _dense(inner, asked)
     gauge = asked.regulariser.gauge
     mask = np.append(keep, True) if asked.intercept else keep
     factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
@@ -109,7 +106,7 @@ def precondition(asked: Problem) -> Working:
     if asked.intercept:
         design = WithOnes(design)
     problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept)
-    if isinstance(design, Standardised):  # no copy, so that the sums are those already made
+    if seen and basis is None and not asked.intercept:  # no copy, so that the sums are those already made
         problem = problem.knowing(column_squares=asked.column_squares[keep] / (scale * scale))
     return Working(asked, problem, keep, centre, scale, basis, unit, offset)
 
@@ -190,7 +187,7 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
 def _harmless(asked: Problem, keep: Mask) -> bool:
     """Are the other columns, which are empty, few, and is each of them kept at zero by a price of its own?"""
     empty = np.flatnonzero(~keep)
-    if len(empty) > FEW_EMPTY * len(keep) or not isinstance(asked.regulariser.gauge, Separable):
+    if len(empty) > FEW_EMPTY * len(keep) or asked.regulariser.gauge.elastic is None:
         return False
     return not bool(asked.free[empty].any())
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.penalties import Penalised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.certificate import proven
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
@@ -41,18 +39,18 @@ def _share_of_price(problem: Problem, best: Checked) -> Vector | None:
     Of a constraint the price is the multiplier: at the optimum v = price·∂h(w), so v·w = price·(h's slope)·w.
     """
     regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if not isinstance(gauge, Separable) or not gauge.l1.any():
+    elastic = regulariser.gauge.elastic
+    if elastic is None or not elastic.l1.any():
         return None
-    v = np.abs(best.correlation)
-    sharp, size = gauge.l1 > 0, np.abs(best.w)
-    if isinstance(regulariser, Penalised):
+    v, l1, priced = np.abs(best.correlation), elastic.l1, ~regulariser.free
+    sharp, size = l1 > 0, np.abs(best.w)
+    if not regulariser.constrained:
         price = regulariser.strength
     else:
-        steep = float(gauge.l1 @ size + 2.0 * gauge.l2 @ (size * size))
-        price = float(v[~gauge.free] @ size[~gauge.free]) / steep if steep > 0.0 else 0.0
+        steep = float(l1 @ size + 2.0 * elastic.l2 @ (size * size))
+        price = float(v[priced] @ size[priced]) / steep if steep > 0.0 else 0.0
     if price <= 0.0:
         return None
     share = np.ones(problem.p)
-    share[sharp] = v[sharp] / (price * gauge.l1[sharp])
+    share[sharp] = v[sharp] / (price * l1[sharp])
     return share

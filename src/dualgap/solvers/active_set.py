@@ -13,9 +13,8 @@ from scipy.linalg import lu_factor, lu_solve
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.solver import Iterate
-from dualgap.penalties.forms import Penalised
-from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
+from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away
@@ -89,15 +88,10 @@ class Finish:
 
 
 def _pieces(problem: Problem) -> Pieces | None:
-    regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    if not (isinstance(regulariser, Penalised) and isinstance(gauge, Separable)):
-        return None
-    if not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
+    if lacks_prices(problem) or not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
         return None
     terms, a = problem.loss.terms(problem.y), problem.a[:, None]
-    l1, square = regulariser.strength * gauge.l1, 2.0 * regulariser.strength * gauge.l2
-    return Pieces(terms.kink, a * terms.lower, a * terms.upper, terms.softness / a, l1, square)
+    return Pieces(terms.kink, a * terms.lower, a * terms.upper, terms.softness / a, *prices(problem))
 
 
 def _guess(problem: Problem, pieces: Pieces, w: Vector, theta: Vector) -> Guess:

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Index, Vector
 from dualgap.compiled.layout import Lines, dense_lines, sparse_lines
-from dualgap.design import Compressed, Design, WithOnes
-from dualgap.design.standardised import Standardised
+from dualgap.design import Compressed, Design
 
 
 def columns(design: Design) -> Lines:
@@ -56,7 +55,7 @@ class ColumnStore:
 
     def __init__(self, design: Design) -> None:
         self.design = design
-        self._sparse = _scaled(design)
+        self._sparse = design.sparse
         self._lines: Lines | None = None
 
     def take(self, which: Index) -> Taken:
@@ -71,21 +70,6 @@ class ColumnStore:
         return Taken(self._lines, which, scale[which], n)
 
 
-def _scaled(design: Design) -> tuple[Compressed, Vector] | None:
-    """A sparse matrix and the scale of its columns; a scale more than columns stands for a column of ones."""
-    if isinstance(design, Compressed):
-        return design, np.ones(design.shape[1])
-    if isinstance(design, WithOnes):
-        inner = _scaled(design.inner)
-        if inner is None or len(inner[1]) > inner[0].shape[1]:
-            return None
-        return inner[0], np.append(inner[1], 1.0)
-    if isinstance(design, Standardised) and not design.centred:
-        inner = _scaled(design.inner)
-        return None if inner is None else (inner[0], inner[1] / design.scale)
-    return None
-
-
 def rows(design: Design) -> Lines:
     """The rows of a design."""
     sparse = _one(design)
@@ -94,8 +78,9 @@ def rows(design: Design) -> Lines:
 
 def scaled_rows(design: Design, scale: Vector, *, compact: bool) -> Lines:
     """The rows of X diag(scale); compact: see `sparse_lines`."""
-    if isinstance(design, Standardised) and not design.centred:  # both scales in one pass
-        return scaled_rows(design.inner, scale / design.scale, compact=compact)
+    found = design.sparse
+    if found is not None and len(found.scale) == found.matrix.shape[1]:  # both scales in one pass
+        return sparse_lines(found.matrix.by_rows, compact=compact, scale=found.scale * scale)
     sparse = _one(design)
     if sparse is None:
         return dense_lines(design.toarray() * scale)
@@ -109,9 +94,9 @@ def compressed(design: Design) -> sp.csc_array | None:
 
 
 def _one(design: Design) -> Compressed | None:
-    found = _scaled(design)
-    if found is None or isinstance(design, Compressed):
-        return None if found is None else found[0]
+    found = design.sparse
+    if found is None:
+        return None
     matrix, scale = found
     p = matrix.shape[1]
     scaled = matrix.scaled(scale[:p]) if np.any(scale[:p] != 1.0) else matrix

@@ -8,9 +8,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.penalties import Penalised, Regulariser
-from dualgap.penalties.separable import Separable
-from dualgap.traits import Trait
+from dualgap.penalties import Regulariser
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +89,7 @@ class SplitWeights:
 
 def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> SmoothedPenalty:
     """The penalty, split only where it has a kink or an edge."""
-    gauge = regulariser.gauge
-    quadratic = Trait.QUADRATIC in regulariser.traits
-    if quadratic and isinstance(regulariser, Penalised) and isinstance(gauge, Separable):
-        return QuadraticWeights(2.0 * regulariser.strength * gauge.l2, anchor)
+    elastic = regulariser.gauge.elastic
+    if elastic is not None and not regulariser.constrained and not elastic.l1.any():
+        return QuadraticWeights(2.0 * regulariser.strength * elastic.l2, anchor)
     return SplitWeights(regulariser, anchor, sigma)

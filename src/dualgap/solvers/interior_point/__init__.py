@@ -9,7 +9,6 @@ from typing import ClassVar
 from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
-from dualgap.penalties.forms import Constrained
 from dualgap.problem.problem import Problem
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import rows
@@ -37,7 +36,7 @@ class InteriorPoint:
             reasons.append("the loss is neither piecewise quadratic nor smooth")
         if weights(problem.regulariser) is None:
             reasons.append("the penalty is neither separable nor linf nor the l2_norm ball")
-        if isinstance(problem.regulariser, Constrained) and problem.regulariser.radius <= 0.0:
+        if problem.regulariser.constrained and problem.regulariser.radius <= 0.0:
             reasons.append("the ball has no inside")
         return (*reasons, *too_large(min(problem.n, problem.p), COPIES))
 

@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.forms import Constrained, Penalised, Regulariser
-from dualgap.penalties.norm import Norm
+from dualgap.penalties import Regulariser
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
 from dualgap.solvers.interior_point.extension import Extension, NoExtension, PriceRow, SizeColumn
@@ -227,22 +226,18 @@ class LargestWeight:
 
 def weights(regulariser: Regulariser) -> PenaltyHalf | None:
     """The half that fits this regulariser, if there is one."""
-    gauge = regulariser.gauge
-    if isinstance(regulariser, Penalised):
-        if isinstance(gauge, Separable):
-            return PenalisedSeparable(regulariser.strength * gauge.l1, regulariser.strength * gauge.l2)
-        if isinstance(gauge, Norm) and gauge.order == np.inf:
-            return LargestWeight(gauge.scale, regulariser.strength, None)
-        return None
-    return _ball(regulariser)
-
-
-def _ball(regulariser: Constrained) -> PenaltyHalf | None:
-    gauge, radius = regulariser.gauge, regulariser.radius
-    if isinstance(gauge, Separable):
-        return SeparableBall(gauge.l1, gauge.l2, radius)
-    if isinstance(gauge, Norm) and gauge.order == np.inf:
-        return LargestWeight(gauge.scale, None, radius)
-    if isinstance(gauge, Norm) and gauge.order == 2.0:
-        return SeparableBall(np.zeros_like(gauge.scale), gauge.scale * gauge.scale, radius * radius)
+    elastic, ball = regulariser.gauge.elastic, regulariser.gauge.ball
+    if not regulariser.constrained:
+        strength = regulariser.strength
+        if elastic is not None:
+            return PenalisedSeparable(strength * elastic.l1, strength * elastic.l2)
+        largest = ball is not None and ball.order == np.inf
+        return LargestWeight(ball.scale, strength, None) if ball and largest else None
+    radius = regulariser.radius
+    if elastic is not None:
+        return SeparableBall(elastic.l1, elastic.l2, radius)
+    if ball is not None and ball.order == np.inf:
+        return LargestWeight(ball.scale, None, radius)
+    if ball is not None and ball.order == 2.0:
+        return SeparableBall(np.zeros_like(ball.scale), ball.scale * ball.scale, radius * radius)
     return None

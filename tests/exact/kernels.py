@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -80,9 +81,18 @@ def machine(G: Array, y: Any, keywords: dict[str, Any], weights: Array | None, r
     inner = {"sample_weight": weights, "fit_intercept": keywords.get("fit_intercept", True), "penalty": "l2"}
     try:
         found = attempt(trial, lambda: model.fit(K, y, sample_weight=weights))
-    except dg.errors.InfeasibleError:
+    except dg.errors.InfeasibleError as error:
         trial.state = "infeasible"
-        apart_ = separable(hinge_statement(G, y, {**inner, "loss": "hinge"}))
+        stated_ = hinge_statement(G, y, {**inner, "loss": "hinge"})
+        narrow = re.search(r"margin above ([^\s,]+),", str(error))
+        if narrow:  # no claim that the hulls meet
+            best = widest(stated_)
+            if best is not None:
+                margin = rational(float(narrow.group(1)))
+                words = "a surface with a wider margin exists"
+                trial.verdict.claim("kernel margin at most", best.square * margin**2 >= 1, words)
+            return trial
+        apart_ = separable(stated_)
         if apart_ is not None:
             trial.verdict.claim(
                 "kernel hulls meet", not apart_, "'the hulls meet', and a plane separates them"

@@ -11,14 +11,14 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.run import Outcome
-from dualgap.drive.trace import Record, Trace
+from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
-from dualgap.kernel_machines.hull import Hulls, nearest_points, plane
+from dualgap.kernel_machines.hull import Hulls
+from dualgap.kernel_machines.widest_plane import PlaneProblem, widest_plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
 from dualgap.problem.problem import Problem
@@ -80,7 +80,9 @@ def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: An
 
     began = time.perf_counter()
     assert reading.labels is not None
-    parts = [_fit_plane(reading, k, limits) for k in range(len(reading.labels))]
+    parts = one_by_one(len(reading.labels), limits, lambda k, own: _fit_plane(reading, k, own))
+    if any(part.status == Status.INTERRUPTED.value for part in parts) and not parts[-1].objective < np.inf:
+        raise KeyboardInterrupt  # the planes that are there are of no use without the others
     return together(reading, parts, limits, time.perf_counter() - began)
 
 
@@ -99,48 +101,43 @@ def _refuse(loss: Loss, penalty: Any) -> None:
 def _fit_plane(reading: Reading, positive: int, limits: Limits) -> Solution:
     began = time.perf_counter()
     terms, y = reading.terms, reading.targets(positive)
-    used, factors, tied = terms.used, _column_factors(terms), terms.fit_intercept
-    X, side = reading.table.design.toarray()[used], y[used]
-    hulls = nearest_points(X, side, intercept=tied, factors=factors)
-    found = plane(X, side, hulls, intercept=tied, factors=factors)  # hulls that meet to rounding may not meet
-    if found is None:
-        raise _no_plane(reading, y, hulls, X)
-    w = np.append(found[0], found[1]) if tied else found[0]
-    theta = side * hulls.weights * _stretch(hulls, tied)
-    problem = terms.problem(reading.table.design, y)
-    return _solution(reading, problem, check_margin(problem, w, theta, limits.tolerance), limits, began)
+    asked = terms.problem(reading.table.design, y)
+    problem = PlaneProblem(asked, _column_factors(terms))
+    outcome, hulls = widest_plane(problem, limits)
+    if not outcome.bounds.primal < np.inf:
+        _refuse_without_a_plane(reading, y, hulls, problem, ended=outcome.status is Status.STALLED)
+    gap = outcome.bounds.gap / outcome.bounds.primal if outcome.bounds.primal < np.inf else np.inf
+    facts, seconds = reading.facts(outcome.bounds.primal), time.perf_counter() - began
+    return told(reading, asked, outcome, limits.tolerance, relative_gap=gap, facts=facts, seconds=seconds)
 
 
-def _stretch(hulls: Hulls, intercept: bool) -> float:
-    """α = t·weights at the best t of Σα − ¼‖Σ α y x‖²."""
-    square = float(hulls.difference @ hulls.difference)
-    return (4.0 if intercept else 2.0) / square if square > 0.0 else 0.0
-
-
-def _no_plane(reading: Reading, y: Vector, hulls: Hulls, X: Any) -> InfeasibleError:
-    """What is proven: that no plane has a margin at all, or none above a number."""
-    terms = reading.terms
+def _refuse_without_a_plane(
+    reading: Reading, y: Vector, hulls: Hulls, problem: PlaneProblem, *, ended: bool
+) -> None:
+    """Say what is proven: no plane has a margin at all or, where the search ended, none above a number."""
+    terms, X, side, tied = reading.terms, problem.X, problem.y, problem.intercept
     proof = np.zeros(len(y))
-    proof[terms.used] = y[terms.used] * hulls.weights
+    proof[terms.used] = side * hulls.weights
     rows = int(np.count_nonzero(proof))
-    if terms.fit_intercept:
+    if tied:
         what = "the convex hulls of the two classes meet"
         shows = "weights that add up to one in each class and give both the same mean"
     else:
         what = "no plane through the origin separates the classes"
         shows = "weights that add up to one and take the rows y·x to zero"
-    side, tied = y[terms.used], terms.fit_intercept
     if hulls_meet(X, side, hulls.weights, intercept=tied):
         left = float(np.abs(proof[terms.used] @ X).max(initial=0.0))
-        return InfeasibleError(
+        raise InfeasibleError(
             f"C=inf asks for a plane without any error, but {what}: error.proof holds, for {rows} rows, "
             f"{shows} (to {left:.1e}, and some near them do so without rounding). Give a finite C.",
             proof=proof,
         )
+    if not ended:
+        return
     # scales and factors are rounded: a little less of them allows a little more margin
-    factors = np.nextafter(np.nextafter(_column_factors(terms), 0.0), 0.0)
+    factors = np.nextafter(np.nextafter(problem.factors, 0.0), 0.0)
     margin = margin_at_most(X, side, hulls.weights, intercept=tied, factors=factors)
-    return InfeasibleError(
+    raise InfeasibleError(
         f"C=inf asks for a plane without any error. None was found in double precision, and any plane has a "
         f"margin of at most {_rounded_up(margin)}: error.proof holds, for {rows} rows, all but {shows}. Give "
         "a finite C, or columns with less of an offset.",
@@ -154,13 +151,3 @@ def _rounded_up(value: float) -> str:
         return f"{value:g}"
     shown = f"{value:.1e}"
     return shown if float(shown) >= value else f"{value + 0.05 * 10.0 ** np.floor(np.log10(value)):.1e}"
-
-
-def _solution(reading: Reading, problem: Problem, found: Checked, limits: Limits, began: float) -> Solution:
-    relative = found.gap / found.primal if 0.0 < found.primal < np.inf else np.inf
-    status = Status.CERTIFIED if relative <= limits.tolerance else Status.STALLED
-    seconds, columns = time.perf_counter() - began, len(reading.terms.scale)
-    record = Record(1, seconds, found.primal, found.primal, found.dual, "nearest_points", None, columns)
-    run = Outcome(found, status, "nearest_points", 1, seconds, Trace([record]))
-    facts = reading.facts(found.primal)
-    return told(reading, problem, run, limits.tolerance, relative_gap=relative, facts=facts)

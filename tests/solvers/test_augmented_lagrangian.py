@@ -21,9 +21,9 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers import augmented_lagrangian
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian, scope
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
-from dualgap.solvers.augmented_lagrangian.rows import KinkedRows, SmoothRows, rows_of
+from dualgap.solvers.augmented_lagrangian.rows import KinkedLoss, SmoothLoss, rows_of
 from dualgap.solvers.augmented_lagrangian.scope import Scope
-from dualgap.solvers.augmented_lagrangian.system import Grams, System
+from dualgap.solvers.augmented_lagrangian.system import Grams, NewtonSystem
 from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights
 from dualgap.solvers.sampling import worth
 from random_problems import Recipe, relative_gap, run
@@ -129,7 +129,7 @@ def test_huber_with_a_zone_far_narrower_than_the_errors(name: str, delta: float)
     problem = build(RECIPES[name], losses.Huber(delta), penalties.L2Norm(), "penalised")
     working = precondition(problem).problem
     rows = rows_of(working, working.design.matvec(working.null_weights), None)
-    assert isinstance(rows, KinkedRows)
+    assert isinstance(rows, KinkedLoss)
     assert relative_gap(problem, run(problem, AugmentedLagrangian(), 1e-8)) <= 1e-8
 
 
@@ -193,7 +193,7 @@ def test_iterates_end_when_nothing_more_is_to_be_had() -> None:
 
 @pytest.fixture
 def keen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows rest, and samples are drawn, however small the problem is."""
+    """RowLosses rest, and samples are drawn, however small the problem is."""
     monkeypatch.setattr(scope, "SMALL", 0)
     monkeypatch.setattr(scope, "WATCHED", 1)
     monkeypatch.setattr(augmented_lagrangian, "SMALL", 0)
@@ -263,10 +263,10 @@ def test_refuses_what_is_not_convex_or_too_large(monkeypatch: pytest.MonkeyPatch
 def test_quadratic_and_smooth_parts_are_not_split() -> None:
     ridge = precondition(build(RECIPES["tall"], losses.Logistic(), penalties.L2(), "penalised")).problem
     lagrangian, _ = begin(ridge, Iterate(ridge.null_weights))
-    assert isinstance(lagrangian.rows, SmoothRows) and isinstance(lagrangian.weights, QuadraticWeights)
+    assert isinstance(lagrangian.rows, SmoothLoss) and isinstance(lagrangian.weights, QuadraticWeights)
     ball = precondition(build(RECIPES["tall"], losses.Hinge(), penalties.L2(), "constrained")).problem
     lagrangian, _ = begin(ball, Iterate(ball.null_weights))
-    assert isinstance(lagrangian.rows, KinkedRows) and isinstance(lagrangian.weights, SplitWeights)
+    assert isinstance(lagrangian.rows, KinkedLoss) and isinstance(lagrangian.weights, SplitWeights)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -284,7 +284,7 @@ def test_newton_systems_by_rows_and_by_columns(shape: str, rows: int, sparse: bo
     matrix = array.T @ (curvature[:, None] * array) + np.diag(delta + eta)
     if rank_one is not None:
         matrix += sign * np.outer(rank_one, rank_one)
-    found = System(design, curvature, delta, rank_one, sign, eta).solve(right, free)
+    found = NewtonSystem(design, curvature, delta, rank_one, sign, eta).solve(right, free)
     expected = np.linalg.solve(matrix, right)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
 

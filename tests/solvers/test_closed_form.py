@@ -63,7 +63,7 @@ def test_both_sides_give_one_answer() -> None:
     problem = precondition(Recipe(45, 30).build(losses.Squared(), penalties.L2())).problem
     design, ridge = problem.design, np.full(problem.p, 0.3)
     ridge[-1] = 0.0
-    point = normal_equations.Point(
+    point = normal_equations.ModelPoint(
         np.zeros(problem.p), -problem.slope(np.zeros(problem.n)), np.zeros(problem.p)
     )
     steps = [

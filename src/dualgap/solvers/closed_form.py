@@ -12,7 +12,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.prices import lacks_prices, prices
-from dualgap.solvers.normal_equations import Point, direct, fitted, system, work
+from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
 from dualgap.traits import Trait
 
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning
@@ -51,7 +51,7 @@ class ClosedForm:
         theta = problem.slope(z)
         correlation, left = start.correlated(problem, theta), np.inf
         for _ in range(REFINEMENTS if direct(design, ridge) else RESTARTS):
-            point = Point(w, -theta, linear, -correlation)
+            point = ModelPoint(w, -theta, linear, -correlation)
             w = w + factored.step(point, 1e-3)
             z = design.matvec(w)
             ahead = factored.dual(point)

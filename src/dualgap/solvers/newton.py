@@ -17,7 +17,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.lasso.prices import lacks_prices, prices
-from dualgap.solvers.normal_equations import Factored, Point, Primal, direct, fitted, system, work
+from dualgap.solvers.normal_equations import Factored, ModelPoint, Primal, direct, fitted, system, work
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
@@ -132,7 +132,7 @@ def _descend(model: _Model, start: Iterate, aim: _Aim) -> Iterator[Iterate]:
     accuracy, quiet, slow, before = COARSEST, 0, 0, np.inf
     for _ in range(ROUGH_LIMIT if aim.rough else LIMIT):
         scale = abs(problem.risk(z) + 0.5 * float(ridge @ (w * w))) + SMALL * abs(problem.null)
-        point = Point(w, -theta, linear, -correlation)
+        point = ModelPoint(w, -theta, linear, -correlation)
         direction, along, promise = model.step(point, z, accuracy, scale)
         quiet = quiet + 1 if promise <= QUIET * scale else 0
         step = convex_step(_slope_along(problem, ridge, (w, z), (direction, along)))
@@ -173,7 +173,9 @@ class _Model:
         self._factored: Factored | None = None
         self._promise = np.inf
 
-    def step(self, point: Point, z: Vector, accuracy: float, scale: float) -> tuple[Vector, Vector, float]:
+    def step(
+        self, point: ModelPoint, z: Vector, accuracy: float, scale: float
+    ) -> tuple[Vector, Vector, float]:
         """The step, X times it, and what it promises; with the last factor, where that will do.
 
         The first one with the factor lent, if there is one.
@@ -202,7 +204,7 @@ class _Model:
         """The last factor, if it is one over the weights, which other rows may borrow."""
         return self._factored if isinstance(self.equations, Primal) else None
 
-    def _solve(self, factored: Factored, point: Point, accuracy: float) -> tuple[Vector, Vector, float]:
+    def _solve(self, factored: Factored, point: ModelPoint, accuracy: float) -> tuple[Vector, Vector, float]:
         direction = factored.step(point, accuracy)
         along = self.equations.products.matvec(direction)
         self._promise = -float(point.slope @ along + (self.ridge * point.w) @ direction)

@@ -29,7 +29,7 @@ GRADIENT_STEPS = 150.0
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ModelPoint:
     """Where the model is made: w, the slopes of the loss there, and the linear part of the penalty.
 
     `pull` is Xᵀ slope, if it is known.
@@ -44,14 +44,14 @@ class Point:
 class Factored(Protocol):
     """The model with its curvature settled."""
 
-    def step(self, point: Point, accuracy: float) -> Vector:
+    def step(self, point: ModelPoint, accuracy: float) -> Vector:
         """The minimising d. `accuracy` bounds the relative residual where the method is iterative."""
 
-    def dual(self, point: Point) -> Vector | None:
+    def dual(self, point: ModelPoint) -> Vector | None:
         """The θ from which the last step made its weights, R(w + d) = Xᵀθ − linear, if it did."""
 
 
-class System(Protocol):
+class NormalEquations(Protocol):
     """A design and a ridge; the curvature changes from step to step."""
 
     costly: ClassVar[bool]  # does settling the curvature cost more than a step?
@@ -72,7 +72,7 @@ def system(
     ridge: Vector,
     squares: Callable[[], Vector] | None = None,
     gradients: float = GRADIENT_STEPS,
-) -> System:
+) -> NormalEquations:
     """The cheapest way to solve the model: p × p, n × n over the ridged columns, or iterative.
 
     `squares` are mean squares of the columns, if they are at hand; `gradients` is how many conjugate ones
@@ -163,14 +163,14 @@ class _PrimalFactor:
     system: Primal
     solve: Solve
 
-    def step(self, point: Point, accuracy: float) -> Vector:
+    def step(self, point: ModelPoint, accuracy: float) -> Vector:
         return -self.solve(gradient(self.system.design, self.system.ridge, point))
 
-    def dual(self, point: Point) -> None:
+    def dual(self, point: ModelPoint) -> None:
         return None
 
 
-def gradient(design: Design, ridge: Vector, point: Point) -> Vector:
+def gradient(design: Design, ridge: Vector, point: ModelPoint) -> Vector:
     """The gradient of the model at d = 0."""
     pull = design.transpose_matvec(point.slope) if point.pull is None else point.pull
     return pull + ridge * point.w + point.linear
@@ -224,7 +224,7 @@ class _DualFactor:
         edge, ridge = system.loose_columns * root[:, None], system.ridge[system.loose]
         self._bordered = Bordered(solve, edge, np.diag(ridge))
 
-    def step(self, point: Point, accuracy: float) -> Vector:
+    def step(self, point: ModelPoint, accuracy: float) -> Vector:
         system = self.system
         slope_gradient = gradient(system.design, system.ridge, point)
         pushed = self.root * self._pushed(point, slope_gradient)
@@ -237,13 +237,13 @@ class _DualFactor:
         result[~system.loose] = (ahead - point.w)[~system.loose]
         return result
 
-    def _pushed(self, point: Point, slope_gradient: Vector) -> Vector:
+    def _pushed(self, point: ModelPoint, slope_gradient: Vector) -> Vector:
         """X R⁻¹ times the gradient, which from w = 0 needs no pass over X."""
         if point.w.any() or point.linear.any():
             return self.system.design.matvec(self.system.inverse * slope_gradient)
         return np.asarray(self.system.kernel @ point.slope)
 
-    def dual(self, point: Point) -> Vector | None:
+    def dual(self, point: ModelPoint) -> Vector | None:
         if self._phi is None or self.system.loose.any():
             return None
         return np.asarray(self.root * self._phi - point.slope)
@@ -282,7 +282,7 @@ class _GradientFactor:
     curvature: Vector
     diagonal: Vector
 
-    def step(self, point: Point, accuracy: float) -> Vector:
+    def step(self, point: ModelPoint, accuracy: float) -> Vector:
         products, ridge = self.system.products, self.system.ridge
 
         def apply(d: Vector) -> Vector:
@@ -291,5 +291,5 @@ class _GradientFactor:
         right = -gradient(self.system.design, ridge, point)
         return conjugate_gradients(apply, right, self.diagonal, accuracy)
 
-    def dual(self, point: Point) -> None:
+    def dual(self, point: ModelPoint) -> None:
         return None

@@ -12,8 +12,8 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.line_search import search
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
-from dualgap.solvers.augmented_lagrangian.rows import RowCurve, Rows, rows_of
-from dualgap.solvers.augmented_lagrangian.system import Grams, System
+from dualgap.solvers.augmented_lagrangian.rows import RowCurve, RowLosses, rows_of
+from dualgap.solvers.augmented_lagrangian.system import Grams, NewtonSystem
 from dualgap.solvers.augmented_lagrangian.weights import SmoothedPenalty, WeightCurve, weights_of
 
 INEXACT = 0.1  # a round ends when the gradient is this share of what the multipliers moved by,
@@ -25,7 +25,7 @@ FLOOR = 1e-8  # eta falls no lower than this share of its first value
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class LagrangianPoint:
     """Weights, predictions, the derivatives of loss and penalty there, and pull = Xᵀ slope."""
 
     w: Vector
@@ -40,7 +40,7 @@ class Lagrangian:
     """Σ a L + g, both smoothed around their multipliers, plus eta/2 ‖w − centre‖²."""
 
     problem: Problem
-    rows: Rows
+    rows: RowLosses
     weights: SmoothedPenalty
     centre: Vector
     eta: float
@@ -51,11 +51,11 @@ class Lagrangian:
     rest: Vector | None = None  # Xᵀ slope of the rows that are not in the problem
     grams: Grams = field(default_factory=Grams)
 
-    def gradient(self, point: Point) -> Vector:
+    def gradient(self, point: LagrangianPoint) -> Vector:
         """By the weights."""
         return point.pull + point.weights.v + self.eta * (point.w - self.centre)
 
-    def solved(self, point: Point) -> bool:
+    def solved(self, point: LagrangianPoint) -> bool:
         """Is the gradient small against the change of the multipliers in this round and the last?
 
         Against this round alone it is not enough: stiffer multipliers move further by themselves, and on
@@ -64,7 +64,7 @@ class Lagrangian:
         change = min(self.change(point), SETTLING * self.last)
         return _length(self.gradient(point)) <= INEXACT * change
 
-    def change(self, point: Point) -> float:
+    def change(self, point: LagrangianPoint) -> float:
         """How far the multipliers have moved in this round, as a force on the weights."""
         forces = (
             point.weights.v - self.weights.anchor,
@@ -73,17 +73,17 @@ class Lagrangian:
         )
         return max(_length(force) for force in forces)
 
-    def residual(self, point: Point) -> float:
+    def residual(self, point: LagrangianPoint) -> float:
         """An estimate of the duality gap, to first order and without a product with the matrix."""
         astray = _length(point.w - point.weights.primal) * _length(point.pull)
         unbalanced = _length(point.pull + point.weights.v) * _length(point.w)
         return self.rows.excess(point.z, point.rows) + astray + unbalanced
 
-    def newton(self, point: Point) -> Point | None:
+    def newton(self, point: LagrangianPoint) -> LagrangianPoint | None:
         """One step, or nothing if rounding leaves no way down."""
         gradient = self.gradient(point)
         curve, design = point.weights, self.problem.design
-        system = System(
+        system = NewtonSystem(
             design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta, self.grams
         )
         dw = -system.solve(gradient, self.problem.free)
@@ -107,9 +107,9 @@ class Lagrangian:
             return None
         rows, weights = found
         pull = self._pulled(rows.slope, point)
-        return Point(point.w + t * dw, point.z + t * dz, rows, weights, pull)
+        return LagrangianPoint(point.w + t * dw, point.z + t * dz, rows, weights, pull)
 
-    def moved(self, point: Point, factor: float) -> tuple[Lagrangian, Point]:
+    def moved(self, point: LagrangianPoint, factor: float) -> tuple[Lagrangian, LagrangianPoint]:
         """The next round, `factor` times as stiff, and its start.
 
         Where the loss flattens on the way (separable classes), stiffness follows it down: what counts is
@@ -131,9 +131,9 @@ class Lagrangian:
         )
         curve = following.rows.at(point.z)
         pull = self._pulled(curve.slope, point)
-        return following, Point(point.w, point.z, curve, following.weights.at(point.w), pull)
+        return following, LagrangianPoint(point.w, point.z, curve, following.weights.at(point.w), pull)
 
-    def held(self, point: Point) -> Lagrangian:
+    def held(self, point: LagrangianPoint) -> Lagrangian:
         """The same multipliers with ten times the proximal term: Newton had lost its way."""
         return replace(self, centre=point.w, eta=10.0 * self.eta)
 
@@ -142,17 +142,17 @@ class Lagrangian:
         rows, weights = self.rows.stiffened(factor), self.weights.stiffened(factor)
         return replace(self, rows=rows, weights=weights, eta=self.eta / factor)
 
-    def at(self, w: Vector, z: Vector) -> Point:
+    def at(self, w: Vector, z: Vector) -> LagrangianPoint:
         """A point, from scratch."""
         rows = self.rows.at(z)
-        return Point(w, z, rows, self.weights.at(w), self._product(rows.slope))
+        return LagrangianPoint(w, z, rows, self.weights.at(w), self._product(rows.slope))
 
     def _product(self, slope: Vector) -> Vector:
         """Xᵀ slope, the rows at rest among them."""
         pull = self.problem.design.transpose_matvec(slope)
         return pull if self.rest is None else pull + self.rest
 
-    def _pulled(self, slope: Vector, before: Point) -> Vector:
+    def _pulled(self, slope: Vector, before: LagrangianPoint) -> Vector:
         """Xᵀ slope; where few slopes changed, through their rows alone."""
         design, change = self.problem.design, slope - before.rows.slope
         count = np.count_nonzero(change)
@@ -163,20 +163,20 @@ class Lagrangian:
         where = np.flatnonzero(change)
         return before.pull + design.rows(where).transpose_matvec(change[where])
 
-    def among(self, outer: Lagrangian, before: Point, live: Index) -> Lagrangian:
+    def among(self, outer: Lagrangian, before: LagrangianPoint, live: Index) -> Lagrangian:
         """The same with all rows of `outer`; those not live keep the multipliers they had `before`."""
         rows = outer.rows.joined(before.rows, live, self.rows)
         return replace(self, problem=outer.problem, rows=rows, rest=outer.rest)
 
-    def follow(self, point: Point, slope: Vector) -> Point:
+    def follow(self, point: LagrangianPoint, slope: Vector) -> LagrangianPoint:
         """A point found without some of the rows, whose slopes were taken to be these, with all of them."""
         z = self.problem.design.matvec(point.w)
         rows = self.rows.at(z)
         believed = replace(point, rows=replace(rows, slope=slope))
-        return Point(point.w, z, rows, point.weights, self._pulled(rows.slope, believed))
+        return LagrangianPoint(point.w, z, rows, point.weights, self._pulled(rows.slope, believed))
 
 
-def begin(problem: Problem, start: Iterate, stiffer: float = 10.0) -> tuple[Lagrangian, Point]:
+def begin(problem: Problem, start: Iterate, stiffer: float = 10.0) -> tuple[Lagrangian, LagrangianPoint]:
     """The first round, its stiffness taken from the curvature of the loss at the start.
 
     A start that is not w = 0 gives the first multipliers, by its dual point if it has one, and a stiffness

@@ -29,7 +29,7 @@ class RowCurve:
     terms: Matrix
 
 
-class Rows(Protocol):
+class RowLosses(Protocol):
     """The loss as a function of the predictions, differentiable once and almost everywhere twice."""
 
     def at(self, z: Vector) -> RowCurve:
@@ -44,24 +44,24 @@ class Rows(Protocol):
     def level(self, z: Vector) -> float:
         """Their mean where the loss decides it, 0 where the multipliers do."""
 
-    def moved(self, curve: RowCurve) -> Rows:
+    def moved(self, curve: RowCurve) -> RowLosses:
         """The multipliers taken over from a point."""
 
-    def stiffened(self, factor: float) -> Rows:
+    def stiffened(self, factor: float) -> RowLosses:
         """`factor` times as stiff."""
 
     def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
         """The rows on or near a bend, at least `few`, and how near; None where that spares little."""
 
-    def some(self, which: Index) -> Rows:
+    def some(self, which: Index) -> RowLosses:
         """These rows alone."""
 
-    def joined(self, before: RowCurve, which: Index, some: Rows) -> Rows:
+    def joined(self, before: RowCurve, which: Index, some: RowLosses) -> RowLosses:
         """All rows, these with the multipliers and stiffness they have in `some`, the others as before."""
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothRows:
+class SmoothLoss:
     """A smooth loss needs no multipliers."""
 
     problem: Problem
@@ -80,24 +80,24 @@ class SmoothRows:
         problem = self.problem
         return float(problem.a @ problem.loss.second_derivative(problem.y, z))
 
-    def moved(self, curve: RowCurve) -> SmoothRows:
+    def moved(self, curve: RowCurve) -> SmoothLoss:
         return self
 
-    def stiffened(self, factor: float) -> SmoothRows:
+    def stiffened(self, factor: float) -> SmoothLoss:
         return self
 
     def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
         return None
 
-    def some(self, which: Index) -> SmoothRows:
+    def some(self, which: Index) -> SmoothLoss:
         raise NotImplementedError("a smooth loss has no rows at rest")
 
-    def joined(self, before: RowCurve, which: Index, some: Rows) -> SmoothRows:
+    def joined(self, before: RowCurve, which: Index, some: RowLosses) -> SmoothLoss:
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class KinkedRows:
+class KinkedLoss:
     """Each term: max over lower ≤ d ≤ upper of d·beyond − softness d²/2 − (d − anchor)²/(2 stiffness).
 
     beyond = z − kink; all arrays are (n, K), but for the softness, which may be a column, or 0 for kinks.
@@ -138,10 +138,10 @@ class KinkedRows:
     def level(self, z: Vector) -> float:
         return 0.0
 
-    def moved(self, curve: RowCurve) -> KinkedRows:
+    def moved(self, curve: RowCurve) -> KinkedLoss:
         return replace(self, anchor=curve.terms)
 
-    def stiffened(self, factor: float) -> KinkedRows:
+    def stiffened(self, factor: float) -> KinkedLoss:
         return replace(self, stiffness=self.stiffness * factor)
 
     def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
@@ -156,14 +156,14 @@ class KinkedRows:
         near = float(np.partition(some, place)[place])
         return np.flatnonzero(distance <= near), near
 
-    def some(self, which: Index) -> KinkedRows:
+    def some(self, which: Index) -> KinkedLoss:
         whole = (self.kink, self.lower, self.upper, self.anchor, self.stiffness)
         kink, lower, upper, anchor, stiffness = (part[which] for part in whole)
         softness = None if self.softness is None else self.softness[which]
-        return KinkedRows(kink, lower, upper, softness, anchor, stiffness)
+        return KinkedLoss(kink, lower, upper, softness, anchor, stiffness)
 
-    def joined(self, before: RowCurve, which: Index, some: Rows) -> KinkedRows:
-        assert isinstance(some, KinkedRows)
+    def joined(self, before: RowCurve, which: Index, some: RowLosses) -> KinkedLoss:
+        assert isinstance(some, KinkedLoss)
         anchor = before.terms.copy()
         anchor[which] = some.anchor
         stiffer = float(some.stiffness.sum() / self.stiffness[which].sum())
@@ -175,17 +175,17 @@ def total(terms: Matrix) -> Vector:
     return terms[:, 0] if terms.shape[1] == 1 else np.asarray(terms.sum(axis=1))
 
 
-def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> Rows:
+def rows_of(problem: Problem, z: Vector, theta: Vector | None) -> RowLosses:
     """The loss of the problem; its multipliers start from θ if that is given, else in the middle."""
     if problem.loss_has(Trait.SMOOTH):
-        smooth = SmoothRows(problem)
+        smooth = SmoothLoss(problem)
         narrow = NARROW if problem.n >= problem.p else 10.0 * NARROW
         if smooth.level(z) >= narrow * problem.loss.curvature or not cut_off(problem):
             return smooth
     return _kinked(problem, z, theta)
 
 
-def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedRows:
+def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedLoss:
     terms = problem.loss.terms(problem.y)
     a = problem.a[:, None]
     lower, upper = a * terms.lower, a * terms.upper
@@ -193,7 +193,7 @@ def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedRows:
     stiffness = CURVED_SHARE * (upper - lower) / max(distance, 1e-8)
     anchor = 0.5 * (lower + upper) if theta is None else _shared(-theta, lower, upper)
     softness = terms.softness / a if terms.softness else None
-    return KinkedRows(terms.kink, lower, upper, softness, anchor, stiffness)
+    return KinkedLoss(terms.kink, lower, upper, softness, anchor, stiffness)
 
 
 def _shared(slope: Vector, lower: Matrix, upper: Matrix) -> Matrix:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, Point
+from dualgap.solvers.augmented_lagrangian.lagrangian import Lagrangian, LagrangianPoint
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve
 
 SMALL = 100_000  # numbers stored: below, rows at rest spare nothing
@@ -23,7 +23,7 @@ class Scope:
     """
 
     lagrangian: Lagrangian
-    point: Point
+    point: LagrangianPoint
     outer: Scope | None = None
     live: Index | None = None
     fences: tuple[tuple[Vector, float], ...] = ()
@@ -42,7 +42,7 @@ class Scope:
         rest = point.pull - design.transpose_matvec(slope)
         inner = replace(lagrangian, problem=few, rows=lagrangian.rows.some(live), rest=rest)
         curve = RowCurve(slope, point.rows.curvature[live], point.rows.terms[live])
-        at = Point(point.w, point.z[live], curve, point.weights, point.pull)
+        at = LagrangianPoint(point.w, point.z[live], curve, point.weights, point.pull)
         fences = (*((origin[live], most) for origin, most in self.fences), (at.z, near))
         return Scope(inner, at, self, live, fences)
 

@@ -27,7 +27,7 @@ class Grams:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class NewtonSystem:
     """`delta` is zero where nothing but the proximal term `eta` > 0 holds a weight back."""
 
     design: Design
@@ -81,7 +81,7 @@ class _RowSolver:
     written so, nothing cancels.
     """
 
-    def __init__(self, system: System, rows: Design, curvature: Vector, soft: Mask) -> None:
+    def __init__(self, system: NewtonSystem, rows: Design, curvature: Vector, soft: Mask) -> None:
         self.rows, self.soft = rows, soft
         held = system.delta + system.eta
         self.inverse = np.where(soft, 0.0, 1.0 / held)
@@ -113,7 +113,7 @@ class _RowSolver:
             border = np.vstack([border, self.rank_one[self.soft]])
         return np.column_stack([border, self._across()]) if self.falls else border
 
-    def _pivots(self, system: System, held: Vector) -> Matrix:
+    def _pivots(self, system: NewtonSystem, held: Vector) -> Matrix:
         """The block below the border."""
         pivots = np.diag(held[self.soft])
         if not self.falls or self.rank_one is None:

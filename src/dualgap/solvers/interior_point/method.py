@@ -31,7 +31,7 @@ PATIENCE = 5  # iterations without a move
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class InteriorStep:
     """A step in everything, and how long it may be before a slack or a price is zero."""
 
     slack: Vector
@@ -110,7 +110,7 @@ class Method:
         self._advance(direction, primal, dual)
         return float(np.abs(self._z - before).max()) / max(float(np.abs(self._z).max()), 1e-300)
 
-    def _advance(self, direction: Direction, primal: float, dual: float) -> None:
+    def _advance(self, direction: InteriorStep, primal: float, dual: float) -> None:
         self._slack += primal * direction.slack
         self._price += dual * direction.price
         self._w = self._w + primal * direction.dw
@@ -118,7 +118,7 @@ class Method:
         self._weights.advance(direction.weights.inner, primal, dual)
         self._rows.advance(direction.rows.inner, dual, self._z)
 
-    def _mehrotra(self, total: float) -> Direction:
+    def _mehrotra(self, total: float) -> InteriorStep:
         """Aim at nothing first; what comes of it tells how much to centre and what to correct."""
         product = self._slack * self._price
         first = self._direction(-product, None)
@@ -135,7 +135,7 @@ class Method:
         centred = self._direction(max(goal, 0.1 * total / self._count) - product, None)
         return max(corrected, cautious, centred, key=lambda direction: direction.product)
 
-    def _centred(self, direction: Direction, aim: Vector, bend: Bend, goal: float) -> Direction:
+    def _centred(self, direction: InteriorStep, aim: Vector, bend: Bend, goal: float) -> InteriorStep:
         """Gondzio's correctors: push the products that block a longer step back into a band around `goal`."""
         for _ in range(min(2, min(self._problem.n, self._problem.p) // SPREAD)):
             primal, dual = direction.lengths(1.0)
@@ -150,7 +150,7 @@ class Method:
             direction = other
         return direction
 
-    def _promise(self, direction: Direction) -> float:
+    def _promise(self, direction: InteriorStep) -> float:
         """For a local model, the decrease that it promises.
 
         A gap that closes ahead of it leaves singular systems while the prediction is still far off.
@@ -160,7 +160,7 @@ class Method:
         dz = self._rows.design.matvec(direction.dw)
         return float(dz @ (self._h * dz))
 
-    def _direction(self, aim: Vector, bend: Bend | None) -> Direction:
+    def _direction(self, aim: Vector, bend: Bend | None) -> InteriorStep:
         """The step after which, to first order, the products have changed by `aim`."""
         k = self._rows.offset(aim[: self._cut])
         constant, value = self._weights.constant(aim[self._cut :], bend)
@@ -172,9 +172,9 @@ class Method:
         primal, dual = _longest(self._slack, slack), _longest(self._price, price)
         if self._linked:
             primal = dual = min(primal, dual)
-        return Direction(slack, price, over, under, dw, ds, primal, dual)
+        return InteriorStep(slack, price, over, under, dw, ds, primal, dual)
 
-    def _after(self, direction: Direction, share: float) -> float:
+    def _after(self, direction: InteriorStep, share: float) -> float:
         """What the products add up to once the step is made."""
         primal, dual = direction.lengths(share)
         return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))

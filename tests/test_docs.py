@@ -6,13 +6,15 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
+import shlex
 import warnings
 from pathlib import Path
 
 import pytest
 
 import dualgap
-from dualgap.cli.main import VERBS
+from dualgap.cli.main import VERBS, main
 from dualgap.lectures.catalogue import FAMILIES
 
 ROOT = Path(__file__).parents[1]
@@ -23,8 +25,8 @@ WHERE = {"losses": "losses", "penalties": "penalties", "solvers": "solvers", "di
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-RUN = {"pycon", "console"}  # doctests, and commands that run when the site is built
-SHOWN = {"sh", "diff", "text", "python"}  # installing; a change to a checkout; README's own, tested elsewhere
+RUN = {"pycon", "console", "text"}  # doctests, commands, and the walk through the house, all run below
+SHOWN = {"sh"}  # installing, whose extras are checked below
 WIDEST = 88  # characters of code that a page shows without scrolling
 
 
@@ -119,9 +121,6 @@ def test_code_blocks_are_run_or_need_not_be(page: Path) -> None:
     for info, body in FENCE.findall(text_of(page)):
         language = info.strip()
         assert language in RUN | SHOWN or language.startswith("{"), language
-        if language == "console":
-            words = [line.split() for line in body.splitlines()]
-            assert all(line[1] in ("cat", "echo") or line[2] in VERBS for line in words)
         if language == "pycon":
             assert all(len(line) <= WIDEST for line in body.splitlines() if line.startswith((">>>", "...")))
 
@@ -136,3 +135,21 @@ def test_examples_print_what_they_show(page: Path) -> None:
         warnings.simplefilter("ignore")
         doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
     assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=named)
+def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one folder and in order, as when the site is built; `echo $?` behind one says that it fails."""
+    monkeypatch.chdir(tmp_path)
+    lines = "".join(blocks(page, "console")).splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if line != "$ echo $?":
+            words = shlex.split(line.removeprefix("$ dualgap ").partition(" > ")[0])
+            assert words[0] in VERBS
+            assert (main(words) != 0) == (after == "$ echo $?"), line
+
+
+def test_the_walk_is_as_long_as_it_says() -> None:
+    walk = runpy.run_path(str(ROOT / "tools" / "walk.py"))
+    real = [walk["counts"](name, walk["Walk"](call)) for name, call in walk["WALKS"].items()]
+    assert blocks(DOCS / "architecture.md", "text") == ["\n".join(real) + "\n"]

@@ -1,7 +1,8 @@
 """One fit, walked: which of our files a call goes through, in the order in which they are met.
 
     python tools/walk.py              both walks
-    python tools/walk.py --counts     only how many files, as docs/architecture.md shows them
+    python tools/walk.py --counts     only how many files
+    python tools/walk.py --write      and docs/architecture.md shows these counts
 
 Every walk is made once before it is watched, so that imports and compilation are no part of it.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,6 +25,7 @@ import numpy as np
 import dualgap as dg
 
 PACKAGE = Path(dg.__file__).parent
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 
 
 # Rooms that answer questions, each by the contract in its base; a reader need not go in to follow a call.
@@ -102,13 +105,20 @@ def main() -> None:
     """Print the walks."""
     parser = argparse.ArgumentParser(description="Print the files that a fit goes through.")
     parser.add_argument("--counts", action="store_true", help="how many files, and that is all")
-    short = parser.parse_args().counts
-    for name, call in WALKS.items():
-        walk = Walk(call)
+    parser.add_argument("--write", action="store_true", help="put the counts into docs/architecture.md")
+    asked = parser.parse_args()
+    walks = {name: Walk(call) for name, call in WALKS.items()}
+    for name, walk in walks.items():
         print(counts(name, walk))
-        for file, functions in () if short else walk.files.items():
+        for file, functions in () if asked.counts else walk.files.items():
             mark = "->" if file in walk.followed else "  "
             print(f"{mark} {file}: {', '.join(sorted(functions))}")
+    if asked.write:
+        told = "".join(f"{counts(name, walk)}\n" for name, walk in walks.items())
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(
+            re.sub(r"```text\n.*?```", f"```text\n{told}```", text, flags=re.DOTALL), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _homes() -> dict[str, str]:
 
 def _asked(source: Source) -> Iterator[ast.expr]:
     """The classes asked for: isinstance(x, C), issubclass(x, C), type(x) is C, case C()."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in ("isinstance", "issubclass"):
                 yield node.args[1]
@@ -139,7 +139,7 @@ def readers_of_limits() -> Broken:
         source.name
         for source in sources()
         if source.folder != "drive"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute)
         and node.attr in ENDS
         and (node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", ""))
@@ -153,7 +153,7 @@ def readers_of_clocks() -> Broken:
         source.name
         for source in sources()
         if source.folder in TIMELESS
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute)
         and node.attr in CLOCKS
         and isinstance(node.value, ast.Name)

@@ -32,10 +32,15 @@ class Source:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def imports(self) -> dict[str, str]:
         """What each imported name stands for, dotted in full, wherever in the module it is imported."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.ImportFrom) and node.module:
                 found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
             elif isinstance(node, ast.Import):
@@ -47,7 +52,7 @@ class Source:
         """The modules it imports from, dotted in full; those for type checkers alone are left out."""
         typing = {id(node) for block in self._for_types() for node in ast.walk(block)}
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if id(node) in typing:
                 continue
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -57,7 +62,7 @@ class Source:
         return found
 
     def _for_types(self) -> Iterator[ast.If]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 yield node
 

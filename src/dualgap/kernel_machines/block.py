@@ -19,7 +19,7 @@ from dualgap.kernels.row_sums import add_rows, square_of
 
 INSIDE = 0.1  # share of the outer violation to which a block is solved
 FEW, MANY = 100, 5000  # blocks in one run: few where there is something to fall back on
-FALLBACK = 3000
+FALLBACK = 3000  # rows up to which the active set takes over what the blocks leave
 STEPS = 10  # inner steps for each variable of the block, at most
 
 

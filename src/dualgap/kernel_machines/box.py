@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Mask, Vector
 from dualgap.kernel_machines.problem import KernelProblem
 
 
@@ -38,10 +38,24 @@ class Box:
 
     def snapped(self, parts: Vector, near: float) -> Vector:
         """Variables within this share of the width (or of the largest) of a bound put on it."""
-        size = float(np.abs(parts).max(initial=0.0))
-        width = np.where(np.isfinite(self.high - self.low), self.high - self.low, size)
+        width = self._width(parts)
         low, high = parts - self.low <= near * width, self.high - parts <= near * width
         return np.where(low, self.low, np.where(high, self.high, parts))
+
+    def _width(self, parts: Vector) -> Vector:
+        """Of the box, or the largest variable where it has no end."""
+        width = self.high - self.low
+        return np.where(np.isfinite(width), width, float(np.abs(parts).max(initial=0.0)))
+
+    def outside(self, parts: Vector, free: Mask, slack: float) -> tuple[Mask, Mask]:
+        """Free variables below and above the box by more than this share of its width."""
+        slacks = slack * self._width(parts)
+        return free & (parts < self.low - slacks), free & (parts > self.high + slacks)
+
+    def eager(self, parts: Vector, free: Mask, pull: Vector, edge: float) -> Mask:
+        """Held variables that are pulled away from their bound by more than `edge`."""
+        up, down = (parts <= self.low) & (pull > edge), (parts >= self.high) & (pull < -edge)
+        return np.asarray(~free & (up | down) & (self.low < self.high))
 
     def joined(self, parts: Vector) -> Vector:
         """β of every row."""

@@ -16,11 +16,11 @@ from dualgap.kernel_machines.box import Box
 from dualgap.kernels import Gram
 from dualgap.linalg.cholesky import cholesky
 
-JITTER = 1e-13  # of the largest diagonal entry
+JITTER = 1e-13  # of the largest diagonal entry: what the rounding of some hundred terms can take from it
 LESS = 1e-15  # the same where refinement in more digits makes up for too little
 SLACK = 1e-8  # beyond a bound, of the width of the box (or the largest value) before a variable is held there
 EDGE = 1e-9  # of the unit, before a held variable is let go
-MOST_FREE = 6000
+MOST_FREE = 6000  # variables: their matrix in double precision, 288 MB, is the most that is factored
 SETTLED = 1e-13  # of the unit: slopes that agree to this agree
 STEPS = 12  # of refinement against Kβ in twice the digits, while each halves what is left
 
@@ -124,16 +124,8 @@ class ActiveSet:
         box, free = self.box, self.free
         slope = box.slope(self.parts, f)
         b = self._level(slope) if self.b is None else self.b
-        size = float(np.abs(self.parts).max(initial=0.0))
-        width = np.where(np.isfinite(box.high - box.low), box.high - box.low, size)
-        under = free & (self.parts < box.low - self.slack * width)
-        over = free & (self.parts > box.high + self.slack * width)
-        pull = slope - b
-        edge = EDGE * max(box.unit, 1e-300)
-        eager = ~free & (
-            ((self.parts <= box.low) & (pull > edge)) | ((self.parts >= box.high) & (pull < -edge))
-        )
-        eager &= box.low < box.high
+        under, over = box.outside(self.parts, free, self.slack)
+        eager = box.eager(self.parts, free, slope - b, EDGE * max(box.unit, 1e-300))
         if self.b is None and eager.any():
             eager = self._worst_pair(slope)
         self.parts = np.where(under, box.low, np.where(over, box.high, self.parts))

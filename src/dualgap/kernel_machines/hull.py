@@ -25,7 +25,7 @@ MEET = 1e-15  # of the size of the points: a distance that is rounding
 SURE = 1e-9  # relative gap at which the search may end
 STEPS = 64  # per rounding: at 10 to 20 of them the rounding of b happens to be smaller than what w gained
 TINY = 4  # steps of one digit before, which do where data and plane are round
-LONGEST = 2**1000
+LONGEST = 2**1000  # a plane that long has numbers beside the end of the floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,9 @@ from dualgap.linalg.conjugate_gradients import conjugate_steps
 
 DENSE = 6000  # rows up to which K is held and factorised
 FLOOR = 1e-14  # of the largest curvature, so that a row far out keeps a weight
-STEPS = 100
-
+STEPS = 100  # far beyond what Newton needs: the end of a search that cannot halve for ever
 ACCURACY = 1e-7  # relative residual of conjugate gradients
-PRODUCTS = 500
+PRODUCTS = 500  # with K, for one step: where they do not suffice the next step goes on
 
 Inverse = Callable[[Vector], Generator[None, None, Vector]]
 

@@ -11,7 +11,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.linalg.cholesky import RAISES, Solve, cholesky
 
 SHARE = 12  # one entry in so many may differ from the factored ones before they are factored again
-LEAST = 8  # this many may differ in any case: a solve costs less than the loop around a new factor
+LEAST = 8  # entries that may differ in any case, where the support is small; a choice
 
 
 class Gathered(Protocol):

@@ -23,9 +23,9 @@ from dualgap.multinomial.problem import MultinomialProblem, curvature, pin_shift
 from dualgap.solvers.augmented_lagrangian.weights import weights_of
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
-ROUNDS = 60
+ROUNDS = 60  # each tightens up to sixfold: from a gap of one to rounding takes twenty
 INNER = 40  # steps of one round at most
-GROWTH = 6.0
+GROWTH = 6.0  # of the stiffness, after a round of few steps; a choice
 PRODUCTS = 500  # with the Hessian, for one step
 
 

@@ -21,6 +21,7 @@ SEEN = 1e-9  # share of the objective that is rounding, and would be seen
 ROUNDED = 1e-12  # share of Σ|θ| that Xᵀθ may be off by where columns are of size one
 ASTRAY = 10.0  # the size that a free weight may have in good coordinates
 FLAT = 300_000  # numbers: beyond, a product takes much longer than the views around it
+# answers that another regulariser does not change
 OF_THE_DATA = {"null_weights", "null", "dual_bounds", "column_means", "column_squares", "rows"}
 
 

@@ -9,7 +9,7 @@ from dualgap.problem.certificate import proven
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 
-SLACKS = (1e-6, 1e-4, 1e-2)
+SLACKS = (1e-6, 1e-4, 1e-2)  # of a price: as many zeros as the gap allows, then only the surer ones
 
 
 def with_zeros(problem: Problem, best: Checked, tolerance: float) -> Checked:

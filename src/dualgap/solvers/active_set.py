@@ -18,7 +18,7 @@ from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away
-REFINEMENTS = 3
+REFINEMENTS = 3  # each leaves of the error what RAISED is beside the least eigenvalue
 SMALL = 1e-4  # share of the kinks' size below which distances are not typical
 LARGEST = 100  # a system may exceed twice the smaller side of the design by this much
 

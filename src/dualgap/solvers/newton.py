@@ -22,7 +22,7 @@ from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
 STEPS_GUESS, HARD_GUESS = 5.0, 20.0  # the latter of inexact steps among flat pieces
-LIMIT = 500
+LIMIT = 500  # steps: the end where no minimum exists and the slopes never vanish
 QUIET = 1e-19  # a step that promises less than this share of the objective is rounding
 NEAR = 0.03  # steps that promise more than this share of the objective are not worth a certificate yet
 LEFT = 10.0  # nor those that will leave so many times the gap wanted

@@ -25,7 +25,7 @@ SINGLE = 1e8  # operations from which on a matrix product in 4-byte numbers is w
 UNCHANGED = 1e-7  # a change of curvature by this share of the largest is none
 CHEAP = 3e9  # factorisations of fewer operations are made even where gradients might be cheaper
 BLOCKED = 8.0  # operations on blocks run this much faster than passes over the matrix
-GRADIENT_STEPS = 150.0
+GRADIENT_STEPS = 150.0  # products with XᵀHX that a step by conjugate gradients is reckoned to take
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from dualgap.design import Design
 from dualgap.linalg.cholesky import Bordered, cholesky
 from dualgap.solvers.interior_point.extension import Equations
 
-REFINEMENTS = 2
+REFINEMENTS = 2  # steps against the rounding of the elimination, which D over many scales magnifies
 EXACT = 1e-14  # relative residual not worth refining
 
 

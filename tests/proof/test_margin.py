@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 
 import dualgap as dg
 from dualgap import losses
-from dualgap.errors import InfeasibleError
+from dualgap.errors import InfeasibleError, NotCertifiedWarning
 from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
 from dualgap.penalties import L2, Penalised
@@ -499,7 +500,9 @@ def test_hulls_a_bit_apart_are_not_said_to_meet() -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5 + 1e-12], [0.0, 3.0]])
     y = [0, 0, 1, 1]
     try:
-        found = dg.fit(X, y, loss="hinge", C=np.inf)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotCertifiedWarning)
+            found = dg.fit(X, y, loss="hinge", C=np.inf)
     except InfeasibleError as error:
         assert "margin of at most" in str(error) and "hulls" not in str(error).split("error.proof")[0]
     else:

@@ -69,8 +69,8 @@ class Limits:
         return self if self.seconds is not None or self.until is not None else replace(self, seconds=seconds)
 
     def over(self) -> Limits:
-        """For the parts of a run that was stopped: no time is left."""
-        return replace(self, until=-math.inf)
+        """For the parts of a run that was stopped: no time is left, and nobody watches."""
+        return replace(self, until=-math.inf, callback=None, rule=None)
 
     @property
     def open(self) -> bool:

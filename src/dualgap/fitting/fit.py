@@ -68,18 +68,19 @@ def fit(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
     }
-    if lam is None and budget is None and is_infinite(C):
-        from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
-
-        with limited(n_threads):
-            return fit_hard_margin(X, y, limits, **asked)
-    reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
-    chosen, form = seeded(read_solver(solver), random_state), read_form(multiclass, reading.terms.loss)
     with limited(n_threads):
-        if reading.many_classes:
-            solution = fit_many(reading, form, chosen, limits, warm_start)
+        if lam is None and budget is None and is_infinite(C):
+            from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
+
+            solution = fit_hard_margin(X, y, limits, **asked)
         else:
-            solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
+            reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
+            form = read_form(multiclass, reading.terms.loss)
+            chosen = seeded(read_solver(solver), random_state)
+            if reading.many_classes:
+                solution = fit_many(reading, form, chosen, limits, warm_start)
+            else:
+                solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
     if not solution.converged:
         warnings.warn(_doubt(solution, limits), NotCertifiedWarning, stacklevel=2)
     return solution

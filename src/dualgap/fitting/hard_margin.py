@@ -71,7 +71,7 @@ def _column_factors(terms: Objective) -> Vector:
 def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: Any) -> Solution:
     """The solution for C = ∞; InfeasibleError with the proof where the classes cannot be separated."""
     reading = read(X, y, penalty=penalty, lam=1.0, **asked)
-    _refuse(reading.terms.loss, reading.terms.penalty)
+    refuse_soft(reading.terms.loss, reading.terms.penalty)
     values = {f.name: getattr(reading.terms, f.name) for f in fields(Objective)}
     reading = replace(reading, terms=HardMargin(**values))
     if not reading.many_classes:
@@ -86,7 +86,8 @@ def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: An
     return together(reading, parts, limits, time.perf_counter() - began)
 
 
-def _refuse(loss: Loss, penalty: Any) -> None:
+def refuse_soft(loss: Loss, penalty: Any) -> None:
+    """DataError unless the loss is nothing beyond a margin of one, and the penalty that of the widest."""
     beyond = np.array([1.0, 2.0])
     vanishes = Trait.CLASSIFICATION in loss.traits and not np.any(loss.value(np.ones(2), beyond))
     if not vanishes or not np.any(loss.value(np.ones(1), np.full(1, 0.5))):

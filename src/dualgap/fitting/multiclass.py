@@ -12,6 +12,7 @@ import numpy as np
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.solver import Solver
 from dualgap.drive.trace import Trace
+from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
@@ -59,17 +60,9 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
     if warm_start is not None:
         coef, intercept, _ = read_start(warm_start, (classes, len(reading.terms.scale)))
         starts = list(zip(coef, intercept, strict=True))
-    parts: list[Solution] = []
-    stopped = False
-    for k in range(classes):
-        # half the tolerance, so that the sums keep it also where some classes are far easier than others
-        seconds = 0.0 if stopped else limits.seconds
-        if seconds:
-            seconds = max(seconds - (time.perf_counter() - began), 0.0)
-        own = replace(limits, tolerance=0.5 * limits.tolerance, seconds=seconds)
-        part = _against_the_rest(reading, k, solver, own, starts[k])
-        parts.append(part)
-        stopped = stopped or part.status in (Status.INTERRUPTED.value, Status.STOPPED.value)
+    # half the tolerance, so that the sums keep it also where some classes are far easier than others
+    half = replace(limits, tolerance=0.5 * limits.tolerance)
+    parts = one_by_one(classes, half, lambda k, own: _against_the_rest(reading, k, solver, own, starts[k]))
     return together(reading, parts, limits, time.perf_counter() - began)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.errors import ModelFileError
-from dualgap.files.store import Beside
+from dualgap.files.store import Beside, array_of
 
-MOST_ENTRIES = 1 << 31
-MOST_TEXT = 100_000
+MOST_ENTRIES = 1 << 31  # of an array: 16 GiB, beyond what one machine fits
+MOST_TEXT = 100_000  # characters of a text: a name of a column or a sentence, with room
+T = TypeVar("T")
 NOT_FINITE = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 KINDS = {"<f8": np.dtype("<f8"), "|b1": np.dtype("|b1")}
 
@@ -64,9 +66,19 @@ class Fields:
     def whole(self, name: str, low: int = 0) -> int:
         """A whole number, not huge."""
         value = self.values.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= MOST_ENTRIES:
+        if not _is_whole(value, low):
             raise self.refuse(name, f"a whole number from {low}")
-        return value
+        return int(value)  # type: ignore[arg-type]
+
+    def optional(self, read: Callable[..., T], name: str, **asked: Any) -> T | None:
+        """What `read` (one of the others) finds; None where the value is null or left out."""
+        return read(name, **asked) if self.has(name) else None
+
+    def line(self, name: str, row: Any, titles: tuple[str, ...], expected: str) -> Fields:
+        """A list of values, one under each title: an object written short. `name` says where it stands."""
+        if not isinstance(row, list) or len(row) != len(titles):
+            raise self.refuse(name.partition("[")[0], expected)
+        return Fields(dict(zip(titles, row, strict=True)), self.file, self.place(name))
 
     def number(self, name: str, *, finite: bool = True, low: float = -np.inf, nan: bool = False) -> float:
         """A number, at least `low`; NaN is none unless it may be."""
@@ -126,8 +138,9 @@ class Fields:
         inner = self.part(name)
         if inner.text("dtype") != kind:
             raise inner.refuse("dtype", kind)
-        shape = tuple(_length(inner, length) for length in inner.items("shape"))
-        if not 1 <= len(shape) <= 2 or np.prod(shape, dtype=object) > MOST_ENTRIES:
+        shape = tuple(inner.items("shape"))
+        lengths = 1 <= len(shape) <= 2 and all(map(_is_whole, shape))
+        if not lengths or np.prod(shape, dtype=object) > MOST_ENTRIES:
             raise inner.refuse("shape", "one or two lengths, not huge")
         if inner.has("npz"):
             if self.beside is None:
@@ -150,10 +163,8 @@ class Fields:
             raise self.refuse(name, "numbers that fit in 64 bits") from None
 
 
-def _length(inner: Fields, length: Any) -> int:
-    if not isinstance(length, int) or isinstance(length, bool) or not 0 <= length <= MOST_ENTRIES:
-        raise inner.refuse("shape", "one or two lengths")
-    return length
+def _is_whole(value: Any, low: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= MOST_ENTRIES
 
 
 def _decoded(inner: Fields, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -164,11 +175,12 @@ def _decoded(inner: Fields, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDA
         content = base64.b64decode(value.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         raise inner.refuse("base64", "base64") from None
-    if len(content) != dtype.itemsize * int(np.prod(shape, dtype=object)):
-        raise ModelFileError(f"{inner.file}: {inner.where} does not hold as many bytes as its shape needs.")
     if dtype.kind == "b" and set(content) - {0, 1}:
         raise inner.refuse("base64", "flags, 0 or 1 each")
-    return np.array(np.ndarray(shape, dtype=dtype, buffer=content or bytes(8)))
+    array = array_of(content, shape, dtype)
+    if array is None:
+        raise ModelFileError(f"{inner.file}: {inner.where} does not hold as many bytes as its shape needs.")
+    return array
 
 
 def _number(value: Any) -> float | None:

@@ -6,16 +6,17 @@ import json
 
 import numpy as np
 
+from dualgap import __version__
 from dualgap.errors import MissingPackageError
-from dualgap.files.export import intercepts
-from dualgap.files.maker import maker
+from dualgap.files.exported_terms import intercepts
+from dualgap.files.recipes import recipe_fields
 from dualgap.fitting.solution import Solution
 
-OPSET = 13
+OPSET = 13  # the first in which MatMul and Add are what they are today
 IR_VERSION = 8  # old enough for runtimes of several years ago
 
 
-def onnx_graph(solution: Solution) -> bytes:
+def onnx_graph(solution: Solution, table: str = "") -> bytes:
     """The bytes of a model with input X (rows × columns) and output score (rows × classes, or × 1).
 
     MatMul and Add are used because the ready-made linear operators of ONNX compute in float32.
@@ -44,7 +45,7 @@ def onnx_graph(solution: Solution) -> bytes:
     model = helper.make_model(
         graph,
         producer_name="dualgap",
-        producer_version=maker().removeprefix("dualgap "),
+        producer_version=__version__,
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
@@ -61,7 +62,5 @@ def _metadata(solution: Solution) -> dict[str, str]:
     if solution.classes is not None:
         known["classes"] = json.dumps(solution.classes.tolist(), ensure_ascii=False)
     if solution.recipe is not None:
-        from dualgap.files.write import recipe_fields
-
         known["recipe"] = json.dumps(recipe_fields(solution.recipe), ensure_ascii=False)
     return known

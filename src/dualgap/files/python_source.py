@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dualgap.files.export import intercepts, terms_of
-from dualgap.files.maker import maker
+from dualgap.files.exported_terms import intercepts, terms_of
+from dualgap.files.store import MADE_BY
 from dualgap.fitting.solution import Solution
+from dualgap.tables.columns import numbered
 
 SOURCE = '''"""{words}
 
@@ -55,10 +56,10 @@ def predict(row):
 '''
 
 
-def python_source(solution: Solution) -> str:
+def python_source(solution: Solution, table: str = "") -> str:
     """The text of the file. Every name is written by repr, so that no name can become code."""
     recipe = solution.recipe
-    names = solution.names or tuple(f"x{j}" for j in range(solution.coef.shape[-1]))
+    names = solution.names or numbered(solution.coef.shape[-1])
     columns = names if recipe is None else tuple(rule.name for rule in recipe.rules)
     lines = []
     for term in terms_of(solution):
@@ -66,7 +67,7 @@ def python_source(solution: Solution) -> str:
         lines.append(f"    ({term.name!r}, {term.kind!r}, {detail!r}, {term.weights.tolist()!r}),")
     return SOURCE.format(
         words=solution.terms.words(),
-        maker=maker(),
+        maker=MADE_BY,
         gap=solution.relative_gap,
         columns=repr(list(columns)),
         classes="None" if solution.classes is None else repr(solution.classes.tolist()),

@@ -18,17 +18,19 @@ from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
 from dualgap.files.store import Beside, read_document
-from dualgap.fitting.hard_margin import HardMargin
-from dualgap.fitting.multiclass import joined
+from dualgap.fitting.hard_margin import HardMargin, refuse_soft
+from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.solution import Solution
 from dualgap.proof.certificate import Certificate
 from dualgap.traits import Trait
 
-VERSIONS = (1, 2)
+VERSIONS = (1, 2)  # of the format that are read
 USUAL = 1e-6  # tolerance of a fit, which version 1 does not tell
 LABEL = re.compile(r"[<|>][iufb][1248]|[<>]U[1-9]\d{0,4}|object")
+NUMBERS = ("seconds", "objective", "best", "bound")  # of a record
+RECORD = tuple(field.name for field in dataclasses.fields(Record))
 MOST_SEARCHED = 1 << 24  # rows of a search, whose file need not hold anything as long
 
 
@@ -67,7 +69,7 @@ class Reader:
         self.n, self.p = top.whole("rows", 1), top.whole("columns", 1)
         self.spread = top.array("spread", (self.p,))
         self._refuse_hollow()
-        self.names = top.texts("names") if top.has("names") else None
+        self.names = top.optional(top.texts, "names")
         if self.names is not None and len(self.names) != self.p:
             raise top.refuse("names", f"{self.p} names")
         self.classes = _classes(top.part("classes")) if top.has("classes") else None
@@ -94,17 +96,15 @@ class Reader:
         multiclass = top.one_of("multiclass", ("one_vs_rest", "multinomial")) if many else None
         if not many and top.has("multiclass"):
             raise top.refuse("multiclass", "null, for there are no more than two classes")
-        if multiclass == "multinomial" and not isinstance(self.terms.loss, losses.Logistic):
-            raise top.refuse("multiclass", f"one_vs_rest, as the {self.terms.loss} loss needs")
+        if multiclass is not None:
+            read_form(multiclass, self.terms.loss)
         answer = top.part("answer")
         apart = multiclass == "one_vs_rest"
         found = self._together(answer) if apart else self._answer(answer, joint=many)
         found = dataclasses.replace(found, multiclass=multiclass)
-        words = top.part("objective")
-        if words.has("words"):
-            found.facts["words"] = words.text("words")
-        if top.has("fingerprint"):
-            found.facts["fingerprint"] = top.text("fingerprint")
+        for where, name in ((top.part("objective"), "words"), (top, "fingerprint")):
+            if where.has(name):
+                found.facts[name] = where.text(name)
         if top.has("recipe"):
             recipe = read_recipe(top.part("recipe"))
             if recipe.names != self.names:
@@ -113,8 +113,7 @@ class Reader:
         return found
 
     def _terms(self, part: Fields) -> Objective:
-        lam = part.number("lam", low=0.0) if part.has("lam") else None
-        budget = part.number("budget", low=0.0) if part.has("budget") else None
+        lam, budget = (part.optional(part.number, name, low=0.0) for name in ("lam", "budget"))
         penalty = _made(part.part("penalty"), penalties.CATALOGUE)
         if penalty.takes_strength != ((lam is None) != (budget is None)) or (
             lam is not None and budget is not None
@@ -131,8 +130,10 @@ class Reader:
             self._weights(part, "scale", self.p),
         )
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values)
-        if isinstance(terms, HardMargin) and not _has_margin(terms):
-            raise part.refuse("hard_margin", "false: it is that of a loss with a margin, l2 and lam 1")
+        if terms.hard:
+            refuse_soft(terms.loss, terms.penalty)
+        if terms.hard and lam != 1.0:
+            raise part.refuse("lam", "1 for a hard margin")
         if not np.all(terms.scale > 0):
             raise part.refuse("scale", "positive numbers")
         _ = terms.regulariser  # refuses factors that the penalty cannot take
@@ -160,8 +161,7 @@ class Reader:
             objective=part.number("objective", finite=False),
             bound=part.number("bound", finite=False),
         )
-        zero = np.array([p.proven_zero for p in parts])
-        return self._solution(part, (certificate.coef, certificate.intercept), certificate, zero, parts)
+        return self._solution(part, certificate, np.array([p.proven_zero for p in parts]), parts)
 
     def _answer(self, part: Fields, *, joint: bool, positive: int = 1) -> Solution:
         if joint:
@@ -174,16 +174,14 @@ class Reader:
             raise part.refuse("intercept", "0, for the problem has none")
         coef = part.array("coef", shape)
         certificate = self._certificate(part, (coef, intercept), joint=joint, positive=positive)
-        return self._solution(
-            part, (coef, intercept), certificate, part.array("proven_zero", shape, kind="|b1")
-        )
+        return self._solution(part, certificate, part.array("proven_zero", shape, kind="|b1"))
 
     def _certificate(
         self, part: Fields, weights: tuple[Any, Any], *, joint: bool, positive: int
     ) -> Certificate:
         proof = part.part("certificate")
         kind = proof.one_of("kind", ("classes",) if joint else ("dual", "hard_margin", "search"))
-        if (kind == "hard_margin") != isinstance(self.terms, HardMargin):
+        if (kind == "hard_margin") != self.terms.hard:
             raise proof.refuse("kind", "hard_margin for a hard margin, and for nothing else")
         convex = Trait.CONVEX in self.terms.loss.traits & self.terms.regulariser.traits
         if (kind == "search") == convex:
@@ -219,10 +217,8 @@ class Reader:
         width = self.p + self.terms.fit_intercept
         box = np.full(width, np.inf)
         for k, pair in enumerate(proof.items("box")):
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise proof.refuse("box", "pairs of the number of a column and a size")
-            place = f"{proof.place('box')}[{k}]"
-            one = Fields(dict(zip(("column", "size"), pair, strict=True)), proof.file, place)
+            titles = ("column", "size")
+            one = proof.line(f"box[{k}]", pair, titles, "pairs of the number of a column and a size")
             column = one.whole("column")
             if column >= width or np.isfinite(box[column]):
                 raise one.refuse("column", f"below {width}, and none twice")
@@ -237,23 +233,17 @@ class Reader:
         return SearchRun(_search_named(proof.part("solver")), proof.whole("nodes"), positive)
 
     def _solution(
-        self,
-        part: Fields,
-        weights: tuple[Any, Any],
-        certificate: Any,
-        zero: NDArray[Any],
-        parts: tuple[Solution, ...] = (),
+        self, part: Fields, certificate: Certificate, zero: NDArray[Any], parts: tuple[Solution, ...] = ()
     ) -> Solution:
-        error = part.number("coef_error", low=0.0, finite=False) if part.has("coef_error") else None
         facts: dict[str, Any] = {"n": self.n, "p": self.p, "null": part.number("null", finite=False)}
         facts["spread"] = self.spread
         if part.has("remark"):
             facts["remark"] = part.text("remark")
         return Solution(
-            coef=weights[0],
-            intercept=weights[1],
-            objective=part.number("objective", finite=False),
-            bound=part.number("bound", finite=False),
+            coef=certificate.coef,
+            intercept=certificate.intercept,
+            objective=certificate.objective,
+            bound=certificate.bound,
             relative_gap=part.number("relative_gap", finite=False),
             certificate=certificate,
             converged=part.flag("converged"),
@@ -262,7 +252,7 @@ class Reader:
             n_iter=part.whole("n_iter"),
             seconds=part.number("seconds", low=0.0),
             trace=_trace(part),
-            coef_error=error,
+            coef_error=part.optional(part.number, "coef_error", low=0.0, finite=False),
             coef_error_reason=part.text("coef_error_reason"),
             proven_zero=zero,
             terms=self.terms,
@@ -271,14 +261,6 @@ class Reader:
             facts=facts,
             parts=parts,
         )
-
-
-def _has_margin(terms: Objective) -> bool:
-    """Is the loss nothing beyond a margin of one, and the penalty that of the widest?"""
-    near, beyond = np.full(1, 0.5), np.array([1.0, 2.0])
-    vanishes = Trait.CLASSIFICATION in terms.loss.traits and not np.any(terms.loss.value(np.ones(2), beyond))
-    lost = np.any(terms.loss.value(np.ones(1), near))
-    return bool(vanishes and lost and isinstance(terms.penalty, penalties.L2) and terms.lam == 1.0)
 
 
 def _made(part: Fields, catalogue: dict[str, Any]) -> Any:
@@ -299,15 +281,11 @@ def _search_named(part: Fields) -> Any:
     if not set(inner.values) <= set(wanted):
         raise part.refuse("options", f"among {', '.join(wanted)}")
     options: dict[str, Any] = {}
-    for name in inner.values:
-        if inner.has(name):
-            kind = type(wanted[name])
-            whole = kind is int and not isinstance(inner.values[name], float)
-            options[name] = (
-                inner.flag(name) if kind is bool else inner.whole(name) if whole else inner.number(name)
-            )
-        else:
-            options[name] = None
+    for name, value in inner.values.items():
+        kind = type(wanted[name])
+        whole = kind is int and not isinstance(value, float)
+        read: Any = inner.flag if kind is bool else inner.whole if whole else inner.number
+        options[name] = inner.optional(read, name)
     return cls(**options)
 
 
@@ -336,20 +314,11 @@ def _classes(part: Fields) -> NDArray[Any]:
 def _trace(part: Fields) -> Trace:
     trace = Trace()
     for k, row in enumerate(part.items("trace")):
-        if not isinstance(row, list) or len(row) != 8:
-            raise part.refuse("trace", "a list of records")
-        names = ("iteration", "seconds", "objective", "best", "bound", "solver", "step", "nonzero")
-        line = Fields(dict(zip(names, row, strict=True)), part.file, f"{part.place('trace')}[{k}]")
+        line = part.line(f"trace[{k}]", row, RECORD, "a list of records")
+        numbers: Any = {name: line.number(name, finite=False, nan=True) for name in NUMBERS}
+        step = line.optional(line.number, "step", finite=False, nan=True)
+        nonzero = line.optional(line.whole, "nonzero")
         trace.append(
-            Record(
-                line.whole("iteration"),
-                line.number("seconds", finite=False, nan=True),
-                line.number("objective", finite=False, nan=True),
-                line.number("best", finite=False, nan=True),
-                line.number("bound", finite=False, nan=True),
-                line.text("solver"),
-                line.number("step", finite=False, nan=True) if line.has("step") else None,
-                line.whole("nonzero") if line.has("nonzero") else None,
-            )
+            Record(line.whole("iteration"), solver=line.text("solver"), step=step, nonzero=nonzero, **numbers)
         )
     return trace

@@ -1,6 +1,8 @@
-"""The part of a model file that tells what was done to the columns, validated."""
+"""The part of a model file that tells what was done to the columns: written, and read with suspicion."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from dualgap.files.fields import Fields
 from dualgap.tables.recipe import MISSING_RULES, Recipe, Rule
@@ -28,8 +30,28 @@ def read_recipe(part: Fields) -> Recipe:
 def _rule(part: Fields) -> Rule:
     kind = part.one_of("kind", ("number", "boolean", "levels"))
     if kind != "levels":
-        return Rule(part.text("name"), kind, part.number("fill") if part.has("fill") else None)
+        return Rule(part.text("name"), kind, part.optional(part.number, "fill"))
     levels, reference = part.texts("levels"), part.text("reference")
     if len({reference, *levels}) != 1 + len(levels):
         raise part.refuse("levels", "different words, the reference not among them")
     return Rule(part.text("name"), kind, None, levels, reference)
+
+
+def recipe_fields(recipe: Recipe) -> dict[str, Any]:
+    """What was done to the columns."""
+    rules = []
+    for rule in recipe.rules:
+        found: dict[str, Any] = {"name": rule.name, "kind": rule.kind}
+        if rule.fill is not None:
+            found["fill"] = rule.fill
+        if rule.kind == "levels":
+            found |= {"reference": rule.reference, "levels": list(rule.levels)}
+        rules.append(found)
+    return {
+        "target": recipe.target,
+        "missing": recipe.missing,
+        "sparse": recipe.sparse,
+        "absent": list(recipe.absent),
+        "left_out": [list(pair) for pair in recipe.left_out],
+        "rules": rules,
+    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dualgap.errors import DataError
-from dualgap.files.export import Term, intercepts, terms_of
-from dualgap.files.maker import maker
+from dualgap.files.exported_terms import Term, intercepts, terms_of
+from dualgap.files.store import MADE_BY
 from dualgap.fitting.solution import Solution
 
 
@@ -24,7 +24,7 @@ def sql_query(solution: Solution, table: str) -> str:
         f"{expression} AS {identifier(name)}" for name, expression in zip(names, scores, strict=True)
     )
     inner = f"SELECT *,\n    {chosen}\n  FROM {identifier(table)}"
-    words = f"-- {solution.terms.words()}\n-- Written by {maker()}.\n"
+    words = f"-- {solution.terms.words()}\n-- Written by {MADE_BY}.\n"
     if solution.classes is None:
         return f"{words}{inner};\n"
     prediction = identifier(_free("prediction", taken))

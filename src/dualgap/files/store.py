@@ -15,9 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualgap import __version__
 from dualgap.errors import DataError, ModelFileError
 
-MOST_BYTES = 1 << 29  # of a JSON text
+MADE_BY = f"dualgap {__version__}"
+MOST_BYTES = (
+    1 << 29
+)  # of a JSON text: arrays of a million numbers and more are beside it, so half a GiB is plenty
+MOST_BESIDE = 64 * MOST_BYTES  # of the arrays beside it
 BESIDE = re.compile(r"[^/\\\x00]{1,200}\.[0-9a-f]{16}\.npz")
 
 
@@ -128,6 +133,13 @@ def _constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
+def array_of(content: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """The array with these bytes; None where they are too few or too many."""
+    if len(content) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+        return None
+    return np.array(np.ndarray(shape, dtype=dtype, buffer=content or bytes(8)))
+
+
 class Beside:
     """The npz file next to a model: opened when an array is asked of it, each checked against its claim."""
 
@@ -151,9 +163,10 @@ class Beside:
         content = found.read()
         if version != (1, 0) or header[0] != shape or header[1] or header[2] != dtype:
             raise ModelFileError(f"{self.file}: the array {name!r} is not what the model file says.")
-        if len(content) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+        array = array_of(content, shape, dtype)
+        if array is None:
             raise ModelFileError(f"{self.file}: the array {name!r} is cut short.")
-        return np.array(np.ndarray(shape, dtype=dtype, buffer=content or bytes(8)))
+        return array
 
     def _bytes(self) -> bytes:
         if self._content is None:
@@ -161,7 +174,7 @@ class Beside:
                 raise ModelFileError(f"The model file names {self.file[:80]!r}, which is no file beside it.")
             path = self.folder / self.file
             try:
-                if path.stat().st_size > 64 * MOST_BYTES:
+                if path.stat().st_size > MOST_BESIDE:
                     raise ModelFileError(f"{self.file} is larger than any array of a model.")
                 content = path.read_bytes()
             except OSError:

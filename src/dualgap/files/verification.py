@@ -13,7 +13,6 @@ from dualgap.design import Design
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.write import matrix_of
-from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective, column_scales
 from dualgap.fitting.solution import Solution
@@ -23,6 +22,7 @@ from dualgap.proof.check import SHARE, Checked
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.rounding import FEW, added, gamma
 from dualgap.proof.statement import SMALL
+from dualgap.tables.columns import numbered
 
 PRECISE = 2.0**-37  # relative gap that is hoped for here: where rounding blurs an eighth of it, digits double
 LOOSE = 2.0**-20  # a tolerance beyond this one makes nothing looser here
@@ -157,7 +157,7 @@ def _truths(solution: Solution, X: Any, y: Any) -> list[Truth]:
 
 def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     """What the kernel and its claims say of one problem's weights and θ."""
-    proof, problem, hard = source.certificate, task.problem, isinstance(source.terms, HardMargin)
+    proof, problem, hard = source.certificate, task.problem, source.terms.hard
     if proof.search is not None and task.run.solver.missing(problem):
         raise DataError(f"The search {task.run.solver.name} does not solve the problem that the model tells.")
     task = replace(task, tolerance=proof.tolerance)
@@ -272,8 +272,8 @@ def _claims(said: Solution, truth: Truth) -> Iterator[str]:
     if said.coef_error is not None and truth.error is None:
         yield f"nothing is proven of the distance to optimal weights, the model says {said.coef_error:.3g}"
     elif said.coef_error is not None and not said.coef_error >= truth.least_error:
-        shown = _unlike(float(truth.error or 0.0), said.coef_error, 3)
-        yield "the weights are proven within {} of the optimal ones, the model says {}".format(*shown)
+        within = float(truth.error or 0.0), said.coef_error
+        yield _unlike("the weights are proven within {} of the optimal ones, the model says {}", *within, 3)
     if truth.box is not None:
         claimed = np.full(len(truth.box), np.inf) if said.certificate.box is None else said.certificate.box
         if not np.all(claimed <= truth.box * (1.0 + WIDTH)):
@@ -286,37 +286,34 @@ def _claims(said: Solution, truth: Truth) -> Iterator[str]:
 def _values(said: Solution, truth: Truth) -> Iterator[str]:
     """The numbers of the proof."""
     if not truth.sure[0] <= said.objective <= truth.sure[1] < np.inf:
-        shown = _unlike(truth.objective, said.objective, 12)
-        yield "the objective is {}, the model says {}".format(*shown)
+        yield _unlike("the objective is {}, the model says {}", truth.objective, said.objective, 12)
     by = "the search" if said.certificate.search is not None else "θ"
     if not -np.inf < said.bound <= truth.bound + truth.room:
-        shown = _unlike(truth.bound, said.bound, 12)
-        yield f"{by} proves the bound {shown[0]}, the model says {shown[1]}"
+        yield _unlike(by + " proves the bound {}, the model says {}", truth.bound, said.bound, 12)
     if not abs(said.facts["null"] - truth.null) <= truth.null_room:
-        shown = _unlike(truth.null, said.facts["null"], 12)
-        yield "without any column the objective is {}, the model says {}".format(*shown)
+        nulls = truth.null, said.facts["null"]
+        yield _unlike("without any column the objective is {}, the model says {}", *nulls, 12)
     own = relative_to(said.objective - said.bound, said.objective, said.facts["null"])
     if not abs(own - said.relative_gap) <= 4.0 * FEW * own:
-        shown = _unlike(own, said.relative_gap, 3)
-        yield "objective and bound of the model are a relative {} apart, it says {}".format(*shown)
+        apart = "objective and bound of the model are a relative {} apart, it says {}"
+        yield _unlike(apart, own, said.relative_gap, 3)
     open_ = relative_to(2.0 * truth.room, truth.objective, truth.null)
     if not said.relative_gap >= truth.relative - open_:
-        shown = _unlike(truth.relative, said.relative_gap, 3)
-        yield "the relative gap is {}, the model says {}".format(*shown)
+        yield _unlike("the relative gap is {}, the model says {}", truth.relative, said.relative_gap, 3)
     tolerance = said.certificate.tolerance
     if said.converged and not truth.relative - min(open_, SHARE * tolerance) <= tolerance:
         yield f"the model says it is proven to {tolerance:.3g}, the relative gap is {truth.relative:.3g}"
 
 
-def _unlike(first: float, second: float, digits: int) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart."""
+def _unlike(sentence: str, first: float, second: float, digits: int) -> str:
+    """A sentence about two numbers, with as many digits as tell them apart."""
     while digits < 17 and f"{first:.{digits}g}" == f"{second:.{digits}g}":
         digits += 1
-    return f"{first:.{digits}g}", f"{second:.{digits}g}"
+    return sentence.format(f"{first:.{digits}g}", f"{second:.{digits}g}")
 
 
 def _columns(said: Solution, which: Any) -> str:
-    names = said.names or tuple(f"x{j}" for j in range(len(said.terms.scale)))
+    names = said.names or numbered(len(said.terms.scale))
     shown = ", ".join(names[j] for j in which[:NAMED])
     return shown + (f" and {len(which) - NAMED} more" if len(which) > NAMED else "")
 
@@ -339,15 +336,15 @@ def _of_the_columns(solution: Solution, design: Design) -> Iterator[str]:
 def _off(solution: Solution, said: Vector, right: Vector, room: Vector, what: str) -> Iterator[str]:
     wrong = np.flatnonzero(~(np.abs(said**2 - right**2) <= room))
     if len(wrong):
-        shown = _unlike(float(right[wrong[0]]), float(said[wrong[0]]), 6)
-        where = _columns(solution, wrong[:1])
-        yield f"{what} the standard deviation of {where}, {shown[0]} in these rows; the model says {shown[1]}"
+        where = _columns(solution, wrong[:1]).replace("{", "{{").replace("}", "}}")
+        sentence = f"{what} the standard deviation of {where}, {{}} in these rows; the model says {{}}"
+        yield _unlike(sentence, float(right[wrong[0]]), float(said[wrong[0]]), 6)
 
 
 def _told(solution: Solution, truth: Truth) -> dict[str, Any]:
     """What holds on these rows, for people and programs."""
     terms = solution.terms
-    names = solution.names or tuple(f"x{j}" for j in range(len(terms.scale)))
+    names = solution.names or numbered(len(terms.scale))
     held = None
     if truth.box is not None:
         sizes = zip([*names, "intercept"], truth.box.tolist(), strict=False)

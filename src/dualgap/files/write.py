@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
-from dualgap.files.maker import maker
-from dualgap.files.store import write_document
-from dualgap.fitting.hard_margin import HardMargin
+from dualgap.files.recipes import recipe_fields
+from dualgap.files.store import MADE_BY, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.proof.certificate import Certificate
-from dualgap.tables.recipe import Recipe
 
-VERSION = 2
+VERSION = 2  # of the format: 1 had neither tolerance nor box
 PLAIN = 1000  # entries of an array that stand in the text as numbers; longer ones as base64
 LARGE = 1 << 20  # entries from which an array goes to a file of its own
 RECORDS = 200  # of the trace
@@ -57,7 +55,7 @@ class Writer:
         return {
             "format": "dualgap-model",
             "version": VERSION,
-            "made_by": maker(),
+            "made_by": MADE_BY,
             "objective": self.objective(solution.terms),
             "rows": int(facts["n"]),
             "columns": int(facts["p"]),
@@ -78,7 +76,7 @@ class Writer:
             "penalty": _named(terms.penalty),
             "lam": terms.lam,
             "budget": terms.budget,
-            "hard_margin": isinstance(terms, HardMargin),
+            "hard_margin": terms.hard,
             "fit_intercept": terms.fit_intercept,
             "sample_weight": self._unless_ones(terms.sample_weight),
             "penalty_factors": self._unless_ones(terms.factors),
@@ -116,11 +114,12 @@ class Writer:
         return found
 
     def _proof(self, solution: Solution) -> Certificate:
-        if not isinstance(solution.certificate, Certificate):
+        found: Certificate | None = solution.certificate
+        if found is None:
             raise DataError(
                 "A model file holds a proof, and this model has none: fit it on rows that are kept."
             )
-        return solution.certificate
+        return found
 
     def certificate(self, certificate: Certificate) -> dict[str, Any]:
         """The kind of proof, and its θ; of a search what it takes to make it again."""
@@ -133,7 +132,7 @@ class Writer:
                 "nodes": int(run.nodes),
             }
         kind = "classes" if certificate.form == "multinomial" else "dual"
-        kind = "hard_margin" if isinstance(certificate.terms, HardMargin) else kind
+        kind = "hard_margin" if certificate.terms.hard else kind
         return {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
 
     def array(self, values: Any) -> Any:
@@ -188,37 +187,10 @@ def _labels(classes: NDArray[Any]) -> dict[str, Any]:
 def _trace(trace: Trace) -> list[list[Any]]:
     """A line per record, thinned evenly, the last one kept."""
     step = max(1, -(-len(trace) // RECORDS))
-    kept = trace[:-1:step] + trace[-1:]
-    return [
-        [
-            record.iteration,
-            _number(record.seconds),
-            _number(record.objective),
-            _number(record.best),
-            _number(record.bound),
-            record.solver,
-            None if record.step is None else _number(record.step),
-            None if record.nonzero is None else int(record.nonzero),
-        ]
-        for record in kept
-    ]
+    return [[_plain(value) for value in dataclasses.astuple(one)] for one in trace[:-1:step] + trace[-1:]]
 
 
-def recipe_fields(recipe: Recipe) -> dict[str, Any]:
-    """What was done to the columns."""
-    rules = []
-    for rule in recipe.rules:
-        found: dict[str, Any] = {"name": rule.name, "kind": rule.kind}
-        if rule.fill is not None:
-            found["fill"] = rule.fill
-        if rule.kind == "levels":
-            found |= {"reference": rule.reference, "levels": list(rule.levels)}
-        rules.append(found)
-    return {
-        "target": recipe.target,
-        "missing": recipe.missing,
-        "sparse": recipe.sparse,
-        "absent": list(recipe.absent),
-        "left_out": [list(pair) for pair in recipe.left_out],
-        "rules": rules,
-    }
+def _plain(value: Any) -> Any:
+    return (
+        _number(value) if isinstance(value, float) else int(value) if isinstance(value, np.integer) else value
+    )

@@ -29,8 +29,8 @@ from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernel_machines.solve import decomposition
 from dualgap.kernels import LinearGram, LinearKernel
 from dualgap.kernels.base import array_of
+from dualgap.linalg.balance import balance
 from dualgap.losses import Hinge, Loss
-from dualgap.problem.dual_point import balance
 from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import Checked
 from dualgap.proof.exact import hulls_meet

@@ -11,9 +11,9 @@ from scipy.optimize import brentq
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.kernels import Gram, LinearGram
+from dualgap.linalg.balance import balance
 from dualgap.losses import Loss
 from dualgap.problem.certificate import Bounds
-from dualgap.problem.dual_point import balance
 from dualgap.proof.check import Checked
 from dualgap.proof.kernel import Entries, KernelStatement, Products, Spanned, check_kernel
 from dualgap.proof.statement import SMALL

@@ -27,7 +27,7 @@ SETTLED = 1e-10  # of the unit: residual of the free rows at which refinement ma
 DRIFT = 1e-8  # rounding of a product in single precision, beside the coefficients
 ROUNDS = 8  # of refinement; each divides the residual by three at least, or the method gives up
 SAMPLE = 100  # rows of the support on which the rounding of Kβ is looked at
-JITTER = 3e-6  # of the largest diagonal entry: 3e-8 fails on 1,000 rows of a Gaussian kernel, 3e-7 just serves
+JITTER = 3e-6  # of the largest diagonal entry: on 1,000 Gaussian rows 3e-8 fails and 3e-7 just serves
 
 
 @dataclass(frozen=True, eq=False)

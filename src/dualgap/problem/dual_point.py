@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Vector
+from dualgap.linalg.balance import balance, orthogonal
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
     if problem.intercept and count == 1:
         theta = balance(theta, lower, upper)
     elif count:
-        theta = _orthogonal(problem, theta, lower, upper)
+        theta = orthogonal(theta, lower, upper, problem.design.columns(free).toarray())
     if correlation is not None and _moved(given, theta) <= ROUNDING * float(np.abs(theta).sum()):
         v = correlation
     else:
@@ -46,48 +47,6 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
 
 def _moved(before: Vector, after: Vector) -> float:
     return float(np.abs(after - before).sum())
-
-
-def _room(theta: Vector, lower: Vector, upper: Vector) -> Vector:
-    """How far each entry can move, as a weight: the harmonic mean of the distances to its bounds."""
-    below, above = theta - lower, upper - theta
-    with np.errstate(invalid="ignore", divide="ignore"):
-        both = below * above / (upper - lower)
-    return np.where(
-        np.isinf(upper), np.where(np.isinf(lower), 1.0, below), np.where(np.isinf(lower), above, both)
-    )
-
-
-def balance(theta: Vector, lower: Vector, upper: Vector) -> Vector:
-    """Move θ onto Σθ = 0 inside its bounds.
-
-    First along the room to both sides, which keeps small entries small; what is left along the room to
-    the side needed, which always suffices because 0 lies within the bounds.
-    """
-    for _ in range(3):
-        total = float(theta.sum())
-        if abs(total) <= 1e-17 * float(np.abs(theta).sum()):
-            break
-        room = _room(theta, lower, upper)
-        if float(room.sum()) <= abs(total):
-            break
-        theta = np.clip(theta - total / float(room.sum()) * room, lower, upper)
-    total = float(theta.sum())
-    if abs(total) > 1e-14 * float(np.abs(theta).sum()):
-        room = theta - lower if total > 0 else upper - theta
-        other = upper - theta if total > 0 else theta - lower
-        room = np.where(np.isinf(room), np.where(np.isinf(other), 1.0, other), room)
-        if float(room.sum()) > 0.0:
-            theta = np.clip(theta - total / float(room.sum()) * room, lower, upper)
-    for _ in range(3):  # the rounding, by shrinking the heavier sign
-        plus, minus = float(theta[theta > 0].sum()), -float(theta[theta < 0].sum())
-        if plus == minus:
-            break
-        if plus > minus:
-            theta = np.where(theta > 0, theta * (minus / plus), theta)
-        else:
-            theta = np.where(theta < 0, theta * (plus / minus), theta)
-    return theta
 
 
 def null_dual(problem: Problem) -> Vector:
@@ -109,19 +68,3 @@ def null_dual(problem: Problem) -> Vector:
     reach = np.where(near.any(axis=1), reach - theta, 0.0)
     whole = float(reach.sum())
     return theta + reach * min(1.0, -total / whole) if whole * total < 0 else theta
-
-
-def _orthogonal(problem: Problem, theta: Vector, lower: Vector, upper: Vector) -> Vector:
-    """Move θ into the null space of the free columns, weighted by the room, inside its bounds."""
-    F: Matrix = problem.design.columns(problem.free).toarray()
-    for _ in range(12):
-        room = _room(theta, lower, upper)
-        for _ in range(3):  # the second and third pass remove the rounding of the first
-            system = (F * room[:, None]).T @ F
-            step = np.linalg.lstsq(system, F.T @ theta, rcond=1e-13)[0]
-            theta = theta - room * (F @ step)
-        clipped = np.clip(theta, lower, upper)
-        if np.array_equal(clipped, theta):
-            break
-        theta = clipped
-    return theta

@@ -24,6 +24,8 @@ from dualgap.discrete.subset.row_losses import Rows, rows_of
 from dualgap.discrete.subset.selection import Selection, selection
 from dualgap.discrete.subset.span import LARGEST, Span, given
 from dualgap.discrete.subset.vertices import Vertex, Vertices
+from dualgap.linalg.balance import orthogonal
+from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.line_search import convex_step
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -305,7 +307,7 @@ class _Descent:
         if self.bare.size and not np.array_equal(inside, theta):
             if not mend and self.bare.size > CHEAP:
                 return
-            inside = _balanced(inside, lower, upper, self.X[:, self.bare])
+            inside = orthogonal(inside, lower, upper, self.X[:, self.bare])
         v = self.X.T @ inside
         size = BALANCE * float(np.linalg.norm(inside)) * self.lengths
         if not np.all(np.abs(v[self.bare]) <= size[self.bare]):
@@ -347,30 +349,11 @@ def _solved(matrix: Matrix, ridge: Vector, gradient: Vector) -> Vector:
     """(matrix + diag(ridge))⁻¹ gradient, with as much more on the diagonal as it needs to be definite."""
     if not len(gradient):
         return np.zeros(0)
-    diagonal = np.diag_indices(len(gradient))
-    matrix[diagonal] += ridge
-    more = 1e-14 * float(matrix[diagonal].max(initial=0.0)) + 1e-300
-    for _ in range(8):
-        matrix[diagonal] += more
-        _, solution, failed = lapack.dposv(matrix, gradient)
-        if not failed:
-            return np.asarray(solution)
-        more *= 100.0
-    return np.zeros_like(gradient)
-
-
-def _balanced(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
-    """Move θ towards Fᵀθ = 0 inside its bounds, entries with room on both sides first."""
-    for _ in range(4):
-        room = np.minimum(theta - lower, upper - theta)
-        room = np.where(np.isinf(room), 1.0, room)
-        for _ in range(2):
-            theta = theta - room * (F @ _solved((F * room[:, None]).T @ F, np.zeros(F.shape[1]), F.T @ theta))
-        clipped = np.clip(theta, lower, upper)
-        if np.array_equal(clipped, theta):
-            break
-        theta = clipped
-    return theta
+    matrix[np.diag_indices(len(gradient))] += ridge
+    try:
+        return cholesky(matrix)(gradient)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(gradient)
 
 
 def proven_out(relaxed: Relaxed, chosen: Selection, room: int, goal: float) -> tuple[Mask, Mask]:

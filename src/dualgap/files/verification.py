@@ -18,6 +18,7 @@ from dualgap.fitting.objective import Objective, column_scales
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.summary import held_columns
 from dualgap.problem.problem import Problem
+from dualgap.proof.certificate import narrowest
 from dualgap.proof.check import SHARE, Checked
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.rounding import FEW, added, gamma
@@ -237,7 +238,6 @@ def _null(problem: Problem) -> tuple[float, float]:
 
 def _summed(truths: list[Truth]) -> Truth:
     """One class against the rest: sums of the values, a row of zeros each."""
-    boxes = [one.box for one in truths if one.box is not None]
     errors = [one.error for one in truths if one.error is not None]
     objective, share = added((one.objective for one in truths), up=True), gamma(len(truths) + 4)
     return Truth(
@@ -253,7 +253,7 @@ def _summed(truths: list[Truth]) -> Truth:
         np.array([one.zero for one in truths]),
         float(np.linalg.norm(errors)) * (1.0 + FEW) if len(errors) == len(truths) else None,
         float(np.linalg.norm([one.least_error for one in truths])) * (1.0 - FEW),
-        boxes[0] if boxes else None,
+        narrowest([one.box for one in truths]),
         any(one.outside for one in truths),
         any(one.infeasible for one in truths),
     )

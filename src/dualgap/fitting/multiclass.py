@@ -19,7 +19,7 @@ from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Logistic, Loss
-from dualgap.proof.certificate import Certificate
+from dualgap.proof.certificate import Certificate, narrowest
 from dualgap.proof.rounding import added
 from dualgap.proof.statement import SMALL
 
@@ -121,7 +121,6 @@ def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: f
 
 def joined(parts: list[Certificate], tolerance: float) -> Certificate:
     """One certificate from those of each class against the rest: a row of weights, a column of θ each."""
-    boxes = [one.box for one in parts if one.box is not None]
     searched = parts[0].theta is None or any(one.search for one in parts)
     return Certificate(
         None if searched else np.column_stack([one.theta for one in parts]),
@@ -132,7 +131,7 @@ def joined(parts: list[Certificate], tolerance: float) -> Certificate:
         parts[0].terms,
         parts[0].classes,
         "one_vs_rest",
-        boxes[0] if boxes else None,
+        narrowest([one.box for one in parts]),
         tolerance,
         tuple(one.search for one in parts) if searched else None,
     )

@@ -104,7 +104,7 @@ def test_frames() -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
-def test_cli(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_reads(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = X.assign(progress=y, kind=np.where(X["age"] > 50, "old", "young"))
     write: dict[str, Callable[[Path], None]] = {
         "csv": lambda file: table.to_csv(file, index=False),

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 
-from dualgap import __version__
 from dualgap.errors import MissingPackageError
 from dualgap.files.exported_terms import intercepts
 from dualgap.files.recipes import recipe_fields
 from dualgap.fitting.solution import Solution
+from dualgap.version import __version__
 
 OPSET = 13  # the first in which MatMul and Add are what they are today
 IR_VERSION = 8  # old enough for runtimes of several years ago

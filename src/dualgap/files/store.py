@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap import __version__
 from dualgap.errors import DataError, ModelFileError
+from dualgap.version import __version__
 
 MADE_BY = f"dualgap {__version__}"
 MOST_BYTES = (

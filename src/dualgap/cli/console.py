@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dualgap.fitting.solution import Solution
+from typing import Any
 
 OK = 0  # done, and proven where something was to be proven
 NOT_PROVEN = 1  # the fit missed its tolerance, or the model does not verify
@@ -16,7 +13,7 @@ USAGE = 2  # the command line itself; argparse's own code
 BAD_INPUT = 3  # data, a model file or a keyword cannot be used
 NO_ANSWER = 4  # no solver fits, the constraints cannot be met, or there is no minimum
 NOT_INSTALLED = 5  # an optional package or a checkout is needed
-INTERRUPTED = 130
+INTERRUPTED = 130  # by Ctrl-C, as shells say it
 
 CODES = f"""exit codes:
   {OK} done and proven             {NOT_PROVEN} not proven, or not verified   {USAGE} wrong usage
@@ -50,15 +47,6 @@ class Console:
         """What a machine reads, in the end."""
         if self.as_json:
             print(json.dumps(plain({**values, "notes": self.notes}), ensure_ascii=False, indent=1))
-
-
-def ending(solution: Solution) -> int:
-    """The exit code of a fit."""
-    from dualgap.drive.limits import Status
-
-    if solution.status == Status.INTERRUPTED.value:
-        return INTERRUPTED
-    return OK if solution.converged else NOT_PROVEN
 
 
 def plain(value: Any) -> Any:

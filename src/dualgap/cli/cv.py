@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dualgap.cli import options
-from dualgap.cli.console import INTERRUPTED, Console, ending
+from dualgap.cli.answer import FitAnswer, refuse_interrupted
+from dualgap.cli.console import Console
 
 SHOWN = 20  # lines of the table
 
@@ -31,9 +32,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     import numpy as np
 
     import dualgap as dg
-    from dualgap.cli import pages
-    from dualgap.cli.fit import described
-    from dualgap.cli.task import task_of
+    from dualgap.cli.prepared_task import task_of
 
     task, how = task_of(args, console), options.Solving(args)
     search = dg.cross_validate(
@@ -48,25 +47,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         n_jobs=args.jobs,
         random_state=args.seed,
     )
-    if search.interrupted:
-        console.warn(search.status)
-        return INTERRUPTED
-    solution = task.named(search.solution)
-    search.solution = solution
+    refuse_interrupted(search)
     console.say(f"\n  {'lam':>12} {args.score:>12} {'± error':>10}")
     marked = {search.index_min: "best", search.index_1se: "within one error", search.index: "chosen"}
     picked = np.linspace(0, len(search.lams) - 1, min(SHOWN, len(search.lams))).astype(int)
     for k in sorted({*picked.tolist(), *marked}):
         line = f"  {search.lams[k]:>12.5g} {search.mean[k]:>12.6g} {search.se[k]:>10.2g}"
         console.say(f"{line}  {marked.get(k, '')}".rstrip())
-    console.say(f"\n{solution.summary()}")
-    if args.out:
-        solution.save(args.out, data=task.rows)
-        console.say(f"\nmodel written to {args.out}")
-    if args.report:
-        path = pages.along(task, search, how, console)
-        pages.write(search, args.report, console, data=task.rows, along=path)
-    curve = {"lams": search.lams, "mean": search.mean, "se": search.se}
-    chosen = {"lam_min": search.lam_min, "lam_1se": search.lam_1se, "status": search.status}
-    console.result(described(solution) | curve | chosen | {"model": args.out})
-    return ending(solution)
+    return FitAnswer(search.solution, search).tell(task, args, how, console)

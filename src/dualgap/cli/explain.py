@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Read the rows and ask the registry."""
     import dualgap as dg
-    from dualgap.cli.task import task_of
+    from dualgap.cli.prepared_task import task_of
     from dualgap.fitting.names import penalty_named
 
     task = task_of(args, console)

@@ -92,8 +92,8 @@ def _guarded(run: Any, args: argparse.Namespace) -> int:
             warnings.showwarning = lambda message, *rest, **more: where.warn(str(message))
             refuse_bad_outputs(args)
             return int(run(args, where))
-    except KeyboardInterrupt:
-        where.warn("interrupted.")
+    except KeyboardInterrupt as told:
+        where.warn(str(told) or "interrupted.")
         return console.INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough, as in `dualgap predict … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

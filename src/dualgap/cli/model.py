@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import TYPE_CHECKING
+
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import RawTable
 from dualgap.tables.recipe import Recipe, Rule
+
+if TYPE_CHECKING:
+    from dualgap.tables.prepare import Prepared
+
+
+def opened(args: argparse.Namespace) -> tuple[Solution, RawTable]:
+    """The model, and the rows as they stand in the file."""
+    import dualgap as dg
+    from dualgap.tables.read import read_rows
+
+    solution = dg.load(args.model)
+    absent = solution.recipe.absent if solution.recipe is not None else ()
+    return solution, read_rows(args.rows, absent=absent, form=args.format)
+
+
+def repeated(solution: Solution, raw: RawTable, target: str | None) -> Prepared:
+    """The rows treated as in the fit, target included."""
+    from dualgap.tables.prepare import default_target, repeat
+
+    known = solution.recipe.target if solution.recipe is not None else None
+    return repeat(raw, recipe_for(solution, raw, target or known or default_target(raw)))
 
 
 def recipe_for(solution: Solution, raw: RawTable, target: str | None) -> Recipe:

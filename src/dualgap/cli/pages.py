@@ -11,7 +11,7 @@ from dualgap.errors import NoSolverError
 
 if TYPE_CHECKING:
     from dualgap.cli.options import Solving
-    from dualgap.cli.task import Task
+    from dualgap.cli.prepared_task import PreparedTask
     from dualgap.paths.path import Path as Solutions
     from dualgap.selection.search import Search
 
@@ -26,7 +26,7 @@ def write(thing: Any, path: str, console: Console, **more: Any) -> None:
     console.say(f"page written to {path}")
 
 
-def along(task: Task, search: Search, how: Solving, console: Console) -> Solutions | None:
+def along(task: PreparedTask, search: Search, how: Solving, console: Console) -> Solutions | None:
     """The solutions on all rows at the strengths of a search, for the slider; None where there is no path."""
     import dualgap as dg
 

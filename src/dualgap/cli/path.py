@@ -10,7 +10,7 @@ from dualgap.cli import options
 from dualgap.cli.console import NOT_PROVEN, OK, Console
 
 if TYPE_CHECKING:
-    from dualgap.cli.task import Task
+    from dualgap.cli.prepared_task import PreparedTask
 
 SHOWN = 20  # lines of the table
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     import dualgap as dg
     from dualgap.cli import pages
-    from dualgap.cli.task import task_of
+    from dualgap.cli.prepared_task import task_of
     from dualgap.files.store import write_whole
 
     task, test = with_test(task_of(args, console), args, console)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return OK if proven else NOT_PROVEN
 
 
-def with_test(task: Task, args: argparse.Namespace, console: Console) -> tuple[Task, Any]:
+def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) -> tuple[PreparedTask, Any]:
     """The rows to fit, and the rows (X, y) to test on, where there are any."""
     from dualgap.tables.prepare import repeat
     from dualgap.tables.read import read_rows

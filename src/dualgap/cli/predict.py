@@ -33,14 +33,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns, predict, write."""
-    import dualgap as dg
-    from dualgap.cli.model import recipe_for
+    from dualgap.cli.model import opened, recipe_for
     from dualgap.files.store import write_whole
-    from dualgap.tables.read import read_rows
 
-    solution = dg.load(args.model)
-    absent = solution.recipe.absent if solution.recipe is not None else ()
-    raw = read_rows(args.rows, absent=absent, form=args.format)
+    solution, raw = opened(args)
     encoded = recipe_for(solution, raw, args.target).encode(raw, args.unseen)
     columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
     gaps = int((~encoded.rows).sum())
@@ -61,17 +57,14 @@ def predictions(solution: Solution, X: Any, *, scores: bool, proba: bool) -> dic
 
     bare = dataclasses.replace(solution, names=None, recipe=None)
     columns: dict[str, Any] = {"prediction": bare.predict(X)}
+    labels = [] if bare.classes is None else bare.classes.tolist()
     if scores:
         found = bare.decision_function(X)
-        if found.ndim == 1:
-            columns["score"] = found
-        else:
-            assert bare.classes is not None
-            columns |= {f"score {label}": found[:, k] for k, label in enumerate(bare.classes.tolist())}
+        each = zip(labels, found.T, strict=True) if found.ndim == 2 else ()
+        columns |= {f"score {label}": one for label, one in each} or {"score": found}
     if proba:
-        chances = bare.predict_proba(X)
-        assert bare.classes is not None
-        columns |= {f"probability {label}": chances[:, k] for k, label in enumerate(bare.classes.tolist())}
+        chances = zip(labels, bare.predict_proba(X).T, strict=True)
+        columns |= {f"probability {label}": one for label, one in chances}
     return columns
 
 

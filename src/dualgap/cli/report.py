@@ -26,17 +26,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Load the model, and the rows where they are given, and write the page."""
     import dualgap as dg
     from dualgap.cli import pages
-    from dualgap.cli.model import recipe_for
-    from dualgap.tables.prepare import default_target, repeat
-    from dualgap.tables.read import read_rows
+    from dualgap.cli.model import opened, repeated
 
-    solution = dg.load(args.model)
-    rows = None
     if args.rows:
-        raw = read_rows(args.rows, absent=solution.recipe.absent if solution.recipe else (), form=args.format)
-        target = args.target or (solution.recipe.target if solution.recipe else default_target(raw))
-        again = repeat(raw, recipe_for(solution, raw, target))
-        rows = (again.X, again.y)
-    pages.write(solution, args.out, console, data=rows)
+        solution, raw = opened(args)
+        rows = repeated(solution, raw, args.target)
+        pages.write(solution, args.out, console, data=(rows.X, rows.y))
+    else:
+        pages.write(dg.load(args.model), args.out, console)
     console.result({"out": args.out})
     return OK

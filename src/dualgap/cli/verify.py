@@ -24,17 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns as in the fit, recompute, compare."""
-    import dualgap as dg
-    from dualgap.cli.model import recipe_for
+    from dualgap.cli.model import opened, repeated
     from dualgap.files.verification import examine, rows_in_use
-    from dualgap.tables.prepare import default_target, repeat
-    from dualgap.tables.read import read_rows
 
-    solution = dg.load(args.model)
-    absent = solution.recipe.absent if solution.recipe is not None else ()
-    raw = read_rows(args.rows, absent=absent, form=args.format)
-    target = args.target or (solution.recipe.target if solution.recipe is not None else default_target(raw))
-    rows = repeat(raw, recipe_for(solution, raw, target))
+    solution, raw = opened(args)
+    rows = repeated(solution, raw, args.target)
     objections, values = examine(solution, rows.X, rows.y)
     verified = not objections
     console.say(solution.terms.words())
@@ -78,10 +72,9 @@ def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dic
     import scipy.sparse as sp
 
     import dualgap as dg
-    from dualgap.fitting.hard_margin import HardMargin
 
     terms = solution.terms
-    if solution.certificate.search is not None or isinstance(terms, HardMargin):
+    if solution.certificate.search is not None or terms.hard:
         return
     X = sp.csc_array(rows.X / terms.scale) if sp.issparse(rows.X) else rows.X / terms.scale
     objective: dict[str, Any] = dict(

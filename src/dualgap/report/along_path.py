@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.report.axis import Axis, spanning
-from dualgap.report.chart import Chart, key, look
+from dualgap.report.chart import Chart, key, look, swatch
+from dualgap.report.formulas import mean_of
 from dualgap.report.markup import (
     bar,
     charts,
     count,
     figure,
+    moving_tiles,
     number,
     paragraph,
     percent,
@@ -26,6 +28,7 @@ from dualgap.report.markup import (
 from dualgap.report.points import Errors, Points, errors_along, nonzero, points
 from dualgap.report.shown_point import cheap
 from dualgap.report.subject import Subject
+from dualgap.selection.search import Search
 
 NAMED = 8  # lines with a name at their end
 SHOWN = 16  # weights in the list beside the slider
@@ -68,7 +71,7 @@ def along(about: Subject) -> str:
     script = _Script(found, start)
     figures = [
         script.weights(about, columns),
-        script.errors(about, loss, _loss_label(about), "Mean loss"),
+        script.errors(about, loss, mean_of(about.terms.loss), "Mean loss"),
         script.errors(about, wrong, "share of wrong rows", "Wrong rows"),
     ]
     return section(
@@ -123,24 +126,20 @@ def _curve(told: Errors, what: str, k: int) -> Curve:
     return Curve(f"{what}{k}", told.title, shown, TEST if test else TRAIN)
 
 
+def _shares_axis(search: Search | None, found: Points) -> TypeGuard[Search]:
+    """Is there a search, and is it over λ like the path?"""
+    return search is not None and search.form == "penalised" and found.symbol == "λ"
+
+
 def _held_out(about: Subject, found: Points) -> list[Curve]:
     """The curve of cross-validation, where it is in the same unit as the others."""
     search = about.search
-    if (
-        search is None
-        or search.form != "penalised"
-        or found.symbol != "λ"
-        or search.score not in ("loss", "zero_one")
-    ):
+    if not _shares_axis(search, found) or search.score not in ("loss", "zero_one"):
         return []
     order = np.argsort(search.lams)
     at = np.log(search.lams[order])
     mean, error = (np.interp(np.log(found.at), at, v[order]) for v in (search.mean, np.nan_to_num(search.se)))
     return [Curve("folds", "rows held out by cross-validation", mean, FOLDS, error)]
-
-
-def _loss_label(about: Subject) -> str:
-    return f"mean {about.terms.loss} loss".replace("_", " ")
 
 
 def _sentence(about: Subject, found: Points) -> str:
@@ -255,11 +254,8 @@ class _Script:
             texts = [percent(v) if wrong else number(v, 4) for v in one.values]
             shown.append((one.name, f"{'wrong' if wrong else 'mean loss'}, {one.title}", texts))
         shown.append(("used", "columns with a weight", [count(int(v)) for v in used]))
-        cells = []
-        for name, words, texts in shown:
-            self.content["reads"][name] = texts
-            cells.append(f'<div><dt>{words}</dt><dd data-reads="{name}">{texts[self.start]}</dd></div>')
-        return f'<dl class="tiles" aria-live="polite">{"".join(cells)}</dl>'
+        self.content["reads"] |= {name: texts for name, _, texts in shown}
+        return moving_tiles((name, words, texts[self.start]) for name, words, texts in shown)
 
 
 def _rounded(places: Vector) -> list[float]:
@@ -269,7 +265,7 @@ def _rounded(places: Vector) -> list[float]:
 def _choices(chart: Chart, about: Subject, found: Points) -> None:
     """The two strengths of cross-validation, where there was one."""
     search = about.search
-    if search is None or search.form != "penalised" or found.symbol != "λ":
+    if not _shares_axis(search, found):
         return
     chart.upright(search.lam_min, "choice d1", "min", 0)
     if search.index_1se != search.index_min:
@@ -294,21 +290,15 @@ def _list(columns: list[Column], start: int, script: _Script) -> str:
     for rank, one in enumerate(shown):
         script.content["weights"].append(
             {
-                "w": [_short(v) for v in one.weight],
+                "w": [number(v, 3) for v in one.weight],
                 "s": [round(50.0 * v / top, 2) for v in one.standard.tolist()],
             }
         )
         share = float(one.standard[start]) / top
         named = look(rank) if rank < NAMED else "faint"
         lines.append(
-            f'<li data-weight="{rank}"><svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">'
-            f'<path class="line {named}" d="M1 5H25"/></svg><span class="of">{safe(one.name)}</span>'
-            f"{bar(share)}"
+            f'<li data-weight="{rank}">{swatch(named)}<span class="of">{safe(one.name)}</span>{bar(share)}'
             f'<span class="value">{number(float(one.weight[start]), 3)}</span></li>'
         )
     caption = "Bars are per standard deviation, numbers in the units of the data."
     return figure("Weights at this strength", f'<ol class="list">{"".join(lines)}</ol>', caption)
-
-
-def _short(value: float) -> str:
-    return number(value, 3)

@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.report.markup import number
 
-LEAST = 1e-300
+LEAST = 1e-300  # stands for zero where a logarithm is taken
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.summary import held, rounded
 from dualgap.report.axis import spanning
 from dualgap.report.chart import Chart
@@ -93,7 +92,7 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
         ("gap", f"{number(solution.gap, 2)}, the difference"),
         ("relative gap", number(solution.relative_gap, 2)),
     ]
-    if null > 0 and not isinstance(solution.terms, HardMargin):
+    if null > 0 and not solution.terms.hard:
         off = 1.0 - (solution.objective - paid) / null
         found.append(
             (
@@ -123,7 +122,7 @@ def _proves(about: Subject) -> list[str]:
             f"The problem is not convex: the bound comes from a search that ruled out everything else, "
             f"{plural(solution.n_iter, 'node')} of it, and it can be repeated."
         )
-    if isinstance(solution.terms, HardMargin):
+    if solution.terms.hard:
         found.append("Every row is on its side of the margin, and no wider margin separates the classes.")
     if solution.coef_error is not None:
         found.append(

@@ -11,7 +11,7 @@ from dualgap.report.axis import Axis
 from dualgap.report.markup import clipped, safe
 
 WIDTH, HEIGHT = 400.0, 270.0  # as wide as a phone, so that words keep their size there
-LEFT, TOP, BOTTOM = 60.0, 14.0, 44.0
+LEFT, TOP, BOTTOM = 60.0, 14.0, 44.0  # room for the numbers and labels of the axes
 SERIES = 8  # colours, each with a dash of its own
 
 
@@ -156,12 +156,14 @@ def look(rank: int) -> str:
 
 def key(entries: list[tuple[str, str]]) -> str:
     """What each kind of line is; (class, words)."""
-    shown = "".join(
-        f'<span class="entry"><svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">'
-        f'<path class="line {look}" d="M1 5H25"/></svg>{words}</span>'
-        for look, words in entries
-    )
+    shown = "".join(f'<span class="entry">{swatch(look)}{words}</span>' for look, words in entries)
     return f'<div class="key">{shown}</div>'
+
+
+def swatch(look: str) -> str:
+    """A short piece of a line, beside its name."""
+    line = f'<path class="line {look}" d="M1 5H25"/>'
+    return f'<svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">{line}</svg>'
 
 
 def _points(x: Vector, y: Vector) -> list[str]:

@@ -8,17 +8,17 @@ from dualgap.arrays import Index, Vector
 from dualgap.report.axis import Axis
 from dualgap.report.chart import Chart, key, look
 from dualgap.report.markup import count, figure, grid, number, percent, safe
-from dualgap.report.rows import Rows, probabilities, roc, said
+from dualgap.report.rows import PredictedRows, probabilities, roc
 from dualgap.report.subject import Subject
 
-CURVES = 6  # classes with a curve of their own
-CELLS = 12  # classes in a table of confusions
-POINTS = 200
-PARTS = 10
-WORST = 15
+CURVES = 6  # classes with a ROC curve of their own: more cannot be told apart
+CELLS = 12  # classes in a table of confusions: wider ones do not fit a screen
+POINTS = 200  # of a ROC curve: half as many as the chart has pixels across
+PARTS = 10  # parts of the rows whose probabilities are compared with what happened
+WORST = 15  # confusions listed where the table would be too wide
 
 
-def pictures(about: Subject, rows: Rows) -> list[str]:
+def pictures(about: Subject, rows: PredictedRows) -> list[str]:
     """ROC curves, and how far probabilities are to be believed."""
     return [_roc(about, rows), _calibration(about, rows)]
 
@@ -28,7 +28,7 @@ def _labels(about: Subject) -> list[str]:
     return [str(label) for label in about.solution.classes.tolist()]
 
 
-def _roc(about: Subject, rows: Rows) -> str:
+def _roc(about: Subject, rows: PredictedRows) -> str:
     labels = _labels(about)
     if rows.scores.ndim == 1:
         wanted = [(labels[1], rows.targets == 1, rows.scores)]
@@ -63,7 +63,7 @@ def _spread(places: Vector) -> Index:
     return np.unique(np.clip(np.searchsorted(places, wanted), 0, len(places) - 1))
 
 
-def _calibration(about: Subject, rows: Rows) -> str:
+def _calibration(about: Subject, rows: PredictedRows) -> str:
     found = probabilities(about.solution, rows)
     if found is None:
         return ""
@@ -71,7 +71,7 @@ def _calibration(about: Subject, rows: Rows) -> str:
     if found.shape[1] == 2:
         claimed, happened, what = found[:, 1], rows.targets == 1, f"of {labels[1]}"
     else:
-        claimed, happened, what = found.max(axis=1), said(rows) == rows.targets, "of the class that was said"
+        claimed, happened, what = found.max(axis=1), rows.said == rows.targets, "of the class that was said"
     chart = Chart(
         Axis(0.0, 1.0, "predicted probability"), Axis(0.0, 1.0, "observed share"), f"Calibration {what}."
     )
@@ -101,11 +101,11 @@ def _some(weights: Vector) -> Vector:
     return weights if weights.sum() > 0 else np.ones(len(weights))
 
 
-def confusion(about: Subject, rows: Rows) -> str:
+def confusion(about: Subject, rows: PredictedRows) -> str:
     """Who is taken for whom."""
     labels = _labels(about)
     table = np.zeros((len(labels), len(labels)))
-    np.add.at(table, (rows.targets.astype(np.intp), said(rows)), rows.weights)
+    np.add.at(table, (rows.targets.astype(np.intp), rows.said), rows.weights)
     if len(labels) > CELLS:
         return _worst(labels, table)
     whole = bool(np.all(rows.weights == np.floor(rows.weights)))

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.report.markup import bullets, count, facts, number, paragraph, percent, plural, safe, section
-from dualgap.report.rows import said
+from dualgap.report.markup import (
+    bullets,
+    count,
+    facts,
+    listed,
+    number,
+    paragraph,
+    percent,
+    plural,
+    safe,
+    section,
+)
 from dualgap.report.subject import Subject
 
 LISTED = 40  # columns whose treatment is told
@@ -59,9 +69,8 @@ def _columns(about: Subject) -> list[str]:
         X = about.data[0]
         constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0)) if len(X) else np.zeros(0, dtype=int)
         if len(constant):
-            more = ", …" if len(constant) > 5 else ""
-            names = ", ".join(f"<b>{safe(about.names[j])}</b>" for j in constant[:5])
-            found.append(f"{plural(len(constant), 'column')} never change and cannot help: {names}{more}.")
+            names = listed([about.names[j] for j in constant], 5, "<b>{}</b>")
+            found.append(f"{plural(len(constant), 'column')} never change and cannot help: {names}.")
     if solution.n_nonzero == 0 and p:
         found.append("No column has a weight: the prediction is a constant.")
     return found
@@ -79,7 +88,7 @@ def _rows(about: Subject) -> list[str]:
                 f"Only {percent(shares[rare])} of the rows are <b>{label}</b>: "
                 "a high share of right answers means little."
             )
-        if bool(np.all(said(rows) == rows.targets)) and rows.title == "rows of the fit":
+        if bool(np.all(rows.said == rows.targets)) and rows.title == "rows of the fit":
             found.append(
                 "Every row of the fit is right: the classes can be separated, and the penalty alone holds "
                 "the weights."
@@ -146,13 +155,9 @@ def _recipe(about: Subject) -> str:
     told = []
     for rule in recipe.rules:
         if rule.kind == "levels":
-            known = ", ".join(safe(level) for level in rule.levels[:8]) + (
-                ", …" if len(rule.levels) > 8 else ""
-            )
-            reference = (
-                f" against the reference <b>{safe(rule.reference)}</b>" if rule.reference is not None else ""
-            )
-            told.append(f"<b>{safe(rule.name)}</b>: a column of 0 and 1 for {known}{reference}")
+            told.append(f"<b>{safe(rule.name)}</b>: a column of 0 and 1 for {listed(rule.levels, 8)}")
+            if rule.reference is not None:
+                told[-1] += f" against the reference <b>{safe(rule.reference)}</b>"
         elif rule.fill is not None:
             told.append(f"<b>{safe(rule.name)}</b>: {number(rule.fill, 5)} stands in for a missing number")
     told += [f"<b>{safe(name)}</b>: left out, {safe(why)}" for name, why in recipe.left_out]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.report import formulas
-from dualgap.report.markup import bullets, count, number, paragraph, plural, safe, section
+from dualgap.report.markup import bullets, count, listed, number, paragraph, plural, safe, section
 from dualgap.report.subject import Subject
 
 
@@ -36,9 +36,8 @@ def _sentence(about: Subject) -> str:
     if solution.classes is None:
         how = f"A number, {target}, is predicted from {columns} by a weighted sum."
         return f"{how} The weights were found on {rows}."
-    labels = ", ".join(f"<b>{safe(label)}</b>" for label in solution.classes.tolist()[:8])
-    more = ", …" if len(solution.classes) > 8 else ""
-    which = f"{count(len(solution.classes))} classes of {target} ({labels}{more})"
+    labels = listed(solution.classes.tolist(), 8, "<b>{}</b>")
+    which = f"{count(len(solution.classes))} classes of {target} ({labels})"
     return f"The {which} are told apart by a weighted sum of {columns}. The weights were found on {rows}."
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart, key
+from dualgap.report.formulas import mean_of
 from dualgap.report.markup import charts, count, figure, grid, number, paragraph, percent, safe, section
 from dualgap.report.subject import Subject
 from dualgap.selection.search import Search
@@ -29,7 +30,7 @@ def symbol(search: Search) -> str:
 def measure(search: Search) -> str:
     """What was measured on the rows held out."""
     if search.score == "loss":
-        return f"mean {search.terms.loss} loss".replace("_", " ")
+        return mean_of(search.terms.loss)
     return "share of wrong rows" if search.score == "zero_one" else search.score.replace("_", " ")
 
 
@@ -60,14 +61,8 @@ def _curve(search: Search) -> str:
         chart.upright(float(at[search.index_1se]), "choice d2", "1se", 1)
     for k in {search.index_min, search.index_1se}:
         chart.follower(f"fixed{k}", float(at[k]), float(mean[k]), "s3")
-    words = key(
-        [
-            ("s3 d0", "mean of the folds"),
-            ("faint", "single folds"),
-            ("choice d1", "min"),
-            ("choice d2", "1se"),
-        ]
-    )
+    lines = [("s3 d0", "mean of the folds"), ("faint", "single folds")]
+    words = key([*lines, ("choice d1", "min"), ("choice d2", "1se")])
     title = f"{measure(search).capitalize()} on rows held out"
     return figure(safe(title), chart.svg() + words, "The strongest penalty is on the left.")
 
@@ -79,12 +74,10 @@ def _table(search: Search) -> str:
     rows = []
     for name, k in picked:
         chosen = " <b>(chosen)</b>" if k == search.index else ""
-        value = (
-            percent(float(search.mean[k])) if search.score == "zero_one" else number(float(search.mean[k]), 4)
-        )
-        error = search.se[k]
-        shown = percent(float(error)) if search.score == "zero_one" else number(float(error), 2)
-        spread = f" ± {shown}" if np.isfinite(error) else ""
+        mean, error = float(search.mean[k]), float(search.se[k])
+        shares = search.score == "zero_one"
+        value = percent(mean) if shares else number(mean, 4)
+        spread = f" ± {percent(error) if shares else number(error, 2)}" if np.isfinite(error) else ""
         used = number(float(search.n_nonzero[:, k].mean()), 3)
         rows.append([f"{name}{chosen}", number(float(search.strengths[k]), 4), f"{value}{spread}", used])
     head = ["", symbol(search), safe(measure(search)), "columns used"]

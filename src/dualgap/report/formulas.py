@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.objective import Objective
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -96,6 +95,11 @@ def loss_words(loss: Loss, multiclass: str | None = None) -> str:
     return (_filled(wording.words, loss) if wording else "") + each
 
 
+def mean_of(loss: Loss) -> str:
+    """What is measured, in words."""
+    return f"mean {loss} loss".replace("_", " ")
+
+
 def penalty_words(penalty: Penalty) -> str:
     """What the penalty does."""
     return PENALTIES.get(penalty.name, "")
@@ -112,7 +116,7 @@ def objective_formula(terms: Objective, strength: bool = True) -> str:
     unknown = "w, b" if terms.fit_intercept else "w"
     plane = "x<sub>i</sub>·w + b" if terms.fit_intercept else "x<sub>i</sub>·w"
     start = f'<span class="op">minimise</span><sub>{unknown}</sub>'
-    if isinstance(terms, HardMargin):
+    if terms.hard:
         return f"{start} Σ<sub>j</sub> w<sub>j</sub>² subject to y<sub>i</sub>({plane}) ≥ 1 for every row"
     share = "1/n" if np.all(terms.sample_weight == 1.0) else "1/Σs<sub>i</sub>"
     weight = "" if np.all(terms.sample_weight == 1.0) else "s<sub>i</sub> "

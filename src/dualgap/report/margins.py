@@ -12,7 +12,7 @@ from dualgap.fitting.inputs import read_table
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart, key
 from dualgap.report.markup import count, facts, figure, number, percent, plural, safe
-from dualgap.report.rows import Rows, sample
+from dualgap.report.rows import PredictedRows, sample
 from dualgap.report.subject import FITTED, Subject
 from dualgap.traits import Trait
 
@@ -21,7 +21,7 @@ DOTS = 700  # rows drawn: more make the page heavy and hide one another
 RINGS = 200  # support vectors that are ringed
 
 
-def pictures(about: Subject, rows: Rows) -> list[str]:
+def pictures(about: Subject, rows: PredictedRows) -> list[str]:
     """Margins of two classes; the plane itself where there are two columns."""
     solution = about.solution
     if solution.classes is None or rows.scores.ndim == 2:
@@ -29,7 +29,7 @@ def pictures(about: Subject, rows: Rows) -> list[str]:
     return [_histogram(about, rows), _plane(about)]
 
 
-def _histogram(about: Subject, rows: Rows) -> str:
+def _histogram(about: Subject, rows: PredictedRows) -> str:
     margin = np.where(rows.targets == 1, 1.0, -1.0) * rows.scores
     low, high = np.quantile(margin, [0.002, 0.998])
     low, high = min(float(low), -0.2), max(float(high), 1.2)
@@ -52,7 +52,7 @@ def _histogram(about: Subject, rows: Rows) -> str:
 
 
 def _support(about: Subject) -> tuple[Mask, Mask] | None:
-    """Rows that take part, and of these the ones past the edge, of one problem."""
+    """PredictedRows that take part, and of these the ones past the edge, of one problem."""
     solution, rows = about.solution, about.fitted
     theta = getattr(solution.certificate, "theta", None)
     if theta is None or solution.parts or Trait.LEAVES_ROWS_OUT not in about.terms.loss.traits:

@@ -72,6 +72,27 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return f'<table class="facts"><tbody>{rows}</tbody></table>'
 
 
+def tiles(entries: Iterable[tuple[str, str]]) -> str:
+    """Names with large values."""
+    return _tiles(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in entries)
+
+
+def moving_tiles(entries: Iterable[tuple[str, str, str]]) -> str:
+    """The same for values that the slider changes; first what the script calls them."""
+    cells = (f'<div><dt>{name}</dt><dd data-reads="{key}">{value}</dd></div>' for key, name, value in entries)
+    return _tiles(cells, ' aria-live="polite"')
+
+
+def _tiles(cells: Iterable[str], live: str = "") -> str:
+    return f'<dl class="tiles"{live}>{"".join(cells)}</dl>'
+
+
+def listed(items: Sequence[Any], most: int, wrap: str = "{}") -> str:
+    """The first of them, escaped, with a sign that there are more."""
+    shown = ", ".join(wrap.format(safe(item)) for item in items[:most])
+    return shown + (", …" if len(items) > most else "")
+
+
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """A plain table of markup; the first cell of a row names it."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)

@@ -8,13 +8,11 @@ from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
 
-from dualgap.files.maker import maker
-from dualgap.files.store import write_whole
+from dualgap.files.store import MADE_BY, write_whole
 from dualgap.report import along_path as along
 from dualgap.report import certificate, findings, fitted, folds, quality, weights
 from dualgap.report import reproduce as again
-from dualgap.report.markup import count, number, percent, safe
-from dualgap.report.rows import roc, said
+from dualgap.report.markup import count, number, percent, safe, tiles
 from dualgap.report.shown_point import pick
 from dualgap.report.subject import Origin, Subject, subject
 
@@ -75,7 +73,7 @@ def page(about: Subject) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
-<meta name="generator" content="{safe(maker())}">
+<meta name="generator" content="{safe(MADE_BY)}">
 <link rel="icon" href="data:,">
 <title>{title}</title>
 <style>{style}</style>
@@ -90,7 +88,7 @@ def page(about: Subject) -> str:
 {findings.worries(about)}
 {body}
 </main>
-<footer>Made by {safe(maker())}.</footer>
+<footer>Made by {safe(MADE_BY)}.</footer>
 <script>{script}</script>
 </body>
 </html>
@@ -114,15 +112,14 @@ def _links(sections: dict[str, str]) -> str:
 def _tiles(about: Subject) -> str:
     solution = about.solution
     proven = "proven" if about.proven else "not proven"
-    tiles = [
+    entries = [
         ("certificate", f'<span class="badge {"good" if about.proven else "bad"}">{proven}</span>'),
         ("relative gap", number(solution.relative_gap, 2)),
         ("rows", count(solution.facts["n"])),
         ("columns used", f"{count(solution.n_nonzero)} of {count(len(about.names))}"),
         *_score(about),
     ]
-    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in tiles)
-    return f'<dl class="tiles">{cells}</dl>'
+    return tiles(entries)
 
 
 def _score(about: Subject) -> list[tuple[str, str]]:
@@ -132,11 +129,8 @@ def _score(about: Subject) -> list[tuple[str, str]]:
         return []
     where = rows.title.split(" (")[0]
     if about.solution.classes is None:
-        share = rows.share
-        total = float(share @ (rows.targets - share @ rows.targets) ** 2)
-        left = float(share @ (rows.targets - rows.scores) ** 2)
-        return [(f"R², {where}", number(1.0 - left / total, 3))] if total > 0 else []
-    found = [(f"right, {where}", percent(float(rows.share @ (said(rows) == rows.targets))))]
+        return [] if rows.explained is None else [(f"R², {where}", number(rows.explained, 3))]
+    found = [(f"right, {where}", percent(rows.right))]
     if rows.scores.ndim == 1:
-        found.append((f"ROC area, {where}", number(roc(rows.targets == 1, rows.scores, rows.weights)[2], 3)))
+        found.append((f"ROC area, {where}", number(rows.area, 3)))
     return found

@@ -8,8 +8,9 @@ from dualgap.losses.base import weighted_quantile
 from dualgap.report import classification_errors as classes
 from dualgap.report import margins
 from dualgap.report import regression_errors as numbers
+from dualgap.report.formulas import mean_of
 from dualgap.report.markup import charts, grid, number, paragraph, percent, plural, section
-from dualgap.report.rows import Rows, mean_loss, roc, said
+from dualgap.report.rows import PredictedRows, mean_loss
 from dualgap.report.subject import Subject
 
 
@@ -31,7 +32,7 @@ def quality(about: Subject) -> str:
     )
 
 
-def _sentence(judged: Rows) -> str:
+def _sentence(judged: PredictedRows) -> str:
     if judged.title == "test rows":
         return "Measured on rows that the weights have not seen, beside those of the fit."
     if judged.title == "rows of the fit":
@@ -42,25 +43,23 @@ def _sentence(judged: Rows) -> str:
     return "Measured on the rows given, which are not those of the fit."
 
 
-def _measures(about: Subject, shown: list[Rows]) -> str:
+def _measures(about: Subject, shown: list[PredictedRows]) -> str:
     columns = [_of(about, rows) for rows in shown]
     lines = [[name, *(column[name] for column in columns)] for name in columns[0]]
     head = ["", *(f"{rows.title}<br><small>{plural(len(rows), 'row')}</small>" for rows in shown)]
     return grid(head, lines, "Measures")
 
 
-def _of(about: Subject, rows: Rows) -> dict[str, str]:
-    loss = {f"mean {about.terms.loss} loss".replace("_", " "): number(mean_loss(about.solution, rows), 5)}
+def _of(about: Subject, rows: PredictedRows) -> dict[str, str]:
+    loss = {mean_of(about.terms.loss): number(mean_loss(about.solution, rows), 5)}
     return loss | (_of_numbers(about, rows) if about.solution.classes is None else _of_classes(about, rows))
 
 
-def _of_numbers(about: Subject, rows: Rows) -> dict[str, str]:
-    share, error = rows.share, rows.scores - rows.targets
-    total = float(share @ (rows.targets - share @ rows.targets) ** 2)
-    left = float(share @ error**2)
+def _of_numbers(about: Subject, rows: PredictedRows) -> dict[str, str]:
+    share, error, explained = rows.share, rows.scores - rows.targets, rows.explained
     found = {
-        "R²": number(1.0 - left / total, 4) if total > 0 else "the target is constant",
-        "root mean square error": number(float(np.sqrt(left)), 4),
+        "R²": "the target is constant" if explained is None else number(explained, 4),
+        "root mean square error": number(float(np.sqrt(share @ error**2)), 4),
         "mean absolute error": number(float(share @ np.abs(error)), 4),
         "median absolute error": number(weighted_quantile(np.abs(error), share, 0.5), 4),
     }
@@ -69,12 +68,11 @@ def _of_numbers(about: Subject, rows: Rows) -> dict[str, str]:
     return found
 
 
-def _of_classes(about: Subject, rows: Rows) -> dict[str, str]:
+def _of_classes(about: Subject, rows: PredictedRows) -> dict[str, str]:
     labels = about.solution.classes
     assert labels is not None
-    right = float(rows.share @ (said(rows) == rows.targets))
     common = max(float(rows.share @ (rows.targets == k)) for k in range(len(labels)))
-    found = {"right": percent(right), "right by always saying the commonest class": percent(common)}
+    found = {"right": percent(rows.right), "right by always saying the commonest class": percent(common)}
     if rows.scores.ndim == 1:
-        found["area under the ROC curve"] = number(roc(rows.targets == 1, rows.scores, rows.weights)[2], 4)
+        found["area under the ROC curve"] = number(rows.area, 4)
     return found

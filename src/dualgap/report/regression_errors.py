@@ -8,19 +8,19 @@ from dualgap.arrays import Vector
 from dualgap.report.axis import Axis, spanning
 from dualgap.report.chart import Chart
 from dualgap.report.markup import count, figure, number, percent, safe
-from dualgap.report.rows import Rows, sample
+from dualgap.report.rows import PredictedRows, sample
 from dualgap.report.subject import Subject
 
-DOTS = 1200
-BINS = 31
+DOTS = 1200  # rows drawn: more make the page heavy and hide one another
+BINS = 31  # odd, so that errors around zero share a bar
 
 
-def pictures(about: Subject, rows: Rows) -> list[str]:
+def pictures(about: Subject, rows: PredictedRows) -> list[str]:
     """Observed against predicted, and the distribution of the errors."""
     return [_against(about, rows), _histogram(about, rows), _residuals(about, rows)]
 
 
-def _drawn(rows: Rows) -> str:
+def _drawn(rows: PredictedRows) -> str:
     return f" {count(DOTS)} of {count(len(rows))} rows are drawn." if len(rows) > DOTS else ""
 
 
@@ -31,7 +31,7 @@ def _ends(values: Vector) -> Vector:
     return np.array([max(values.min(), low - room), min(values.max(), high + room)])
 
 
-def _against(about: Subject, rows: Rows) -> str:
+def _against(about: Subject, rows: PredictedRows) -> str:
     picked = sample(len(rows), DOTS)
     both = np.concatenate([_ends(rows.targets), _ends(np.asarray(rows.scores))])
     axis = spanning(both)
@@ -50,7 +50,7 @@ def _inside(x: Axis, y: Axis, across: Vector, up: Vector) -> tuple[Vector, Vecto
     return across[kept], up[kept]
 
 
-def _residuals(about: Subject, rows: Rows) -> str:
+def _residuals(about: Subject, rows: PredictedRows) -> str:
     picked = sample(len(rows), DOTS)
     errors = rows.targets - rows.scores
     x, y = (
@@ -79,7 +79,7 @@ def _running(scores: Vector, errors: Vector) -> tuple[Vector, Vector]:
     )
 
 
-def _histogram(about: Subject, rows: Rows) -> str:
+def _histogram(about: Subject, rows: PredictedRows) -> str:
     errors = rows.targets - rows.scores
     ends = _ends(errors)
     low, high = float(ends[0]), float(ends[1])

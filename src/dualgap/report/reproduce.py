@@ -7,8 +7,7 @@ from importlib import metadata
 
 import numpy as np
 
-from dualgap.files.maker import maker
-from dualgap.fitting.hard_margin import HardMargin
+from dualgap.files.store import MADE_BY
 from dualgap.report.markup import facts, paragraph, safe, section
 from dualgap.report.subject import Subject
 
@@ -51,7 +50,7 @@ def _call(about: Subject) -> str:
 
 def _strength(about: Subject) -> list[str]:
     terms = about.terms
-    if isinstance(terms, HardMargin):
+    if terms.hard:
         return ['C=float("inf")']
     if terms.budget is not None:
         return [f"budget={terms.budget!r}"]
@@ -59,5 +58,5 @@ def _strength(about: Subject) -> list[str]:
 
 
 def _versions() -> list[tuple[str, str]]:
-    found = [("made by", maker()), ("Python", platform.python_version())]
+    found = [("made by", MADE_BY), ("Python", platform.python_version())]
     return found + [(name, metadata.version(name)) for name in ("numpy", "scipy", "numba")]

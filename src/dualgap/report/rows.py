@@ -1,4 +1,4 @@
-"""Rows with their predictions, and what they say of the weights: losses, errors, areas."""
+"""PredictedRows with their predictions, and what they say of the weights: losses, errors, areas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dualgap.losses import Loss
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PredictedRows:
     """Targets (numbers, or numbers of classes), the decision function and the weight of each row."""
 
     title: str
@@ -30,16 +30,39 @@ class Rows:
         """Weights that add up to one."""
         return np.asarray(self.weights / self.weights.sum())
 
+    @property
+    def said(self) -> Index:
+        """The number of the class that each row is given."""
+        z = self.scores
+        return (z > 0.0).astype(np.intp) if z.ndim == 1 else np.argmax(z, axis=1)
+
+    @property
+    def right(self) -> float:
+        """The share of rows that are given their class."""
+        return float(self.share @ (self.said == self.targets))
+
+    @property
+    def area(self) -> float:
+        """The area under the ROC curve of two classes."""
+        return roc(self.targets == 1, self.scores, self.weights)[2]
+
+    @property
+    def explained(self) -> float | None:
+        """R², None where the target is constant."""
+        share = self.share
+        total = float(share @ (self.targets - share @ self.targets) ** 2)
+        return 1.0 - float(share @ (self.targets - self.scores) ** 2) / total if total > 0 else None
+
     def __len__(self) -> int:
         return len(self.targets)
 
 
-def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> Rows:
+def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
     """Predict rows. They count as in the fit where there are as many, else once each."""
     scores = solution.decision_function(X)
     own = solution.terms.sample_weight
     weights = own if title != "test rows" and len(own) == len(scores) else np.ones(len(scores))
-    return Rows(title, targets_of(solution, y, len(scores)), scores, weights)
+    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights)
 
 
 def targets_of(solution: Solution, y: Any, n: int) -> Vector:
@@ -61,7 +84,7 @@ def losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, cla
     return np.asarray(np.sum(each, axis=0))
 
 
-def mean_loss(solution: Solution, rows: Rows) -> float:
+def mean_loss(solution: Solution, rows: PredictedRows) -> float:
     """The mean over the rows, weighted."""
     each = losses(
         solution.terms.loss, rows.targets, rows.scores, solution.multiclass, solution.classes is not None
@@ -69,7 +92,7 @@ def mean_loss(solution: Solution, rows: Rows) -> float:
     return float(each @ rows.share)
 
 
-def same_rows(solution: Solution, rows: Rows) -> bool:
+def same_rows(solution: Solution, rows: PredictedRows) -> bool:
     """Do these rows give the objective that the solution claims?"""
     if len(rows) != solution.facts["n"]:
         return False
@@ -90,12 +113,7 @@ def price(solution: Solution) -> float:
     return terms.lam * gauge.value(solution.coef.ravel())
 
 
-def said(rows: Rows) -> Index:
-    """The number of the class that each row is given."""
-    return (rows.scores > 0.0).astype(np.intp) if rows.scores.ndim == 1 else np.argmax(rows.scores, axis=1)
-
-
-def probabilities(solution: Solution, rows: Rows) -> Matrix | None:
+def probabilities(solution: Solution, rows: PredictedRows) -> Matrix | None:
     """P(class), a column per class, where the loss speaks of odds."""
     if solution.classes is None or not hasattr(solution.terms.loss, "log_odds"):
         return None

@@ -14,7 +14,7 @@ from dualgap.files.verification import UNPROVEN, examine
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
-from dualgap.report.rows import Rows, rows_of, same_rows
+from dualgap.report.rows import PredictedRows, rows_of, same_rows
 from dualgap.selection.search import Search
 from dualgap.tables.recipe import Recipe
 
@@ -57,7 +57,7 @@ class Subject:
         return recipe.target if recipe is not None and recipe.target else "y"
 
     @cached_property
-    def fitted(self) -> Rows | None:
+    def fitted(self) -> PredictedRows | None:
         """The rows given as data, with their predictions."""
         if self.data is None:
             return None
@@ -88,7 +88,7 @@ class Subject:
         return self.solution.converged and not self.objections
 
     @cached_property
-    def fresh(self) -> Rows | None:
+    def fresh(self) -> PredictedRows | None:
         """The rows that were held out, with their predictions."""
         return None if self.test is None else rows_of(self.solution, *self.test, title="test rows")
 

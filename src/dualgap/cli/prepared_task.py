@@ -19,7 +19,7 @@ from dualgap.tables.read import read_rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Task:
+class PreparedTask:
     """Rows made ready, and what is to be minimised over them."""
 
     prepared: Prepared
@@ -40,7 +40,7 @@ class Task:
         """X and y."""
         return self.prepared.X, self.prepared.y
 
-    def split(self, share: float) -> tuple[Task, tuple[Any, Any]]:
+    def split(self, share: float) -> tuple[PreparedTask, tuple[Any, Any]]:
         """The task without a share of its rows, drawn the same way every time, and those rows."""
         n = len(self.y)
         held = round(share * n) if 0.0 < share < 1.0 else 0
@@ -58,7 +58,7 @@ class Task:
             weights=None if weights is None else weights[kept],
         )
         keywords = {**self.keywords, "sample_weight": prepared.weights}
-        return Task(prepared, keywords), (self.X[out], self.y[out])
+        return PreparedTask(prepared, keywords), (self.X[out], self.y[out])
 
     def named(self, solution: Solution) -> Solution:
         """The solution with the names of the columns and the recipe that made them."""
@@ -72,7 +72,7 @@ def read(args: argparse.Namespace) -> RawTable:
     return read_rows(args.rows, absent=tuple(getattr(args, "na", ())), form=args.format)
 
 
-def task_of(args: argparse.Namespace, console: Console) -> Task:
+def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     """Read, prepare, choose the loss."""
     raw = read(args)
     target = args.target or default_target(raw)
@@ -86,7 +86,7 @@ def task_of(args: argparse.Namespace, console: Console) -> Task:
     keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
-    return Task(prepared, keywords)
+    return PreparedTask(prepared, keywords)
 
 
 def _loss(y: Any, target: str, console: Console) -> str:

@@ -16,6 +16,7 @@ from dualgap.penalties.separable import Separable
 from dualgap.proof.check import Checked, check
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.joint import check_joint
+from dualgap.proof.rows import Rows
 from exact.arithmetic import as_real, rational, real
 from exact.optimum import optimum
 from proof.made import Made, labelled, made
@@ -148,6 +149,25 @@ def test_the_rows_are_as_they_were() -> None:
     for _ in range(2):  # √0.4·√4.5 = 1.34 and √0.4·√2.5 = 0.9999…
         assert proven_zero(one.problem, replace(found, primal=2.0 + 0.0999)).tolist() == [False, True]
     assert one.problem.rows.tops.tolist() == [3.0, 2.0]
+
+
+def test_only_columns_that_are_open_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengths cost a pass over X: not where the largest entry is enough, nor where no length could be."""
+    measured: list[list[int]] = []
+    lengths = Rows.lengths
+
+    def told(rows: Rows, a: Any, which: Any) -> Any:
+        measured.append(which.tolist())
+        return lengths(rows, a, which)
+
+    monkeypatch.setattr(Rows, "lengths", told)
+    one = made(np.diag([1.0, 0.1, 1.0, 1.0, 1.0]), np.ones(5), "squared", "l1", lam=1.0, intercept=False)
+    found = known(one, 0.25, [0.5, 0.0, 1.5, 1.0, 0.1], np.zeros(5))
+    w = np.array([0.0, 0.0, 0.0, 0.0, 2.0])
+    assert proven_zero(one.problem, replace(found, w=w)).tolist() == [True, True, False, False, False]
+    assert measured == [[0]]  # then: small enough, never below the price, at it, and a weight that is there
+    assert proven_zero(one.problem, replace(found, w=w, primal=2.0)).tolist() == [True, True, *[False] * 3]
+    assert measured == [[0]]  # without a gap no length counts
 
 
 def test_an_intercept_has_no_price() -> None:

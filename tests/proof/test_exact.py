@@ -72,7 +72,35 @@ def test_rounding_of_either_sign_is_not_believed() -> None:
         truth = sign(dot(x, w, level))
         wrong += int(np.sign(x @ w + level)) == -truth
         assert signs(x[None], w, level)[0] == truth
+        both = np.vstack([np.zeros(6), w]), np.array([0.0, level])
+        assert leads(x[None], np.array([0]), *both).tolist() == [[0, -truth]]  # the other class cancels
     assert wrong >= 5
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("own", [0, 1])
+def test_what_floats_may_be_off_by(k: int, own: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes of both classes, and k + 5 times a rounding and an underflow, made so large that they show."""
+    asked: list[int] = []
+    row = exact._row
+
+    def watched(part: Any, i: int) -> Any:
+        asked.append(i)
+        return row(part, i)
+
+    monkeypatch.setattr(exact, "_row", watched)
+    X, w, level = np.ones((1, k)), np.array([np.full(k, 3.0), np.full(k, -1.0)]), np.array([-0.5, 2.0])
+    ahead, size = (1 if own == 0 else -1) * (4.0 * k - 2.5), 4.0 * k + 2.5
+    for rounded, under in ((2.0**-6, 2.0**-1073), (2.0**-52, 2.0**-6)):
+        monkeypatch.setattr(exact, "ROUNDED", rounded)
+        monkeypatch.setattr(exact, "UNDERFLOW", under)
+        off = (k + 5) * (rounded * size + under)
+        for target, open_ in ((1.001 * off, False), (0.999 * off, True)):
+            for side in (1.0, -1.0):
+                asked.clear()
+                found = leads(X, np.array([own]), w, level, ahead - side * target)
+                assert found[0].tolist() == ([0, side] if own == 0 else [side, 0])
+                assert bool(asked) == open_
 
 
 def test_what_underflows_is_not_lost() -> None:
@@ -118,7 +146,7 @@ def test_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     X, w = rng.integers(-2, 3, (37, 3)).astype(float), np.array([1.0, -2.0, 1.0])
     truth = judged(X, w, 0.0)
     for block in (1, 3, 10, 111):
-        monkeypatch.setattr(exact, "BLOCK", block)
+        monkeypatch.setattr("dualgap.proof.rows.CELLS", block)
         for form in FORMS:
             assert signs(form(X), w).tolist() == truth
 
@@ -366,8 +394,44 @@ def test_beyond_elimination_generic_data_are_still_decided(monkeypatch: pytest.M
         hulls_meet(doubled[:, [0, -1]], y, t, intercept=True)
 
 
+def test_what_elimination_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 64 equations, which take a second; more would take too long."""
+    asked: list[int] = []
+    monkeypatch.setattr(exact, "_meet_nearby", lambda table, near: False)
+    monkeypatch.setattr(exact, "_meet_exactly", lambda table, near: bool(asked.append(len(table))))
+    rng = np.random.default_rng(0)
+    for p, intercept in ((63, True), (64, False), (64, True), (65, False), (100, False)):
+        y = np.where(np.arange(70) % 2 == 0, 1.0, -1.0)
+        assert not hulls_meet(rng.normal(size=(70, p)), y, np.ones(70), intercept=intercept)
+    assert asked == [64, 64]
+
+
+def test_far_hulls_are_seen_from_one_of_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two lines that cross, 2⁵⁰ from zero: counted from there, the equations would be singular to floats."""
+    monkeypatch.setattr(exact, "_meet_exactly", lambda table, near: False)
+    X, y = np.array([[0.0, 0.0], [0.0, 4.0], [4.0, 4.0], [4.0, 0.0]]), np.array([1.0, -1.0, 1.0, -1.0])
+    for offset in (0.0, 2.0**50):
+        assert hulls_meet(X + offset, y, np.ones(4), intercept=True)
+
+
 def integers(rows: Any) -> Any:
     return np.array(rows, dtype=object)
+
+
+def test_light_weights_have_little_to_give() -> None:
+    """t_1 = −t_2/4: from weights of 0.3 and 0.2 a move of 0.35 is more than there is."""
+    near = np.array([1.0, 0.3, 0.2])
+    assert not exact._meet_nearby(integers([[1, 0, -5], [0, 4, 1]]), near)
+    assert exact._meet_nearby(integers([[1, 0, -5], [0, 2, -3]]), near)
+
+
+def test_the_rounding_of_an_inverse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """m + 5 roundings of |R||C|, made so large that they show; 0.4 is as much as there may be."""
+    for m in (1, 3):
+        table = integers(np.column_stack([np.eye(m, dtype=int), -np.ones(m, dtype=int)]).tolist())
+        for share, near in ((0.999, True), (1.0, False), (1.001, False)):
+            monkeypatch.setattr(exact, "ROUNDED", share * 0.4 / (m + 5))
+            assert exact._meet_nearby(table, np.ones(m + 1)) is near
 
 
 def test_a_nearby_solution_is_near() -> None:

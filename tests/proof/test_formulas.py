@@ -433,6 +433,14 @@ def test_weights_are_kept_within_the_budget_as_real_numbers(seed: int) -> None:
         assert exact_size(regulariser.gauge, kept) >= radius * (1 - real.mpf(2) ** -40)
 
 
+def test_a_budget_is_priced_for_all_that_v_may_be() -> None:
+    """v and what it may be off by cancel: at the price of their sum no bound would be left."""
+    gauge, off = Separable(np.zeros(1), np.ones(1)), np.array([1e-9])
+    for v in (off, -off):
+        found, kappa = Constrained(gauge, 1.0).fenchel_young(np.zeros(1), v, off)
+        assert kappa == 0.0 and 2e-9 <= found * (1.0 + 1e-12) <= 2.01e-9  # sup |v'|·|w'| over w'² ≤ 1
+
+
 def test_a_budget_of_zero_keeps_what_is_free() -> None:
     gauge = Separable(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
     regulariser = Constrained(gauge, 0.0)
@@ -591,3 +599,22 @@ def test_what_is_not_convex_has_no_bracket() -> None:
     for penalty in (L0(), L0L2(0.5)):
         found = penalty.within(penalty.gauge(one, one), 3.0)
         assert isinstance(found, AtMost) and found.radius == 3.0
+
+
+def test_what_is_not_strongly_convex_says_so() -> None:
+    """Else a distance to the optimum would be claimed that there is not."""
+    one, zero = np.ones(1), np.zeros(1)
+    flat = (Powers(0.5, one), QuasiNorm(0.5, one), Count(np.array([True]), one), Norm(2.0, one))
+    assert [gauge.strong_convexity() for gauge in (*flat, Separable(one, zero), Separable(zero, zero))] == [
+        0.0
+    ] * 6
+
+
+def test_the_doubt_of_squares_beside_a_count() -> None:
+    """None where only free weights are not zero; theirs, where only priced ones are not."""
+    gauge = Count(np.array([True, False]), np.array([0.5, 0.0]))
+    regulariser = AtMost(gauge, 1.0)
+    assert regulariser.free.tolist() == [False, True]
+    assert regulariser.priced(np.array([0.0, 3.0])) == (0.0, 0.0)
+    value, doubt = regulariser.priced(np.array([2.0, 0.0]))
+    assert value == 2.0 and doubt == gauge.doubt(np.zeros(2), 2.0) > 0.0

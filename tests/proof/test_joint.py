@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 from dataclasses import replace
@@ -214,6 +213,8 @@ def test_scores_by_hand() -> None:
         ones, np.array([100.0, 2.0**60, 101.0, 2.0**60, 99.0, 2.0**60]), np.array([0]), exact=True
     )
     assert z.tolist() == [[0.0, 1.0, -1.0]] and error == close(4.0 * U * (1.0 + 2.0 * 101.0), rel=1e-12)
+    below = -np.array([100.0, 2.0**60, 101.0, 2.0**60, 99.0, 2.0**60])  # all that is rounded is below zero
+    assert _scores(ones, below, np.array([0]), exact=True)[1] == error
     z, error = _scores(ones, np.array([1.0, 0.0, 3.0, 0.0, 2.0**70, 0.0]), np.array([0]), exact=True)
     assert z[0, 2] == 2.0**70 - 1.0 and error == close(4.0 * U * 2.0**70, rel=1e-9)
     faint, _ = joint([[1.0]], [0], 3, intercept=False, lam=1.0)
@@ -381,6 +382,9 @@ def test_the_shortest_way_along_flows() -> None:
     assert _way(flow, np.array([-1, 1, 0, 0, 0])) == [1, 2, 3, 0]
     with pytest.raises(AssertionError):
         _way(flow, np.array([1, 0, 0, 0, 0]))  # nobody lacks: it ends all the same
+    around = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]])
+    with pytest.raises(AssertionError):
+        _way(around, np.array([1, 0, 0]))  # nor does it go round for ever
 
 
 def test_only_an_intercept_asks_for_flows_to_be_settled() -> None:
@@ -563,8 +567,18 @@ def test_scores_that_are_off_cost_their_slopes_and_their_square() -> None:
 
 
 def test_what_is_wanted_by_default() -> None:
-    given = inspect.signature(check_joint).parameters
-    assert given["tolerance"].default == given["null"].default == 0.0
+    """No gap is small enough, and nothing is known of the objective without columns."""
+    problem, _ = joint(np.eye(3), np.arange(3), 3, "l2", lam=1e-12, intercept=False)
+    w = 18.0 * np.eye(3).ravel()
+    theta = 0.5 * slopes(problem, w)
+    plain = check_joint(problem, w, theta, np.inf)
+    enough = plain.rounding / (0.125 * plain.primal)
+    assert plain.primal < 1e-6 and plain.gap > enough * plain.primal
+
+    def rounding(*asked: float) -> float:
+        return check_joint(problem, w, theta, *asked).rounding
+
+    assert rounding() == rounding(0.0) == rounding(0.9 * enough) < rounding(1.1 * enough) == plain.rounding
 
 
 def test_models_that_underflow_are_as_far_as_they_are() -> None:

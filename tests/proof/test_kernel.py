@@ -197,6 +197,11 @@ def test_computed_entries_are_asked_for_once_and_doubted() -> None:
     assert len(seen) == 3
 
 
+def test_a_matrix_that_is_held_is_not_copied() -> None:
+    K = lump(0)
+    assert np.shares_memory(Entries.held(K).rows(slice(1, 3), np.arange(5)), K)
+
+
 def test_blocks_of_rows_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     K, v = awkward(30, 2)
     v[3:25] = 0.0
@@ -483,10 +488,28 @@ def test_nonsense_proves_nothing() -> None:
         assert found.dual == 0.0 and found.primal >= 1e300
 
 
+@pytest.mark.parametrize("faint", ["weight", "price"])
+def test_weights_and_prices_that_underflow_leave_nothing_known(faint: str) -> None:
+    """4/3 of the smallest number is the smallest number, to floats: beside a loss of 1e300 that shows."""
+    y, zero, few = np.array([0.0, 1e150]), np.zeros(2), 2.0**-1000
+    for size, known in ((few, True), (0.99 * few, False), (4.0 * LEAST, False)):
+        s = np.array([3.0, size if faint == "weight" else 1.0])
+        lam = size if faint == "price" else 1.0
+        a = s / s.sum() if size < few else np.array([1.0, s[1]])
+        problem = KernelStatement(Entries.held(np.eye(2)), y, a, losses.Squared(), lam, False)
+        found = check_kernel(problem, zero, 0.0, zero)
+        assert (found.primal < np.inf) == known
+        assert size == few or found.primal >= Machine(np.eye(2), y, s, "squared", lam).value([0, 0], 0)
+        assert (kernel_value(problem, zero, 0.0) < np.inf) == known
+
+
 def test_a_loss_of_zero_is_zero() -> None:
     problem = simple(losses.Perceptron(), [1.0, -1.0])
     found = check_kernel(problem, np.zeros(2), 0.0, np.zeros(2))
     assert found.primal == found.dual == found.rounding == 0.0
+    watched = Refused(np.eye(2))
+    assert kernel_value(replace(problem, products=watched), np.zeros(2), 0.0) == 0.0
+    assert watched.asked == 1  # no digit is missing
 
 
 def test_an_indefinite_matrix_is_found_out() -> None:

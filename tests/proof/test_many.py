@@ -287,6 +287,14 @@ def test_what_is_no_number_proves_nothing(bad: float) -> None:
         assert primals[1] >= 7.0 and duals[1] <= one.primal(np.zeros(3 + intercept))
 
 
+def test_a_gap_without_end_proves_nothing() -> None:
+    """A square that overflows, and a v beyond its price: objective and gap are both infinite."""
+    one = made([[1e200]], [1.0], "squared", "l1", lam=0.1, intercept=False)
+    gauge = one.problem.regulariser.gauge
+    primals, duals = quietly(one.problem, gauge, np.full(1, 0.1), np.ones((1, 1)), np.ones((1, 1)))
+    assert primals.tolist() == [np.inf] and duals.tolist() == [0.0]
+
+
 def test_rows_whose_weight_underflows_leave_nothing_known() -> None:
     for share, some in ((FAINT, True), (0.99 * FAINT, False), (0.0, False)):
         one = made(

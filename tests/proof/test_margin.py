@@ -17,6 +17,7 @@ from dualgap.errors import InfeasibleError, NotCertifiedWarning
 from dualgap.fitting.hard_margin import HardMargin
 from dualgap.fitting.inputs import read_table
 from dualgap.penalties import L2, Penalised
+from dualgap.penalties.separable import Separable
 from dualgap.proof import kernel
 from dualgap.proof import margin as module
 from dualgap.proof.check import SHARE, SLACK, Checked
@@ -119,6 +120,20 @@ def test_every_column_needs_a_price() -> None:
     problem = plane_problem(X, y, factors=[1.0, 0.0, 1.0])
     found = check_margin(problem, np.array([4.0, 0.0, 0.0, 0.0]), y * 0.1)
     assert found.primal == pytest.approx(16.0) and found.dual == 0.0
+
+
+def test_a_price_that_is_passed_proves_nothing() -> None:
+    """‖w‖₁ instead of a square: v beyond its price has no conjugate, and within it the bound is true."""
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    problem = plane_problem(X, y, intercept=False)
+    ones = replace(problem, regulariser=Penalised(Separable(np.ones(1), np.zeros(1)), 1.0))
+    w = np.array([4.0])  # 1 is enough, and the least
+    for size, bound in ((0.25, 0.5), (2.0, 0.0)):  # Σ|θ| where |v| ≤ 1
+        found = check_margin(ones, w, size * y)
+        assert found.primal == pytest.approx(4.0) and found.dual == pytest.approx(bound, rel=1e-9)
+    wide = plane_problem(X * [1.0, 3.0], y, intercept=False)
+    two = replace(wide, regulariser=Penalised(Separable(np.ones(2), np.zeros(2)), 1.0))
+    assert check_margin(two, np.array([1.0, 0.0]), 0.5 * y).dual <= 1.0 / 3.0  # which (0, 1/3) attains
 
 
 def test_planes_of_sparse_tables() -> None:
@@ -297,6 +312,9 @@ def test_no_surface_is_wider(intercept: bool) -> None:
         assert width == pytest.approx(plain, rel=1e-10)
     assert widest(problem, -theta) == np.inf
     assert widest(problem, np.zeros(6)) == np.inf
+    with np.errstate(all="ignore"):
+        for bad in (np.nan, np.inf, 1e308):
+            assert widest(problem, y * bad) == np.inf
 
 
 def test_the_width_of_two_points() -> None:
@@ -397,11 +415,11 @@ def test_loud_surfaces(sink: float, turn: float, loud: None, monkeypatch: pytest
 def test_each_part_of_a_margin_that_is_kept(
     label: float, shift: float, error: float, needed: float, loud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row just beyond what it must be, and just short of it."""
+    """A row just beyond what it must be, at it, and just short of it."""
     problem = surface_problem(np.eye(1), np.array([label]), True)
     image = kernel.Product(np.ones(1), np.zeros(1), np.zeros(1), np.ones(1), np.full(1, shift))
     monkeypatch.setattr(kernel.Entries, "times", lambda self, v, *, exact=False: image)
-    for slip, kept in ((1e-9, True), (-1e-9, False)):
+    for slip, kept in ((1e-9, True), (0.0, True), (-1e-9, False)):
         t = np.array([label * (needed + slip)])
         monkeypatch.setattr(
             kernel.KernelStatement, "misses", lambda self, image, b, t=t: (t, np.array([error]))

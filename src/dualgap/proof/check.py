@@ -82,10 +82,15 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
     return found if w is given else replace(found, moved=True)
 
 
+def missed(found: Checked, wanted: float) -> bool:
+    """Is the gap wider than wanted, and rounding a good part of it?"""
+    return found.gap > wanted and not found.rounding <= SHARE * wanted
+
+
 def coarse(found: Checked, wanted: float) -> bool:
     """Does rounding spoil the gap that is wanted, or show in the values themselves?"""
-    missed = found.gap > wanted and not found.rounding <= SHARE * wanted
-    return missed or found.width > SEEN * found.primal or found.rounding > TOLD * found.primal
+    shown = found.width > SEEN * found.primal or found.rounding > TOLD * found.primal
+    return shown or missed(found, wanted)
 
 
 def inside(problem: Statement, w: Vector) -> Vector:
@@ -111,7 +116,7 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     sure = np.all(np.isfinite(t)) and problem.a.min() >= FAINT
     primal = primal if sure and primal == primal else np.inf
     zero = np.zeros(len(w))
-    dual = bound if 0.0 <= bound <= primal else 0.0
+    dual = max(bound, 0.0) if bound <= primal else 0.0
     point = np.zeros(len(problem.y)) if theta is None else theta
     return Checked(w, point, primal, dual, 0.0, zero, zero, moved=w is not given)
 
@@ -198,7 +203,7 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
         theta = np.zeros_like(theta)
     elif problem.intercept:
         theta = zero_sum(theta)
-    return Balanced(theta, np.zeros_like(theta), free[:0], theta[:0])
+    return Balanced(theta, np.zeros_like(theta), np.empty(0, dtype=np.intp), np.empty(0))
 
 
 def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float]:

@@ -22,7 +22,7 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     """
     regulariser, curvature, gauge = problem.regulariser, problem.curvature, problem.regulariser.gauge
     none = np.zeros(len(found.w), dtype=bool)
-    if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised) or not gauge.l1.any():
+    if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised):
         return none
     # a bound of 0 needs no θ: that of the point says nothing then
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())

@@ -18,15 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.proof.rows import _parts
 
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
 Signs: TypeAlias = NDArray[np.int8]
 
-BLOCK = 1 << 20  # numbers per block of rows
 ROUNDED = 2.0**-52  # 2u: twice what a rounding takes, for the rounding of the bound itself
 UNDERFLOW = 2.0**-1073  # four times what a product loses below the smallest float
 FAINTEST = 2.0**-300  # of the largest weight
-NOTHING = 2.0**-900  # more than underflow takes anywhere, less than any entry that matters
 ELIMINATED = 64  # equations: 60 take a second, 100 take ten
 
 
@@ -71,24 +70,23 @@ def leads(matrix: Any, own: Index, w: Matrix, level: Vector, by: float = 0.0) ->
     """
     rows = matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix)
     n, k = rows.shape
-    found = np.zeros((n, len(w)), dtype=np.int8)
+    found = np.empty((n, len(w)), dtype=np.int8)
     numbers, _ = whole([*w.ravel().tolist(), *level.tolist(), by])
     blocks, base = numbers[: w.size].reshape(w.shape), numbers[w.size : -1]
-    step = max(1, BLOCK // max(k, 1))
-    for start in range(0, n, step):
-        part, mine = rows[start : start + step], own[start : start + step, None]
+    for here in _parts(n, k):
+        part, mine = rows[here], own[here, None]
         with np.errstate(all="ignore"):
             score, size = part @ w.T + level, abs(part) @ abs(w).T + abs(level)
             ahead = np.take_along_axis(score, mine, 1) - score - by
             size = np.take_along_axis(size, mine, 1) + size
-            sure = abs(ahead) > (k + 5) * ROUNDED * size + (k + 1) * UNDERFLOW
-        found[start : start + step] = np.sign(np.where(sure, ahead, 0.0))
+            sure = abs(ahead) > (k + 5) * (ROUNDED * size + UNDERFLOW)
+            found[here] = np.sign(ahead)
         for i, other in np.argwhere(~sure & (mine != np.arange(len(w)))).tolist():
             at, (x, unit) = _row(part, i)
             mix = (blocks[mine[i, 0]] - blocks[other])[at]
             total = sum(map(mul, x, mix)) + unit * (base[mine[i, 0]] - base[other] - numbers[-1])
-            found[start + i, other] = (total > 0) - (total < 0)
-        found[np.arange(start, start + len(mine)), mine[:, 0]] = 0
+            found[here.start + i, other] = (total > 0) - (total < 0)
+    found[np.arange(n), own] = 0
     return found
 
 
@@ -144,7 +142,8 @@ def _equations(X: Matrix, y: Vector, intercept: bool) -> Integers:
     side = _sides(y)
     lines = [whole(column)[0] for column in X.T.tolist()]
     table = [side * (line - line[0] if intercept else line) for line in lines]
-    return np.array([*table, side] if intercept else table, dtype=object).reshape(-1, len(y))
+    table = [*table, side] if intercept else table
+    return np.array(table, dtype=object).reshape(len(table), len(y))
 
 
 def _sides(y: Vector) -> Integers:
@@ -157,19 +156,20 @@ def _meet_nearby(table: Integers, near: Vector) -> bool:
 
     t z solves the equations for z = 1 but for `left`. Let C be the first columns times their t, and R any
     matrix: if ‖1 − RC‖ + ‖R left‖ < 1, largest row sums, C can be inverted, and moving the first entries of
-    z by C⁻¹ left, which is less than 1 in size, solves them exactly. Where C is not square inv refuses.
+    z by C⁻¹ left, which is less than 1 in size, solves them exactly. Where C is not square inv refuses. What
+    underflows, 2^−1074 of an entry, is nothing even beside the largest R there can be.
     """
     m = len(table)
     top = np.abs(table).max(axis=1)
     t, unit = whole(near.tolist())
-    left = np.abs(np.asarray((table @ t) / (top * unit), dtype=np.float64)) + NOTHING
+    left = np.abs(np.asarray((table @ t) / (top * unit), dtype=np.float64))
     C = np.asarray(table[:, :m] / top[:, None], dtype=np.float64) * near[:m]
     try:
         R = np.linalg.inv(C)
     except np.linalg.LinAlgError:
         return False
     with np.errstate(all="ignore"):
-        rounding = (m + 5) * ROUNDED * (np.abs(R) @ (np.abs(C) + NOTHING))
+        rounding = (m + 5) * ROUNDED * (np.abs(R) @ np.abs(C))
         total = (np.abs(np.eye(m) - R @ C) + rounding).sum(axis=1) + np.abs(R) @ left
     return bool(np.all(total < 0.4))  # less than half for either, as these sums round too
 
@@ -183,7 +183,7 @@ def _meet_exactly(table: Integers, near: Vector) -> bool:
         t = np.zeros(len(near), dtype=object)
         t[free[:count]] = unit * values[free[:count]]
         t[pivots] = -(solved[: len(pivots), free[:count]] @ values[free[:count]])
-        if _solves(table, t if unit > 0 else -t):
+        if _solves(table, unit * t):
             return True
     return False
 
@@ -238,12 +238,12 @@ def margin_at_most(
     if math.inf in lengths:
         return math.inf
     numbers, unit = whole(lengths)
-    root = math.isqrt(sum(map(mul, numbers, numbers)) << 128) + 1  # 64 bits more than the floats have
+    root = math.isqrt(sum(map(mul, numbers, numbers)) << 128)  # 64 bits more than the step up takes
     return _above(Fraction(root, unit << 64))
 
 
 def _above(value: Fraction) -> float:
-    """The next float but one at most."""
+    """A float above, the next but one at most."""
     try:
         return math.nextafter(float(value), math.inf)
     except OverflowError:

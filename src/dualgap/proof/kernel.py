@@ -22,7 +22,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
 from dualgap.proof.balance import zero_sum
-from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, slopes, told
+from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, missed, slopes, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, two_product, two_sum
 from dualgap.proof.rows import Rows, _dots, _parts
 from dualgap.proof.statement import SMALL, Statement
@@ -63,7 +63,7 @@ class Products(Protocol):
     def n(self) -> int:
         """Rows, and columns."""
 
-    def times(self, v: Vector, *, exact: bool = False) -> Product:
+    def times(self, v: Vector, *, exact: bool = ...) -> Product:
         """Kv; `exact`: in twice the digits."""
 
 
@@ -80,8 +80,11 @@ class Entries:
     @classmethod
     def held(cls, K: Matrix) -> Entries:
         """An array, in which entries are what they are."""
-        n, diagonal = len(K), np.diagonal(K).astype(np.float64)
-        return cls(lambda part, columns: K[part] if len(columns) == n else K[part][:, columns], diagonal, 0.0)
+
+        def rows(part: slice, columns: Index) -> Matrix:
+            return K[part] if len(columns) == len(K) else K[part][:, columns]
+
+        return cls(rows, np.diagonal(K).astype(np.float64), 0.0)
 
     def times(self, v: Vector, *, exact: bool = False) -> Product:
         """Kv, by blocks of rows; columns where v is zero are not read. The last product is remembered."""
@@ -175,8 +178,7 @@ def check_kernel(
     b = problem.level(b)
     with np.errstate(all="ignore"):
         found = _checked(problem, beta, b, theta, exact=False)
-        wanted = tolerance * max(found.primal, SMALL * null)
-        if found.gap > wanted and not found.rounding <= SHARE * wanted:
+        if missed(found, tolerance * max(found.primal, SMALL * null)):
             return _checked(problem, beta, b, theta, exact=True).improved(found)
     return found
 
@@ -212,7 +214,8 @@ def _valued(problem: KernelStatement, beta: Vector, b: float, *, exact: bool) ->
     low, high = slopes(loss, y, t, wide)
     square, doubt = image.along(beta)
     risk, priced = total(a * loss.value(y, t)), lam * max(square, 0.0)
-    spread = total(a * (error * np.maximum(np.abs(low), np.abs(high)))) + lam * (doubt + max(-square, 0.0))
+    risk = risk if min(a.min(), lam) >= FAINT else np.inf
+    spread = total(a * (error * np.maximum(-low, high))) + lam * (doubt + max(-square, 0.0))
     rise, fall = _moved(a * (low * image.shift), a * (high * image.shift), lam * (beta * image.shift))
     # products that underflow: none where the loss is flat
     under = 16.0 * LEAST * len(a) if low.any() or high.any() or beta.any() else 0.0
@@ -226,7 +229,7 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     theta = problem.feasible(theta)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
     u = -(theta / a) * AWAY
-    apart = np.maximum(np.abs(found.low - u), np.abs(found.high - u)) + FAINT  # u may have underflown
+    apart = np.maximum(u - found.low, found.high - u) + FAINT  # u may have underflown
     terms = problem.loss.fenchel_young(problem.centre, found.t, u)
     objective = found.objective
     bracket, doubt = distance_between(
@@ -234,7 +237,7 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     )
     rounding = found.width + total(a * (found.wide * apart)) + SLACK * (objective + bracket) + doubt
     gap = total(a * terms) + bracket + rounding
-    nothing = np.zeros(0)
+    nothing = np.empty(0)
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.proof.balance import zero_sum
-from dualgap.proof.check import SHARE, SLACK, Checked, told
+from dualgap.proof.check import SLACK, Checked, missed, told
 from dualgap.proof.exact import clears
 from dualgap.proof.kernel import KernelStatement, distance_between
 from dualgap.proof.rounding import FEW, gamma, total
@@ -57,13 +57,12 @@ def widest(problem: KernelStatement, theta: Vector) -> float:
     image = problem.products.times(theta, exact=True)
     square, doubt = image.along(theta)
     square = max(square, 0.0) + doubt + float(theta @ image.shift) * (1.0 + FEW + gamma(len(theta)))
-    return float(np.sqrt(square)) / length * (1.0 + FEW) if length > 0.0 else np.inf
+    return float(np.sqrt(square)) / length * (1.0 + FEW) if 0.0 < length < np.inf else np.inf
 
 
 def _poor(found: Checked, tolerance: float) -> bool:
     """May more digits help?"""
-    wanted = tolerance * found.primal
-    return not found.primal < np.inf or (found.gap > wanted and not found.rounding <= SHARE * wanted)
+    return not found.primal < np.inf or missed(found, tolerance * found.primal)
 
 
 def _plane(problem: Statement, w: Vector, theta: Vector, kept: bool, *, exact: bool) -> Checked:
@@ -71,8 +70,8 @@ def _plane(problem: Statement, w: Vector, theta: Vector, kept: bool, *, exact: b
     theta = _feasible(theta, problem.y, intercept=problem.intercept)
     v, reach = problem.rows.against(theta, exact=exact)
     v, reach = problem.spread(v), problem.spread(reach)
-    bracket = problem.regulariser.fenchel_young(w, v, reach)[0]
-    if problem.free_features.any():
+    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    if excess or problem.free_features.any():  # lengths that are no squares, and columns without a price
         bracket = np.inf
     value, doubt = problem.regulariser.priced(w)
     doubt = doubt + FEW * value
@@ -98,7 +97,7 @@ def _surface(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     paid, loose = _paid(beyond, theta, error + np.abs(away))
     rounding = rise + 2.0 * doubt + more + loose + SLACK * (value + bracket)
     gap = paid + bracket + rounding
-    nothing = np.zeros(0)
+    nothing = np.empty(0)
     objective = value if kept else np.inf
     return told(Checked(np.append(beta, b), theta, objective, gap, rounding, nothing, nothing))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -88,17 +88,44 @@ class RawTable:
         if self.target is not None and name == self.target_name and name not in self.names:
             return self.target
         if name not in self.names:
-            raise DataError(f"{self.source} has no column {name!r}. {self._names_it_has()}")
+            raise DataError(f"{self.source} has no column {name!r}. It has {self.listed()}.")
         if self.columns is not None:
             return self.columns[name]
         j = self.names.index(name)
         values = self.matrix[:, [j]]
         return Numbers(np.asarray(values.toarray() if hasattr(values, "toarray") else values).ravel())
 
-    def _names_it_has(self) -> str:
-        shown = ", ".join(repr(name) for name in self.names[:12])
-        more = f" and {len(self.names) - 12} more" if len(self.names) > 12 else ""
-        return f"It has {shown}{more}."
+    def listed(self, most: int = 12) -> str:
+        """Its names, or the first of them."""
+        shown = ", ".join(repr(name) for name in self.names[:most])
+        return f"{shown} and {len(self.names) - most} more" if len(self.names) > most else shown
+
+    def with_target(self, y: NDArray[Any], name: str) -> RawTable:
+        """The table beside a vector to predict."""
+        if y.shape not in ((self.n,), (self.n, 1)):
+            raise DataError(f"{self.source}: X has {self.n} rows, y the shape {y.shape}.")
+        return replace(self, target=as_column(y.ravel()), target_name=name)
+
+    def take(self, rows: Mask) -> RawTable:
+        """These rows alone, without the target."""
+        if rows.all():
+            return self
+        columns = self.columns and {name: column.take(rows) for name, column in self.columns.items()}
+        matrix = None if self.matrix is None else self.matrix[rows]
+        return replace(self, n=int(rows.sum()), columns=columns, matrix=matrix)
+
+
+def as_column(values: NDArray[Any]) -> Column:
+    """An array of numbers or strings as a column."""
+    if values.dtype.kind in "biuf":
+        return Numbers(values.astype(np.float64), boolean=values.dtype.kind == "b")
+    levels, codes = np.unique(values.astype(str), return_inverse=True)
+    return Words(codes.astype(np.intp), tuple(levels.tolist()))
+
+
+def as_table(matrix: Any, source: str, names: tuple[str, ...] | None = None, **more: Any) -> RawTable:
+    """A matrix of numbers, its columns called x0, x1, … where they have no names."""
+    return RawTable(source, matrix.shape[0], names or numbered(matrix.shape[1]), matrix=matrix, **more)
 
 
 def numbered(count: int, first: int = 0) -> tuple[str, ...]:

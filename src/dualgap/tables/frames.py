@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.errors import DataError, MissingPackageError
+from dualgap.errors import DataError, needed
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words
 
 DATE = re.compile(
@@ -19,13 +19,7 @@ LOOKED_AT = 200  # levels examined for the look of dates
 
 def pandas() -> Any:
     """The pandas module, or the sentence that says how to get it."""
-    try:
-        import pandas as module
-    except ImportError:
-        raise MissingPackageError(
-            "Reading tables needs pandas, which is not installed: pip install 'dualgap[cli]'."
-        ) from None
-    return module
+    return needed("pandas", "cli", "Reading tables")
 
 
 def from_frame(frame: Any, source: str, notes: tuple[str, ...] = ()) -> RawTable:

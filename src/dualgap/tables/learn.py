@@ -16,7 +16,7 @@ from dualgap.tables.recipe import MISSING_LEVEL, MISSING_RULES, Recipe, Rule
 
 SPARSE_FROM = 64  # as many columns of 0 and 1, and the matrix is kept sparse
 FEW_LEVELS = 20  # up to here a column of words is never taken for an identifier
-MOST_LEVELS = 2000
+MOST_LEVELS = 2000  # a choice: columns of words with more levels are names, and want grouping
 
 
 @dataclass(frozen=True)

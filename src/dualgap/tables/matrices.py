@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dualgap.errors import DataError
-from dualgap.tables.columns import Column, Numbers, RawTable, Words, numbered
+from dualgap.tables.columns import RawTable, as_table, numbered
 
 
 def read_npy(content: bytes, source: str) -> RawTable:
@@ -38,7 +38,7 @@ def read_npz(content: bytes, source: str) -> RawTable:
             f"{source} holds {', '.join(sorted(parts))}; the table must be called X, the target y."
         )
     found = _table(given["x"] if "x" in given else next(iter(given.values())), source)
-    return found if "y" not in given else _with_target(found, given["y"])
+    return found if "y" not in given else found.with_target(given["y"], "y")
 
 
 def _array(stream: io.BytesIO, source: str) -> NDArray[Any]:
@@ -56,24 +56,7 @@ def _table(array: NDArray[Any], source: str) -> RawTable:
             f"{source} holds {array.dtype} of shape {array.shape}; "
             "a table of numbers, rows by columns, is needed."
         )
-    matrix = np.asarray(array.reshape(len(array), -1), dtype=np.float64)
-    return RawTable(source, len(matrix), numbered(matrix.shape[1]), matrix=matrix)
-
-
-def _with_target(table: RawTable, y: NDArray[Any]) -> RawTable:
-    import dataclasses
-
-    if y.shape not in ((table.n,), (table.n, 1)):
-        raise DataError(f"{table.source}: X has {table.n} rows, y the shape {y.shape}.")
-    return dataclasses.replace(table, target=as_column(y.ravel()), target_name="y")
-
-
-def as_column(values: NDArray[Any]) -> Column:
-    """An array of numbers or strings as a column."""
-    if values.dtype.kind in "biuf":
-        return Numbers(values.astype(np.float64), boolean=values.dtype.kind == "b")
-    levels, codes = np.unique(values.astype(str), return_inverse=True)
-    return Words(codes.astype(np.intp), tuple(levels.tolist()))
+    return as_table(np.asarray(array.reshape(len(array), -1), dtype=np.float64), source)
 
 
 def _sparse(content: bytes, source: str) -> RawTable:
@@ -81,7 +64,7 @@ def _sparse(content: bytes, source: str) -> RawTable:
         matrix = sp.csc_array(sp.load_npz(io.BytesIO(content)), dtype=np.float64)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise DataError(f"{source} is not a sparse matrix: {str(error).rstrip('.')}.") from None
-    return RawTable(source, matrix.shape[0], numbered(matrix.shape[1]), matrix=matrix)
+    return as_table(matrix, source)
 
 
 def read_libsvm(content: bytes, source: str) -> RawTable:
@@ -98,12 +81,5 @@ def read_libsvm(content: bytes, source: str) -> RawTable:
     first = 0
     if matrix.shape[1] > 1 and matrix.indptr[1] == 0:  # counted from one
         matrix, first = matrix[:, 1:], 1
-    return RawTable(
-        source,
-        matrix.shape[0],
-        numbered(matrix.shape[1], first),
-        matrix=matrix,
-        target=Numbers(np.asarray(y, dtype=np.float64)),
-        target_name="label",
-        zeros_elsewhere=True,
-    )
+    table = as_table(matrix, source, numbered(matrix.shape[1], first), zeros_elsewhere=True)
+    return table.with_target(np.asarray(y, dtype=np.float64), "label")

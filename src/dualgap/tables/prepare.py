@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
 from dualgap.tables.learn import Wishes, learn
-from dualgap.tables.recipe import Recipe
+from dualgap.tables.recipe import Encoded, Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,9 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
     if not rows.all():
         notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {wishes.target!r}",)
     if weights is not None:
-        wishes = Wishes(wishes.target, wishes.missing, (*wishes.drop, weights), wishes.absent)
+        wishes = replace(wishes, drop=(*wishes.drop, weights))
     learnt = learn(raw, wishes, rows)
-    encoded = learnt.recipe.encode(_taken(raw, rows))
-    used = rows.copy()
-    used[rows] = encoded.rows
+    encoded, used = _encoded(raw, learnt.recipe, rows)
     if not encoded.rows.all():
         notes += (f"left out: {rows_in_words(int((~encoded.rows).sum()))} with a missing value",)
     if not used.any():
@@ -58,19 +56,22 @@ def repeat(raw: RawTable, recipe: Recipe) -> Prepared:
     """Follow the recipe of an earlier fit, target included."""
     target = raw.column(recipe.target)
     rows = _rows_with(target, recipe.target, recipe.missing, raw)
-    encoded = recipe.encode(_taken(raw, rows))
-    used = rows.copy()
-    used[rows] = encoded.rows
+    encoded, used = _encoded(raw, recipe, rows)
     return Prepared(encoded.matrix, values_of(target.take(used)), None, used, recipe, ())
+
+
+def _encoded(raw: RawTable, recipe: Recipe, rows: Mask) -> tuple[Encoded, Mask]:
+    """The matrix of the rows that have a target, and which rows of the file it holds."""
+    encoded, used = recipe.encode(raw.take(rows)), rows.copy()
+    used[rows] = encoded.rows
+    return encoded, used
 
 
 def default_target(raw: RawTable) -> str:
     """The target that the file itself names; refuses where it does not."""
     if raw.target_name is not None:
         return raw.target_name
-    shown = ", ".join(repr(name) for name in raw.names[:12])
-    more = f" and {len(raw.names) - 12} more" if len(raw.names) > 12 else ""
-    raise DataError(f"Say which column is predicted: --target COLUMN. {raw.source} has {shown}{more}.")
+    raise DataError(f"Say which column is predicted: --target COLUMN. {raw.source} has {raw.listed()}.")
 
 
 def values_of(column: Column) -> NDArray[Any]:
@@ -99,19 +100,6 @@ def _rows_with(target: Column, name: str, missing: str, raw: RawTable) -> Mask:
     if gaps.all():
         raise DataError(f"The target {name!r} of {raw.source} is empty.")
     return ~gaps
-
-
-def _taken(raw: RawTable, rows: Mask) -> RawTable:
-    """Only the rows with a target."""
-    if rows.all():
-        return raw
-    import dataclasses
-
-    columns = None
-    if raw.columns is not None:
-        columns = {name: column.take(rows) for name, column in raw.columns.items()}
-    matrix = None if raw.matrix is None else raw.matrix[rows]
-    return dataclasses.replace(raw, n=int(rows.sum()), columns=columns, matrix=matrix)
 
 
 def _weights(raw: RawTable, name: str, used: Mask) -> Vector:

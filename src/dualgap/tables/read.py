@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dualgap.errors import DataError, MissingPackageError
+from dualgap.errors import DataError, needed
 from dualgap.tables.columns import RawTable
 
 LIBSVM = re.compile(rb"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+qid:\d+)?(?:\s+\d+:[-+\d.eE]+)+\s*(?:#.*)?")
@@ -94,13 +94,9 @@ def _read_arrow(content: bytes, name: str, absent: tuple[str, ...]) -> RawTable:
     """Parquet, Feather, or a stream of Arrow record batches."""
     from dualgap.tables.frames import from_frame
 
-    try:
-        import pyarrow as arrow
-        from pyarrow import feather, ipc, parquet
-    except ImportError:
-        raise MissingPackageError(
-            "Parquet and Arrow files need pyarrow, which is not installed: pip install 'dualgap[cli]'."
-        ) from None
+    arrow = needed("pyarrow", "cli", "A file of Parquet or Arrow")
+    from pyarrow import feather, ipc, parquet
+
     try:
         if content.startswith(b"PAR1"):
             table = parquet.read_table(io.BytesIO(content))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.tables.columns import RawTable
-from dualgap.tables.matrices import as_column
+from dualgap.tables.columns import RawTable, as_table
 
 
 @dataclass(frozen=True)
@@ -43,5 +42,4 @@ def load_shipped(name: str) -> RawTable:
     y = bunch.target
     if name not in ("diabetes", "digits"):
         y = np.asarray(bunch.target_names)[y]
-    matrix = np.asarray(bunch.data, dtype=np.float64)
-    return RawTable(name, len(matrix), names, matrix=matrix, target=as_column(y), target_name=known.target)
+    return as_table(np.asarray(bunch.data, dtype=np.float64), name, names).with_target(y, known.target)

@@ -58,13 +58,3 @@ def test_descent_ends_with_its_budget() -> None:
     once, _ = pool_sweeps.sweep_pool(array, moved, w, pull, penalty, np.arange(12))
     w, moved = np.zeros(12), np.zeros(40, dtype=np.float32)
     assert pool_sweeps.descend_pool(array, moved, w, pull, penalty, (0.0, 12)) == once
-
-
-def test_lines_are_filled() -> None:
-    rng = np.random.default_rng(3)
-    array, root, which = rng.normal(size=(6, 9)), rng.uniform(size=9), np.array([0, 4])
-    centre, scale = rng.normal(size=6), rng.uniform(1.0, 2.0, 6)
-    out = np.empty((2, 9), dtype=np.float32)
-    pool_sweeps.fill_lines(array, which, (centre, scale), root, out)
-    expected = ((array - centre[:, None]) / scale[:, None])[which] * root
-    np.testing.assert_allclose(out, expected, rtol=1e-6, atol=1e-7)

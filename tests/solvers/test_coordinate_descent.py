@@ -14,7 +14,6 @@ from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
-from dualgap.solvers.lasso.gram_engine import GramEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from random_problems import Recipe, relative_gap, run
 
@@ -48,19 +47,8 @@ def test_smooth_losses_with_an_l1_part(loss: Loss, name: str, penalty: Penalty) 
     assert relative_gap(problem, run(problem, CoordinateDescent())) <= 1e-9
 
 
-@pytest.mark.parametrize("name", ["tall", "wide", "duplicate", "scaled", "free", "sparse"])
-@pytest.mark.parametrize("loss", [losses.Squared(), losses.Logistic(), losses.SquaredHinge()], ids=str)
-def test_sweeps_over_the_columns(loss: Loss, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
-    problem = RECIPES[name].build(loss, penalties.L1())
-    assert relative_gap(problem, run(problem, CoordinateDescent())) <= 1e-9
-
-
 @pytest.mark.parametrize("loss", [losses.Squared(), losses.Logistic(), losses.Huber(0.5)], ids=str)
-@pytest.mark.parametrize("sweeps", [False, True])
-def test_a_price_a_ridge_both_or_neither(loss: Loss, sweeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if sweeps:
-        monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
+def test_a_price_a_ridge_both_or_neither(loss: Loss) -> None:
     problem = Recipe(80, 40, weighted=True).build(loss, penalties.ElasticNet(0.5))
     assert isinstance(problem.regulariser, Penalised) and isinstance(problem.regulariser.gauge, Separable)
     l1, l2 = problem.regulariser.gauge.l1.copy(), problem.regulariser.gauge.l2.copy()
@@ -131,8 +119,7 @@ def test_warm_start_at_the_answer_takes_one_round() -> None:
     assert working.problem.primal(first.w) == pytest.approx(working.problem.primal(start.w), rel=1e-12)
 
 
-def test_runs_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GramEngine, "affordable", lambda engine, working, spent: False)
+def test_runs_are_reproducible() -> None:
     problem = Recipe(60, 90, kind="sparse").build(losses.Logistic(), penalties.L1())
     first, second = (run(problem, CoordinateDescent()).bounds.w for _ in range(2))
     np.testing.assert_array_equal(first, second)

@@ -11,7 +11,6 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
-from dualgap.solvers.dual_ascent import method as dual_coordinate_ascent
 from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
 from dualgap.solvers.dual_ascent.sweeps import settle_entropy
 from dualgap.solvers.lasso.prices import prices
@@ -113,12 +112,13 @@ def test_a_variable_with_an_entropy_settles(
         assert abs(np.log(s / (high - ahead)) + stiff * (ahead - here) - z) <= 1e-3 * scale
 
 
-def test_split_spreads_over_two_terms() -> None:
-    lower, upper = np.array([[-1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
-    theta = np.array([0.5, -0.25, 0.0])
-    dual = dual_coordinate_ascent._split(theta, np.ones(3), lower, upper)
-    np.testing.assert_allclose(dual.sum(axis=1), -theta)
-    assert np.all((dual >= lower) & (dual <= upper))
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.EpsilonInsensitive(0.1), losses.Logistic()], ids=str)
+def test_a_start_is_taken_up(loss: Loss) -> None:
+    """From the optimal θ, which the terms of the loss share between them, the first iterate is optimal."""
+    problem = Recipe(40, 6, intercept=False).build(loss, penalties.L2())
+    best = run(problem, DualCoordinateAscent(), 1e-10).bounds
+    first = next(iter(DualCoordinateAscent().iterates(problem, Iterate(best.w, best.theta))))
+    assert problem.primal(first.w) == pytest.approx(best.primal, rel=1e-8)
 
 
 def test_reasons_for_refusing() -> None:

@@ -11,6 +11,8 @@ from dualgap.arrays import Vector
 from dualgap.compiled.layout import Lines as Lines  # what the loops below read
 from dualgap.compiled.mechanism import compiled
 
+BLOCK = 16  # lines visited together: their order is random, what they share stays in the cache
+
 
 @compiled(reassociate=True)
 def _dense_dot(values: Vector, first: int, x: Vector) -> float:
@@ -155,3 +157,24 @@ def draw(state: NDArray[np.int64], below: int) -> int:
     """A pseudo-random integer in [0, below), from a generator whose whole state is one number."""
     state[0] = (state[0] * 1103515245 + 12345) & 0x7FFFFFFF
     return int((state[0] * below) >> 31)
+
+
+@compiled
+def shuffle(order: NDArray[np.int64], active: int, random: NDArray[np.int64]) -> None:
+    """The first `active` entries in random order."""
+    for b in range(active):
+        other = b + draw(random, active - b)
+        order[b], order[other] = order[other], order[b]
+
+
+@compiled
+def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> int:
+    """Remove the marked places among the first `active` ones, keeping the order; how many are left."""
+    kept = 0
+    for s in range(active):
+        if drop[s]:
+            drop[s] = False
+        else:
+            index[kept] = index[s]
+            kept += 1
+    return kept

@@ -17,17 +17,17 @@ from dualgap.solvers.curvature_floor import cut_off
 from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
-MOST_FREE = 4
+MOST_FREE = 4  # a choice: free columns, whose multipliers take a proximal step each iterate
 ROW_BY_ROW = 10.0  # an operation on one row takes as long as this many on blocks
 SWEEPS = 200  # between two iterates, at most, or as many visits to fewer rows
 OVERTIME = 8.0  # times the sweeps expected, before another solver has its turn
 ATTEMPT = 40.0  # passes that show whether a problem is easy
-PROMISING = 300.0  # sweeps expected that need no attempt first
-EASY = 6.0  # columns for each of them that make an attempt cheap
-DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with so many numbers
-BALANCING = 70.0  # sweeps' worth of free columns beside an entropy, whose sweeps are few
-STEPS = 25.0  # of other methods: where these take no longer, they end nearer to the optimum
-LIMIT = 500
+PROMISING = 300.0  # where more sweeps than this are expected, an attempt comes first
+EASY = 6.0  # columns for each pass of an attempt that make it cheap beside a matrix XᵀX
+DENSE, LONG = 2.5, 500  # as ROW_BY_ROW, of dense rows with more than 500 numbers
+BALANCING = 70.0  # sweeps that the balance of free columns takes beside an entropy, whose own are few
+STEPS = 25.0  # the least cost, in steps of other methods: where these take no longer, they end nearer
+LIMIT = 500  # iterates: the end of a loop that cannot go on for ever
 SHARE = 0.05  # of the square norm of a row, the free columns' part: more couples the rows, less slows b
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
 AIM = 0.95  # share of the gap wanted: it is summed while it shrinks

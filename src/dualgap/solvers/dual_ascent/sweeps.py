@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.layout import Lines
-from dualgap.compiled.lines import add, add_in, dot, dot_in
+from dualgap.compiled.lines import BLOCK, add, add_in, dot, dot_in, shuffle, without
 from dualgap.compiled.mechanism import compiled
-from dualgap.solvers.lasso.model_sweeps import BLOCK, shuffle, without
 
-LEAP = 8  # sweeps between two leaps
-FAST = 0.5  # of the largest move since the last leap: what moved less does not take part
-ROOT, SHORT = 60, 1e-2  # steps towards a root, and a step whose square is of no account in a sweep
-NEAR = 0.3  # the loss is as good as quadratic so near
+LEAP = 8  # sweeps between two leaps along what they moved
+FAST = 0.5  # rows that moved by less than this share of the largest move take no part in a leap
+ROOT, SHORT = 60, 1e-2  # most steps towards a root; a step below SHORT ends them: its square does not count
+NEAR = 0.3  # between odds and a prediction nearer than this the logistic loss is as good as quadratic
 VANISHED = 1e-300  # a share of an interval whose logarithm is of no use
-AHEAD = 3.0  # a gap that shrinks by a factor will be less than this many times as much smaller
+AHEAD = 3.0  # where rows are curved, the next gap is predicted to be at most 3·gap²/previous
 HIGHEST, LOWEST = 0, 1  # places in the window of projected slopes: beyond it rows are dropped
 
 
@@ -245,9 +244,7 @@ def ascend(
         active = without(index, drop, active)
         window[HIGHEST] = top if top > 0.0 else np.inf
         window[LOWEST] = bottom if bottom < 0.0 else -np.inf
-        if (
-            entropy + softness > 0.0
-        ):  # it shrinks by the same factor again and again, and was summed before the moves
+        if entropy + softness > 0.0:  # the gap was summed before the moves; it shrinks by a steady factor
             last, gap = gap, min(gap, AHEAD * gap * (gap / last) if last > 0.0 else gap)
         if gap <= stop[0]:
             break

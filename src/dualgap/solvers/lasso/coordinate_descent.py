@@ -21,12 +21,12 @@ from dualgap.solvers.lasso.working_gram import WorkingGram
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
-LIMIT = 1000
-# of the prices from round to round; sparse columns, and those of the pool, are cheap to take in
+LIMIT = 1000  # rounds that no problem needs: the end of a loop that cannot go on for ever
+# The prices of a round over those of the round before. Columns that are cheap to take in, sparse ones and
+# those of the pool, bear a steep fall; where each costs a line of the curvature matrix, few come at a time.
 FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.05, 0.15
-
 NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
-STEPS = 8.0  # of other methods, that take as long as few rounds do, whatever the size
+STEPS = 8.0  # the least cost, in steps of other methods: few rounds take as long whatever the size
 
 
 @solver("coordinate_descent")
@@ -36,11 +36,17 @@ class CoordinateDescent:
 
     The prices start where few columns are worth theirs and fall step by step to the ones asked. Each round
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
-    prices on them. Squares over dense columns: by sweeps over short copies of them and Newton on the support
-    (`PoolEngine`), as long as that converges fast. Else exactly, with the curvature matrix at hand, where the
-    set is small (`GramEngine`), or by sweeps over the columns and conjugate gradients on the support
-    (`SweepEngine`). Cost per round: one pass for Xᵀθ and the work on the set. Memory: a copy of the working
-    columns, and their matrix.
+    prices on them. Three engines do that, each for what it is fastest at:
+
+    - `PoolEngine`, squares over dense columns: sweeps over short copies of them, which are kept, and Newton
+      on the support. Half the time of the matrix.
+    - `SweepEngine`, other losses and sparse columns: sweeps over the columns and conjugate gradients on the
+      support. A fifteenth of the time of the matrix on text.
+    - `GramEngine`, where the first two converge slowly: exactly, with the curvature matrix of the set at
+      hand. Correlated columns (neighbours at 0.99, polynomials) have no other.
+
+    Cost per round: one pass for Xᵀθ and the work on the set. Memory: a copy of the working columns, and
+    their matrix.
     """
 
     name: ClassVar[str] = "coordinate_descent"
@@ -112,7 +118,7 @@ class _Engines:
             self.pool.improve(working, residual)
             return None
         working = _working_set(point, residual, _edge(point), self.room)
-        if self.gram.affordable(working, spent):
+        if self.gram.affordable(working, spent, self.sweeps.slow):
             self.gram.improve(working, residual)
             return None
         self.sweeps.improve(working, residual)

@@ -8,14 +8,15 @@ from dualgap.arrays import Index, Vector
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.lasso.l1_quadratic import minimise, violation
 from dualgap.solvers.lasso.priced_point import PricedPoint
-from dualgap.solvers.lasso.working_gram import DENSE, WorkingGram
+from dualgap.solvers.lasso.working_gram import WorkingGram
 from dualgap.traits import Trait
 
-LARGEST = 3000  # working columns
-MOST_UNPRICED = 500
-WORK = 3e8  # operations for a matrix that is used once
+LARGEST = 3000  # working columns: their matrix takes 72 MB
+MOST_UNPRICED = 500  # a choice: these are eliminated by a dense factor of their own
+WORK = 3e8  # a choice: operations for a matrix that is used once, some tenths of a second
 ENOUGH = 0.1  # accuracy on the working set, as a share of the violations of all columns
-MANY = 20  # rounds
+PATIENCE = 3  # slow rounds of sweeps over dense columns; after one, a tall logistic took 1.4 times as long
+MANY = 20  # rounds of sweeps that sparse columns get first: text took 13 at most, a matrix 15 times as long
 SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
 
 
@@ -28,18 +29,15 @@ class GramEngine:
         self.floor = CurvatureFloor(point.problem)
         self.kept: WorkingGram | None = None
 
-    def affordable(self, working: Index, spent: int) -> bool:
-        """Is the matrix on these columns worth its cost? More so when sweeps have taken many rounds."""
+    def affordable(self, working: Index, spent: int, slow: int) -> bool:
+        """Is the matrix on these columns worth its cost after so many rounds, `slow` of them slow sweeps?"""
+        design = self.point.problem.design
         if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
             return False
-        if self.quadratic:
-            return True
-        n, p = self.point.problem.design.shape
-        stored = self.point.problem.design.stored
-        slower = 1.0 if stored > DENSE * n * p else SPARSE
-        if slower > 1.0 and spent <= MANY:  # sweeps over sparse columns cost less than the matrix
-            return False
-        return slower * stored / p * len(working) ** 2 <= WORK * max(1, spent - MANY)
+        work = design.stored / design.shape[1] * len(working) ** 2
+        if not WorkingGram.keeps_dense(design):
+            return SPARSE * work <= WORK * (spent - MANY)
+        return self.quadratic or (slow >= PATIENCE and work <= WORK * max(1, spent - MANY))
 
     def improve(self, working: Index, residual: Vector) -> None:
         """One step: the minimiser of the model, and a search along the line to it."""

@@ -9,7 +9,7 @@ from dualgap.solvers.lasso.working_gram import WorkingGram
 
 SWEEPS = 30  # per round at most; they end when two in a row change no sign
 NEWTONS = 2  # on one block of live columns
-LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0
+LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0  # shares of the diagonal: choices, ten times as much at each raise
 
 
 def minimise(

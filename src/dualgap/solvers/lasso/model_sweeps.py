@@ -13,32 +13,9 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
 from dualgap.compiled.layout import Lines
-from dualgap.compiled.lines import add_in, combination, dot_in, dots, draw
+from dualgap.compiled.lines import BLOCK, add_in, combination, dot_in, dots, shuffle, without
 from dualgap.compiled.mechanism import compiled
 from dualgap.solvers.lasso.gram_sweeps import soft
-
-BLOCK = 16  # lines visited together: their order is random, what they share stays in the cache
-
-
-@compiled
-def shuffle(order: NDArray[np.int64], active: int, random: NDArray[np.int64]) -> None:
-    """The first `active` entries in random order."""
-    for b in range(active):
-        other = b + draw(random, active - b)
-        order[b], order[other] = order[other], order[b]
-
-
-@compiled
-def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> int:
-    """Remove the marked places among the first `active` ones, keeping the order; how many are left."""
-    kept = 0
-    for s in range(active):
-        if drop[s]:
-            drop[s] = False
-        else:
-            index[kept] = index[s]
-            kept += 1
-    return kept
 
 
 @compiled

@@ -6,21 +6,21 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.linalg.cholesky import cholesky
-from dualgap.solvers.lasso.column_pool import ColumnPool, Descent
+from dualgap.solvers.lasso.column_pool import ColumnPool, PoolDescent
 from dualgap.solvers.lasso.gram_engine import MOST_UNPRICED
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.working_gram import WorkingGram
 from dualgap.traits import Trait
 
-LEAST = 50  # columns; of fewer the matrix costs nothing
+LEAST = 50  # columns; the curvature matrix of fewer costs nothing
 EDGE = 0.8  # share of its price that a column must be worth to be taken in
-ROOM, GROWTH = 1000, 2.0  # columns taken in at once: so many, and this many times the support
-CACHE = 4e6  # numbers; of columns so long that fewer make these, only as many are taken in
-SWEEPS = 6  # on the way, while the prices fall
-COARSE = 1e-2  # and how small a change of the gradient, relative to the prices, ends them
+ROOM, GROWTH = 1000, 2.0  # columns taken in at once: at most 1000 and twice the support,
+CACHE = 4e6  # but no more than make this many numbers, 16 MB: sweeps read them again and again
+SWEEPS = 6  # at each multiple of the prices on the way down, at most,
+COARSE = 1e-2  # until gradients change by less than this share of the prices
 FINEST = 1e-8  # relative gap; below it rounds of 4-byte numbers are too many, and their weights too rough
-DIGITS = 1e-6  # what 4-byte numbers leave of a violation in one round, at best
-FAR = 0.5  # violations beyond this share of the price: columns are missing, and exactness is wasted
+DIGITS = 1e-6  # share of the violations that 4-byte numbers leave in one round, at best
+FAR = 0.5  # while violations are beyond this share of the price columns are missing, and exactness is wasted
 
 
 class PoolEngine:
@@ -64,7 +64,7 @@ class PoolEngine:
         which = pool.columns
         w, ridge = point.w[which], point.ridge[which]
         penalty = (point.price[which], ridge, point.unit[which])
-        descent = Descent(pool, w, residual[which] + ridge * w, penalty)
+        descent = PoolDescent(pool, w, residual[which] + ridge * w, penalty)
         for factor in self._falling():
             descent.sweep(factor, COARSE, SWEEPS)
         if point.factor == 1.0:

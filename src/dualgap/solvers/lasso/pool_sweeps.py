@@ -5,28 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Vector
 from dualgap.compiled.mechanism import compiled
 from dualgap.solvers.lasso.gram_sweeps import soft
 
 INNER = 10  # sweeps over the support between two over all columns, at most
-
-
-@compiled(reassociate=True)
-def fill_lines(
-    array: Matrix,
-    which: NDArray[np.int64],
-    standard: tuple[Vector, Vector],
-    root: Vector,
-    out: NDArray[np.float32],
-) -> None:
-    """out_k = root ∘ (array_j − centre_j) / scale_j for line j = which_k; `standard` is (centre, scale)."""
-    centre, scale = standard
-    for k in range(which.shape[0]):
-        j = which[k]
-        line, mean, share = array[j], centre[j], 1.0 / scale[j]
-        for i in range(root.shape[0]):
-            out[k, i] = root[i] * ((line[i] - mean) * share)
 
 
 @compiled(reassociate=True)

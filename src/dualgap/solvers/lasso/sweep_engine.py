@@ -14,11 +14,12 @@ from dualgap.solvers.lasso.priced_point import PricedPoint
 
 FEW, MOST = 3, 50  # sweeps for one model: at first, and where rounds make slow progress
 GRADIENTS = 60  # conjugate ones for FEW sweeps
-LESS = 0.1  # of the violations: a model's accuracy while the point is far
-CALM = 0.1  # share of the support that may change in a model whose support is then taken as settled
-NEAR, CLOSE = 0.1, 1e-2  # violations, in prices: fewer sweeps; a step to the end
-SHORT = 1e-6  # violations that 4-byte numbers leave
-SLOW = 0.5  # a round that leaves more than this share of the violations
+LESS = 0.1  # a model is minimised until this share of the violations is left, while the point is far
+CALM = 0.1  # where less than this share of the support changes, conjugate gradients take over from sweeps
+NEAR = 0.1  # violations, in prices, from which on two sweeps do and a model may come with a dual point
+CLOSE = 1e-2  # and from which on Newton's step is solved as far as the proof will need
+SHORT = 1e-6  # share of the violations that 4-byte numbers leave in one round, at best
+SLOW = 0.5  # a round that leaves more than this share of the violations makes slow progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class SweepEngine:
         self.floor = CurvatureFloor(point.problem)
         self.store = ColumnStore(point.problem.design)
         self.random = np.array([20120619], dtype=np.int64)
-        self.sweeps, self.left = FEW, np.inf
+        self.sweeps, self.left, self.slow = FEW, np.inf, 0
         self.ahead: Vector | None = None
         kind = np.uint16 if point.problem.n < 1 << 16 else np.uint32
         self._room = (np.empty(0, dtype=kind), np.empty(0, dtype=np.float32))
@@ -81,6 +82,7 @@ class SweepEngine:
     def _learn(self, total: float) -> None:
         """More sweeps if the last ones made slow progress."""
         slow = total > SLOW * self.left and self.point.factor == self.point.before
+        self.slow += slow
         self.sweeps = min(2 * self.sweeps, MOST) if slow else max(self.sweeps // 2, FEW)
         self.left = total
 

@@ -1,0 +1,86 @@
+"""Each engine of coordinate descent alone, on every column, from nothing: it ends at an optimal point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dualgap import losses, penalties
+from dualgap.arrays import Index, Vector
+from dualgap.losses import Loss
+from dualgap.penalties import Penalised, Penalty
+from dualgap.penalties.separable import Separable
+from dualgap.problem.precondition import precondition
+from dualgap.problem.problem import Problem
+from dualgap.solvers.lasso.gram_engine import GramEngine
+from dualgap.solvers.lasso.pool_engine import PoolEngine
+from dualgap.solvers.lasso.priced_point import PricedPoint
+from dualgap.solvers.lasso.sweep_engine import SweepEngine
+from random_problems import Recipe
+
+RECIPES = {
+    "tall": Recipe(150, 60),
+    "wide": Recipe(40, 90, weighted=True, share=0.05),
+    "duplicate": Recipe(60, 80, kind="duplicate", share=0.01),
+    "scaled": Recipe(40, 60, kind="scaled", share=0.01),
+    "free": Recipe(90, 60, free=2),
+    "sparse": Recipe(120, 200, kind="sparse", share=0.05),
+}
+Improve = Callable[[Index, Vector], None]
+
+
+def pool(point: PricedPoint) -> Improve:
+    engine = PoolEngine(point, 1e-8)
+    assert engine.ready
+    return engine.improve
+
+
+def sweeps(point: PricedPoint) -> Improve:
+    return SweepEngine(point, 1e-9).improve
+
+
+def gram(point: PricedPoint) -> Improve:
+    return GramEngine(point).improve
+
+
+def violation(problem: Problem, engine: Callable[[PricedPoint], Improve], rounds: int = 60) -> float:
+    """How far from optimal the engine ends, in prices."""
+    working = precondition(problem).problem
+    point = PricedPoint(working, working.null_weights)
+    improve, left = engine(point), np.inf
+    for _ in range(rounds):
+        _, correlation = point.dual()
+        residual = correlation - point.ridge * point.w
+        left = min(left, point.violation(residual))
+        if left <= 1e-9:
+            break
+        improve(np.flatnonzero(point.price > 0.0), residual)
+    return left
+
+
+@pytest.mark.parametrize("engine", [sweeps, gram])
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("loss", [losses.Squared(), losses.Logistic(), losses.SquaredHinge()], ids=str)
+def test_smooth_losses(loss: Loss, name: str, engine: Callable[[PricedPoint], Improve]) -> None:
+    assert violation(RECIPES[name].build(loss, penalties.L1()), engine) <= 1e-7
+
+
+@pytest.mark.parametrize("penalty", [penalties.L1(), penalties.ElasticNet(0.5)], ids=str)
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("sparse", "duplicate")])
+def test_squares_over_dense_columns(name: str, penalty: Penalty) -> None:
+    assert violation(RECIPES[name].build(losses.Squared(), penalty), pool) <= 1e-7
+
+
+@pytest.mark.parametrize("engine", [pool, sweeps, gram])
+def test_a_price_a_ridge_both_or_neither(engine: Callable[[PricedPoint], Improve]) -> None:
+    problem = Recipe(150, 120, weighted=True).build(losses.Squared(), penalties.ElasticNet(0.5))
+    elastic = problem.regulariser.gauge.elastic
+    assert elastic is not None and not problem.regulariser.constrained
+    l1, l2 = elastic.l1.copy(), elastic.l2.copy()
+    l1[::3] = 0.0
+    l2[1::3] = 0.0
+    l2[:6:3] = 0.0
+    mixed = problem.with_regulariser(Penalised(Separable(l1, l2), problem.regulariser.strength))
+    assert violation(mixed, engine) <= 1e-7

@@ -20,6 +20,8 @@ from sklearn.model_selection import cross_val_score
 
 import dualgap as dg
 from dualgap.cli.main import main
+from dualgap.errors import NoSolverError
+from dualgap.tables.read import read_rows
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -47,12 +49,38 @@ def imported() -> set[str]:
                 found |= {one.name.split(".")[0] for one in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module.split(".")[0])
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "needed":
+                module = ast.literal_eval(node.args[0])
+                found.add(module.split(".")[0])
     return found - set(sys.stdlib_module_names) - {"dualgap", "llvmlite"}  # which is numba's own
 
 
 def test_what_is_listed_is_imported_and_what_is_imported_is_listed() -> None:
     promised = named([*PROJECT["dependencies"], *(one for extra in PROMISED for one in EXTRAS[extra])])
     assert imported() == promised
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("pandas", "frames", lambda: dg.fit(X, y, **FIT).trace.frame()),
+        ("pandas", "cli", lambda: read_rows("diabetes.csv")),
+        ("pyarrow", "cli", lambda: read_rows("diabetes.parquet")),
+        ("matplotlib", "plot", lambda: dg.fit(X, y, **FIT).trace.plot()),
+        ("onnx", "onnx", lambda: dg.fit(X, y, **FIT).export("model.onnx")),
+        ("clarabel", "qp", lambda: dg.fit(X, y, **FIT, solver="quadratic_program")),
+    ],
+)
+def test_what_is_missing_is_said(
+    package: str, extra: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    X.to_csv(tmp_path / "diabetes.csv", index=False)
+    (tmp_path / "diabetes.parquet").write_bytes(b"PAR1PAR1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.pyplot", None)
+    with pytest.raises((ImportError, NoSolverError), match=rf"pip install '?dualgap\[{extra}\]"):
+        call()
 
 
 def test_the_version_is_said_once() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dualgap.arrays import Vector
@@ -43,3 +44,12 @@ class ModelFileError(DataError):
 
 class MissingPackageError(ImportError):
     """An optional package is not there; the message says how to install it."""
+
+
+def needed(module: str, extra: str, what: str) -> Any:
+    """An optional module, or the sentence that says which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise MissingPackageError(f"{what} needs {package}: pip install 'dualgap[{extra}]'.") from None

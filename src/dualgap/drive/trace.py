@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.errors import needed
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ class Trace(list[Record]):
 
     def frame(self) -> Any:
         """A pandas DataFrame with a row per record."""
-        import pandas as pd
-
+        pd = needed("pandas", "frames", "A frame")
         return pd.DataFrame([{**asdict(record), "gap": record.gap} for record in self])
 
     def column(self, name: str) -> Vector:
@@ -49,8 +49,7 @@ class Trace(list[Record]):
 
     def plot(self, *, against: Against = "iteration", axes: Any = None) -> Any:
         """Objective, best objective and proven bound, linear; the gap, logarithmic. Returns the axes."""
-        import matplotlib.pyplot as plt
-
+        plt = needed("matplotlib.pyplot", "plot", "A picture")
         if axes is None:
             axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
         x = self.column(against)

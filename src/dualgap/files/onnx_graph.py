@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from dualgap.errors import MissingPackageError
+from dualgap.errors import needed
 from dualgap.files.exported_terms import intercepts
 from dualgap.files.recipes import recipe_fields
 from dualgap.fitting.solution import Solution
@@ -21,12 +21,9 @@ def onnx_graph(solution: Solution, table: str = "") -> bytes:
 
     MatMul and Add are used because the ready-made linear operators of ONNX compute in float32.
     """
-    try:
-        from onnx import TensorProto, checker, helper, numpy_helper
-    except ImportError:
-        raise MissingPackageError(
-            "Export to ONNX needs the package onnx: pip install 'dualgap[onnx]'."
-        ) from None
+    needed("onnx", "onnx", "Export to ONNX")
+    from onnx import TensorProto, checker, helper, numpy_helper
+
     weights = np.ascontiguousarray(np.atleast_2d(solution.coef).T)
     p, width = weights.shape
     graph = helper.make_graph(

@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.drive.registry import as_given
 from dualgap.drive.solver import Solver
 from dualgap.drive.trace import Against
-from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.fit import fit
 from dualgap.fitting.solution import Solution
 
@@ -35,8 +35,7 @@ class Comparison:
 
     def frame(self) -> Any:
         """All traces in one data frame, with the label and the distance to the optimum."""
-        import pandas as pd
-
+        pd = needed("pandas", "frames", "A frame")
         parts = [s.trace.frame().assign(label=label) for label, s in self.solutions.items()]
         whole = pd.concat(parts, ignore_index=True)
         return whole.assign(above=whole["best"] - self.optimum)
@@ -55,8 +54,7 @@ class Comparison:
 
     def plot(self, *, against: Sequence[Against] = ("iteration", "seconds"), axes: Any = None) -> Any:
         """Best objective above the optimum, both axes logarithmic; nothing is proven below the line."""
-        import matplotlib.pyplot as plt
-
+        plt = needed("matplotlib.pyplot", "plot", "A picture")
         if axes is None:
             size = (4.5 * len(against) + 2.0, 3.8)
             axes = plt.subplots(1, len(against), figsize=size, sharey=True, layout="constrained")[1]

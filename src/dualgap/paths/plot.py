@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.errors import DataError
+from dualgap.errors import DataError, needed
 
 if TYPE_CHECKING:
     from dualgap.paths.path import Path
@@ -29,8 +29,7 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
     `test=(X, y)` a second panel shows the mean loss on the rows of the path and on those. With
     `standardize=True` weights are drawn per standard deviation, as they are penalised.
     """
-    import matplotlib.pyplot as plt
-
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
     if x not in AXES:
         raise DataError(f"x must be one of {', '.join(map(repr, AXES))}, not {x!r}.")
     panels = 1 if test is None else 2

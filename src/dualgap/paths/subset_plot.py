@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dualgap.errors import needed
 from dualgap.paths.plot import Strokes, draw_losses, draw_weights
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ def draw(path: SubsetPath, *, ax: Any, test: Any, names: Any, top: int) -> Any:
     to the proven bound. Right: the weights, or with `test=(X, y)` the mean loss here and on those rows. With
     `ax` the left panel alone is drawn there.
     """
-    import matplotlib.pyplot as plt
-
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
     if ax is not None:
         _objectives(ax, path)
         return ax.figure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.errors import needed
 
 if TYPE_CHECKING:
     from dualgap.selection.search import Search
@@ -21,8 +22,7 @@ def draw(search: Search, ax: Any = None) -> Any:
     folds; above the frame stands the number of non-zero weights, the mean of the folds. A strength that
     another rule chose is marked too.
     """
-    import matplotlib.pyplot as plt
-
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
     if ax is None:
         ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
     at, mean, error = search.strengths, search.mean, np.nan_to_num(search.se)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.errors import needed
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.selection.rules import best, choose, mean_and_error, within_one_error
@@ -150,8 +151,7 @@ class Search:
 
     def frame(self) -> Any:
         """A pandas DataFrame with a row per strength."""
-        import pandas as pd
-
+        pd = needed("pandas", "frames", "A frame")
         columns: dict[str, Any] = {
             self.symbol: self.strengths,
             "mean": self.mean,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.drive.limits import Limits, Status
-from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.fit import fit
 from dualgap.fitting.options import read_limits
 from dualgap.fitting.reading import read
@@ -67,8 +67,7 @@ class Stability:
 
     def plot(self, ax: Any = None) -> Any:
         """Bars of the selection frequencies, dark for the columns chosen on all rows; returns the axes."""
-        import matplotlib.pyplot as plt
-
+        plt = needed("matplotlib.pyplot", "plot", "A picture")
         ax = ax or plt.subplots(figsize=(6.0, 1.0 + 0.25 * len(self.frequencies)))[1]
         chosen = self._chosen()
         order = np.argsort(self.frequencies, kind="stable")

@@ -13,7 +13,7 @@ from dualgap.losses import Loss
 from dualgap.problem.precondition import precondition
 from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
 from dualgap.solvers.dual_ascent.sweeps import settle_entropy
-from dualgap.solvers.lasso.prices import prices
+from dualgap.solvers.prices import prices
 from random_problems import Recipe, relative_gap, run
 
 DUAL: list[Loss] = [

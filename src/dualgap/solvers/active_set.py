@@ -14,7 +14,7 @@ from scipy.linalg import lu_factor, lu_solve
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.lasso.prices import lacks_prices, prices
+from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
 RAISED = 1e-11  # relative diagonal that makes a singular system solvable; refinement takes its effect away

@@ -11,8 +11,8 @@ import numpy as np
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
+from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning

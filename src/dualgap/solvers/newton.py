@@ -16,8 +16,8 @@ from dualgap.linalg.line_search import convex_step
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
-from dualgap.solvers.lasso.prices import lacks_prices, prices
 from dualgap.solvers.normal_equations import Factored, ModelPoint, Primal, direct, fitted, system, work
+from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 

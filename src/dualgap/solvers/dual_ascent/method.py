@@ -14,7 +14,7 @@ from dualgap.drive.solver import STEP, Iterate, Solver
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import cut_off
-from dualgap.solvers.lasso.prices import lacks_prices, prices
+from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.traits import Trait
 
 MOST_FREE = 4  # a choice: free columns, whose multipliers take a proximal step each iterate

@@ -15,9 +15,9 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.gram_engine import GramEngine
 from dualgap.solvers.lasso.pool_engine import EDGE, PoolEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
-from dualgap.solvers.lasso.prices import lacks_prices
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
 from dualgap.solvers.lasso.working_gram import WorkingGram
+from dualgap.solvers.prices import lacks_prices
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up

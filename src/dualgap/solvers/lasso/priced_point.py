@@ -10,7 +10,7 @@ from dualgap.arrays import Index, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.line_search import convex_step
 from dualgap.problem.problem import Problem
-from dualgap.solvers.lasso.prices import prices
+from dualgap.solvers.prices import prices
 
 
 class PricedPoint:

@@ -34,18 +34,10 @@ def _smooth(problem: Problem) -> bool:
 
 
 @dataclass(frozen=True)
-class _Descent:
-    """What the four share: any loss with any added penalty, one product with X and one with Xᵀ a step.
-
-    Without `step` it is 1/L where the objective is smooth with bounded curvature, α/√k elsewhere.
-    """
+class Stepping:
+    """What first-order methods share: a step, and two products a step, of which it takes a thousand."""
 
     step: StepLike | None = None
-
-    def missing(self, problem: Problem) -> tuple[str, ...]:
-        if problem.regulariser.constrained:
-            return ("it has a constraint (projected_gradient takes one)",)
-        return () if Trait.CONVEX in problem.regulariser.traits else ("the penalty has no known slope",)
 
     def cost(self, problem: Problem) -> float:
         return 1000 * 4.0 * problem.design.stored
@@ -53,6 +45,19 @@ class _Descent:
     def advice(self, problem: Problem, *, rising: bool) -> str:
         """Why it ended where it did, and a step that works."""
         return advice(problem, rising, size=constant_size(self.step))
+
+
+@dataclass(frozen=True)
+class _Descent(Stepping):
+    """What the four share: any loss with any added penalty, one product with X and one with Xᵀ a step.
+
+    Without `step` it is 1/L where the objective is smooth with bounded curvature, α/√k elsewhere.
+    """
+
+    def missing(self, problem: Problem) -> tuple[str, ...]:
+        if problem.regulariser.constrained:
+            return ("it has a constraint (projected_gradient takes one)",)
+        return () if Trait.CONVEX in problem.regulariser.traits else ("the penalty has no known slope",)
 
     def rule(self, problem: Problem) -> Step:
         """The step that was given, or the one that fits."""

@@ -14,7 +14,7 @@ from dualgap.design import Design
 from dualgap.losses import Loss
 from dualgap.problem.problem import Problem
 from dualgap.solvers.design_lines import rows
-from dualgap.solvers.lasso.prices import prices
+from dualgap.solvers.prices import prices
 from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.traits import Trait
 

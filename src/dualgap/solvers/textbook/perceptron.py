@@ -20,7 +20,7 @@ from dualgap.solvers.textbook.passes import rows_of
 from dualgap.traits import Trait
 
 DOUBT = 50  # passes with mistakes before separability is looked into
-TOLERANCE = 1e-7
+TOLERANCE = 1e-7  # relative gap of the linear program; its θ is checked, so that this decides nothing
 
 
 @solver("perceptron", manual=True, given=True)

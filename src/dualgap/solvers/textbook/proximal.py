@@ -13,7 +13,8 @@ from dualgap.drive.proof_schedule import due
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.textbook.divergence import Watch, advice
+from dualgap.solvers.textbook.descent import Stepping
+from dualgap.solvers.textbook.divergence import Watch
 from dualgap.solvers.textbook.schedules import Falling, Schedule
 from dualgap.solvers.textbook.slopes import loss_curvature, risk_slope
 from dualgap.solvers.textbook.steps import (
@@ -21,8 +22,6 @@ from dualgap.solvers.textbook.steps import (
     InverseCurvature,
     InverseRoot,
     Step,
-    StepLike,
-    constant_size,
     read_step,
 )
 from dualgap.traits import Trait
@@ -37,7 +36,7 @@ def _length(rule: Step, problem: Problem) -> Schedule:
 
 @solver("proximal_gradient", manual=True, given=True)
 @dataclass(frozen=True)
-class ProximalGradient:
+class ProximalGradient(Stepping):
     """w ← prox_{ηg}(w − η Xᵀ(a L')): ISTA, and with `accelerated` FISTA (Beck and Teboulle, 2009).
 
     Smooth loss, any penalty or constraint. O(1/k), accelerated O(1/k²). The step is 1/L of the loss, or
@@ -46,18 +45,10 @@ class ProximalGradient:
     """
 
     name: ClassVar[str] = "proximal_gradient"
-    step: StepLike | None = None
     accelerated: bool = True
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return () if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth",)
-
-    def cost(self, problem: Problem) -> float:
-        return 1000 * 4.0 * problem.design.stored
-
-    def advice(self, problem: Problem, *, rising: bool) -> str:
-        """Why it ended where it did, and a step that works."""
-        return advice(problem, rising, size=constant_size(self.step))
 
     def rule(self, problem: Problem) -> Step:
         """The step that was given, or the one that fits."""
@@ -115,24 +106,16 @@ def _backtrack(
 
 @solver("projected_gradient", manual=True, given=True)
 @dataclass(frozen=True)
-class ProjectedGradient:
+class ProjectedGradient(Stepping):
     """w ← nearest point of {h ≤ c} to w − η_k g, g ∈ ∂(mean loss): exact projections onto every ball.
 
     Losses with bounded curvature take 1/L, others a shrinking step (the projected subgradient method).
     """
 
     name: ClassVar[str] = "projected_gradient"
-    step: StepLike | None = None
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return () if problem.regulariser.constrained else ("it has no constraint (give budget=)",)
-
-    def cost(self, problem: Problem) -> float:
-        return 1000 * 4.0 * problem.design.stored
-
-    def advice(self, problem: Problem, *, rising: bool) -> str:
-        """Why it ended where it did, and a step that works."""
-        return advice(problem, rising, size=constant_size(self.step))
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         bounded = np.isfinite(problem.loss.curvature)

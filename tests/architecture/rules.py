@@ -13,6 +13,7 @@ NOUNS = ("losses", "penalties", "kernels", "design", "problem", "proof")
 TIMELESS = (*NOUNS, "linalg", "multinomial", "solvers")
 CLOCKS = ("perf_counter", "monotonic", "time", "process_time")
 ENDS = ("iterations", "seconds", "callback", "rule", "until", "late")  # what drive.limits.Limits can be asked
+FACTORS = ("dpotrf", "spotrf", "cho_factor", "cho_solve")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 FOR_LOOPS = ("numpy", "numba", "llvmlite", "__future__", "typing", "collections", "math")
 STRANGERS = {  # folder -> those it does not import, though the layers would let it
@@ -25,7 +26,7 @@ STRANGERS = {  # folder -> those it does not import, though the layers would let
 REASONS = {
     "fitting.names asks for Loss": "the door for a name or an object of the user's own",
     "fitting.names asks for Penalty": "the door for a name or an object of the user's own",
-    "estimators.kernel_base asks for Kernel": "the door for a name or a kernel of the user's own",
+    "proof.balance makes a factor": "the kernel imports nothing of ours but formulas",
     "Perceptron in losses.hinge": "users know both the loss and the algorithm by this name",
     "Perceptron in solvers.textbook.perceptron": "users know both the loss and the algorithm by this name",
 }
@@ -130,6 +131,18 @@ def dependent_loops() -> Broken:
     )
 
 
+def factors_elsewhere() -> Broken:
+    """Cholesky factors outside linalg/: there is one, with one way to raise a diagonal."""
+    return Counter(
+        f"{source.name} makes a factor"
+        for source in sources()
+        if source.folder != "linalg"
+        for node in source.nodes
+        if isinstance(node, ast.Attribute)
+        and (node.attr in FACTORS or (node.attr == "cholesky" and ast.unparse(node.value).endswith("linalg")))
+    )
+
+
 # -- one loop -----------------------------------------------------------------------------------------
 
 
@@ -205,6 +218,7 @@ RULES: dict[str, Callable[[], Broken]] = {
     "no two public classes have one name": shared_names,
     "estimators compute nothing, formulas do not know who asks": strange_imports,
     "a compiled loop depends on loops alone": dependent_loops,
+    "a factor is made in linalg": factors_elsewhere,
     "one loop reads the limits": readers_of_limits,
     "what computes does not know the time": readers_of_clocks,
     "a constant says why": silent_constants,

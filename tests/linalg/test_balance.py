@@ -44,3 +44,8 @@ def test_orthogonal_to_columns_also_where_one_is_given_twice(seed: int, twice: b
 def test_no_room_no_move() -> None:
     theta = np.ones(4)
     np.testing.assert_array_equal(orthogonal(theta, -theta, theta, np.ones((4, 1))), theta)
+
+
+def test_what_overflows_is_left_alone() -> None:
+    theta = np.array([np.inf, 1.0])
+    np.testing.assert_array_equal(orthogonal(theta, np.zeros(2), np.full(2, np.inf), np.eye(2)), theta)

@@ -13,6 +13,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.conjugate_gradients import conjugate_steps
+from dualgap.linalg.line_search import convex_step
 
 DENSE = 6000  # rows up to which K is held and factorised
 FLOOR = 1e-14  # of the largest curvature, so that a row far out keeps a weight
@@ -29,24 +30,31 @@ def newton(problem: KernelProblem, beta: Vector, b: float) -> Iterator[tuple[Vec
     value = problem.primal(beta, f, b)
     for _ in range(STEPS):
         ahead, level = yield from _direction(problem, f, b)
-        ahead_f = problem.gram.product(ahead)
-        step = 1.0
-        for _ in range(50):
-            mixed = [(1 - step) * old + step * new for old, new in ((beta, ahead), (f, ahead_f))]
-            shift = (1 - step) * b + step * level
-            found = problem.primal(mixed[0], mixed[1], shift)
-            if found <= value:
-                break
-            step *= 0.5
-        else:
+        change = (ahead - beta, problem.gram.product(ahead) - f, level - b)
+        step = convex_step(_slope_along(problem, (beta, f, b), change))
+        beta, f, b = beta + step * change[0], f + step * change[1], b + step * change[2]
+        before, value = value, problem.primal(beta, f, b)
+        if step:
+            yield beta, f, b
+        if before - value <= 1e-16 * abs(before):
             yield _implied(problem, f, b)
             return
-        stalled = value - found <= 1e-16 * abs(value)
-        beta, f, b, value = mixed[0], mixed[1], shift, found
-        yield beta, f, b
-        if stalled:
-            yield _implied(problem, f, b)
-            return
+
+
+def _slope_along(
+    problem: KernelProblem, here: tuple[Vector, Vector, float], change: tuple[Vector, Vector, float]
+) -> Callable[[float], float]:
+    """d/ds of the objective at here + s·change."""
+    (beta, f, b), (dbeta, df, db) = here, change
+    z, dz = f + b, df + db
+    constant, linear = 2.0 * problem.lam * float(beta @ df), 2.0 * problem.lam * float(dbeta @ df)
+
+    def slope(s: float) -> float:
+        with np.errstate(all="ignore"):
+            pull = problem.a * problem.loss.derivative(problem.y, z + s * dz)
+        return float(pull @ dz) + constant + s * linear
+
+    return slope
 
 
 def _implied(problem: KernelProblem, f: Vector, b: float) -> tuple[Vector, Vector, float]:

@@ -15,8 +15,8 @@ ROUNDS = 12  # moves and clips; what is not balanced then will not be
 
 def _room(theta: Vector, lower: Vector, upper: Vector) -> Vector:
     """How far each entry can move, as a weight: the harmonic mean of the distances to its bounds."""
-    below, above = theta - lower, upper - theta
     with np.errstate(invalid="ignore", divide="ignore"):
+        below, above = theta - lower, upper - theta
         both = below * above / (upper - lower)
     return np.where(
         np.isinf(upper), np.where(np.isinf(lower), 1.0, below), np.where(np.isinf(lower), above, both)
@@ -59,7 +59,11 @@ def orthogonal(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector
     """Move θ onto Fᵀθ = 0 inside its bounds, entries with room to both sides first."""
     for _ in range(ROUNDS):
         room = _room(theta, lower, upper)
-        solve = cholesky((F * room[:, None]).T @ F)
+        with np.errstate(all="ignore"):
+            system = (F * room[:, None]).T @ F
+        if not np.all(np.isfinite(system)):  # a slope that overflows: nothing to be had from it
+            break
+        solve = cholesky(system)
         for _ in range(3):  # the second and third pass remove the rounding of the first
             theta = theta - room * (F @ solve(F.T @ theta))
         clipped = np.clip(theta, lower, upper)

@@ -13,6 +13,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.solver import Iterate
+from dualgap.linalg.cholesky import cholesky
 from dualgap.problem.problem import Problem
 from dualgap.solvers.prices import lacks_prices, prices
 from dualgap.traits import Trait
@@ -145,15 +146,15 @@ class _Task:
         support, pieces = np.flatnonzero(self.guess.support), self.pieces
         curvature = np.where(self.guess.inside, 1.0 / pieces.soft, 0.0).sum(axis=1)
         matrix = self.problem.design.columns(support).weighted_gram(curvature)
-        diagonal = np.diagonal(matrix) + pieces.square[support]
-        matrix.flat[:: len(support) + 1] = diagonal * (1.0 + RAISED)
-        factor = _factor(matrix)
-        if factor is None:
+        matrix.flat[:: len(support) + 1] += pieces.square[support]
+        try:
+            solve = cholesky(matrix)
+        except np.linalg.LinAlgError:
             return None
         w = w.copy()
         for _ in range(REFINEMENTS):
             d = self._curved(w, d)
-            w[support] -= lu_solve(factor, self._slope(w, d)[support], check_finite=False)
+            w[support] -= solve(self._slope(w, d)[support])
         return w, self._curved(w, d)
 
     def _curved(self, w: Vector, d: Matrix) -> Matrix:

@@ -28,7 +28,7 @@ _WHERE = {
     "Search": "dualgap.selection.search",
     "stability": "dualgap.selection.stability",
     "KernelClassifier": "dualgap.estimators.kernel",
-    "KernelRegressor": "dualgap.estimators.kernel_regression",
+    "KernelRegressor": "dualgap.estimators.kernel",
     "LinearRegressor": "dualgap.estimators.regression",
     "LinearClassifier": "dualgap.estimators.classification",
     "LinearClassifierCV": "dualgap.estimators.search",
@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     from dualgap import lectures as figures
     from dualgap.drive import stopping
     from dualgap.estimators.classification import LinearClassifier
-    from dualgap.estimators.kernel import KernelClassifier
-    from dualgap.estimators.kernel_regression import KernelRegressor
+    from dualgap.estimators.kernel import KernelClassifier, KernelRegressor
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.estimators.search import LinearClassifierCV, LinearRegressorCV
     from dualgap.files.read import load

@@ -99,7 +99,7 @@ def test_basis_expansion_equals_the_polynomial_kernel() -> None:
     X, y = moons()
     powers = PolynomialFeatures(2, include_bias=False).fit(X)
     weights = np.where(powers.powers_.max(axis=1) == 2, 1.0, np.sqrt(2.0))
-    linear = dg.LinearClassifier("hinge", C=1.0).fit(powers.transform(X) * weights, y)
+    linear = dg.LinearClassifier("hinge", C=1.0, tol=1e-9).fit(powers.transform(X) * weights, y)
     kernel = dg.KernelClassifier("hinge", "poly", gamma=1.0, degree=2, C=1.0).fit(X, y)
     np.testing.assert_allclose(
         kernel.decision_function(X), linear.decision_function(powers.transform(X) * weights), atol=1e-6

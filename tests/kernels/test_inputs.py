@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import dualgap as dg
 from dualgap.errors import DataError
-from dualgap.estimators.calibration import folds
+from dualgap.fitting.calibration import folds
 
 
 def counts(n: int = 80, seed: int = 0) -> tuple[Any, Any]:

@@ -89,7 +89,7 @@ def read(  # noqa: PLR0913
         targets = read_numbers(y, n)
     weights = read_weights(sample_weight, n)
     if classes is not None:
-        _refuse_one_class(classes, targets[weights > 0])
+        refuse_one_class(classes, targets[weights > 0])
     fit_intercept, standardize = (
         read_flag("fit_intercept", fit_intercept),
         read_flag("standardize", standardize),
@@ -105,7 +105,8 @@ def read(  # noqa: PLR0913
     return Reading(table, terms, targets, classes)
 
 
-def _refuse_one_class(classes: NDArray[Any], present: Vector) -> None:
+def refuse_one_class(classes: NDArray[Any], present: NDArray[Any]) -> None:
+    """Every class must have rows that count, and there must be two."""
     if len(classes) == 1:
         raise DataError(
             f"y has one class only, {classes.tolist()[0]!r}: a classifier needs at least two classes; "

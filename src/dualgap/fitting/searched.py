@@ -17,7 +17,7 @@ from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
-from dualgap.fitting.telling import answer, certificate, over_all_rows
+from dualgap.fitting.telling import answer, certificate, fitted_to, over_all_rows
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked, searched
@@ -86,6 +86,7 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, limits: Limit
         coef_error_reason=NO_ERROR_BAR,
         proven_zero=np.zeros(len(proof.coef), dtype=bool),
         facts={**reading.facts(problem.null, problem), "remark": outcome.remark},
+        fitted=fitted_to(reading, problem, proof),
     )
 
 

@@ -40,32 +40,33 @@ def told(
         "proven_zero": zero,
         "facts": reading.facts(problem.null, problem if single else None),
         "multiclass": None if single else form,
-        "fitted": _fitted(reading, problem, proof) if single else None,
+        "fitted": fitted_to(reading, problem, proof) if single else None,
     }
     return answer(reading, proof, run, **(claims | other))
 
 
-def answer(reading: Reading, proof: Certificate, run: Outcome, **claims: Any) -> Solution:
-    """A proof and the run that led to it, with what more is claimed."""
-    of_run: dict[str, Any] = {
-        "converged": run.status is Status.CERTIFIED,
-        "status": run.sentence,
-        "solver": run.solver,
-        "n_iter": run.iterations,
-        "seconds": run.seconds,
-        "trace": run.trace,
+def answer(reading: Reading, proof: Certificate, run: Outcome | None, **claims: Any) -> Solution:
+    """A proof, the run that led to it, and what is claimed beside them, which goes before them."""
+    said: dict[str, Any] = {
+        "coef": proof.coef,
+        "intercept": proof.intercept,
+        "objective": proof.objective,
+        "bound": proof.bound,
+        "certificate": proof,
+        "terms": reading.terms,
+        "names": reading.table.names,
+        "classes": reading.classes,
     }
-    return Solution(
-        coef=proof.coef,
-        intercept=proof.intercept,
-        objective=proof.objective,
-        bound=proof.bound,
-        certificate=proof,
-        terms=reading.terms,
-        names=reading.table.names,
-        classes=reading.classes,
-        **(of_run | claims),
-    )
+    if run is not None:
+        said |= {
+            "converged": run.status is Status.CERTIFIED,
+            "status": run.sentence,
+            "solver": run.solver,
+            "n_iter": run.iterations,
+            "seconds": run.seconds,
+            "trace": run.trace,
+        }
+    return Solution(**(said | claims))
 
 
 def certificate(
@@ -118,7 +119,7 @@ def no_error_bar(terms: Objective) -> str:
     return f"the penalty {terms.penalty} is not strongly convex in every weight"
 
 
-def _fitted(reading: Reading, problem: Problem, proof: Certificate) -> tuple[Vector, Vector] | None:
+def fitted_to(reading: Reading, problem: Problem, proof: Certificate) -> tuple[Vector, Vector] | None:
     """Targets and predictions of all rows, where slack and support can be told: one product with X."""
     if Trait.LEAVES_ROWS_OUT not in reading.terms.loss.traits:
         return None

@@ -12,6 +12,7 @@ from dualgap.kernels.mercer import (
     LinearKernel,
     Polynomial,
     SigmoidKernel,
+    kernel_named,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Polynomial",
     "SigmoidKernel",
     "gram_of",
+    "kernel_named",
 ]

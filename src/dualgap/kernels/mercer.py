@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class LinearKernel(Kernel):
     """k = x·x'."""
 
     name = "linear"
+    linear = True
 
     def against(self, right: Matrix) -> Rows:
         return dots(right)
@@ -66,6 +67,9 @@ class Gaussian(Kernel):
 
     gamma: float = 1.0
     name = "rbf"
+
+    def frequencies(self, shape: tuple[int, int], rng: np.random.Generator) -> Matrix | None:
+        return np.asarray(np.sqrt(2.0 * self.gamma) * rng.standard_normal(shape))
 
     def against(self, right: Matrix) -> Rows:
         return self._against_sparse(right) if sp.issparse(right) else self._against_array(right)
@@ -125,6 +129,9 @@ class Laplacian(Kernel):
 
     gamma: float = 1.0
     name = "laplacian"
+
+    def frequencies(self, shape: tuple[int, int], rng: np.random.Generator) -> Matrix | None:
+        return np.asarray(self.gamma * rng.standard_cauchy(shape))
 
     def against(self, right: Matrix) -> Rows:
         table = array_of(right)
@@ -189,3 +196,20 @@ class FunctionKernel(Kernel):
 CATALOGUE: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (LinearKernel, Polynomial, Gaussian, Laplacian, SigmoidKernel)
 }
+
+
+def kernel_named(given: Any, shape: Callable[[], dict[str, Any]]) -> Kernel | None:
+    """The kernel of that name and shape, a function of two tables as one, or the kernel itself.
+
+    `shape` is asked for gamma, degree and coef0 where a name needs some; None: the kernel is precomputed.
+    """
+    if isinstance(given, Kernel):
+        return given
+    if callable(given):
+        return FunctionKernel(given)
+    if given == "precomputed":
+        return None
+    if given not in CATALOGUE:
+        raise DataError(f"There is no kernel {given!r}. Known: {', '.join(CATALOGUE)}, precomputed.")
+    kind, known = CATALOGUE[given], shape()
+    return kind(**{field.name: known[field.name] for field in fields(kind)})  # type: ignore[arg-type]

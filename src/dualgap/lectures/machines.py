@@ -8,8 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.estimators.classification import LinearClassifier
-from dualgap.estimators.kernel import KernelClassifier
-from dualgap.estimators.kernel_regression import KernelRegressor
+from dualgap.estimators.kernel import KernelClassifier, KernelRegressor
 from dualgap.fitting.fit import fit
 from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.style import BLACK, BLUE, GREY, RED, SMALL, canvas, frame, legend, number, plane, stroke

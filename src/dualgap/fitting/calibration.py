@@ -20,7 +20,7 @@ from dualgap.fitting.fit import fit
 from dualgap.kernels.base import array_of
 
 FLATTEST = 1e-6  # slopes stay positive
-FOLDS = 5
+FOLDS = 5  # a choice, that of scikit-learn
 SHARP = 1e-10  # the slopes are to be the same however the rows are given, once with weights or repeated
 RIDGE = 1e-4  # on slopes of scaled values: classes told apart without error have no largest likelihood
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,11 @@ from dualgap.errors import DataError, NoSolverError
 from dualgap.fitting.inputs import Table, read_factors, read_numbers, read_table, read_weights
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.telling import answer
 from dualgap.problem.problem import Problem
+from dualgap.proof.certificate import Certificate
 
 STATUS = (
     "Learnt from {steps} steps over rows that are gone: the objective is that of the last rows, and nothing "
@@ -26,7 +29,7 @@ STATUS = (
 )
 
 
-def stochastic(solver: str | Solver) -> RowByRow:
+def row_by_row(solver: str | Solver) -> RowByRow:
     """The solver, if it learns row by row."""
     chosen = named(solver) if isinstance(solver, str) and solver != "auto" else solver
     if isinstance(chosen, RowByRow):
@@ -45,6 +48,18 @@ class Stream:
     classes: NDArray[Any] | None
     starts: tuple[Vector, ...]
     runners: tuple[Learner, ...] = ()
+
+    @classmethod
+    def after(
+        cls, rule: RowByRow, classes: NDArray[Any] | None, columns: int, last: Solution | None, *, tied: bool
+    ) -> Stream:
+        """A stream that goes on from the weights of a fit, if there was one, else from zero."""
+        count = 1 if classes is None or len(classes) == 2 else len(classes)
+        if last is None:
+            return cls(rule, classes, tuple(np.zeros((count, columns + tied))))
+        coef = np.atleast_2d(last.coef)
+        table = np.column_stack([coef, np.atleast_1d(last.intercept)]) if tied else coef
+        return cls(rule, classes, tuple(table))
 
     @property
     def steps(self) -> int:
@@ -88,7 +103,7 @@ def learn(model: Any, stream: Stream, X: Any, y: Any, sample_weight: Any) -> Sol
         terms.problem(table.design, one) for one in _targets(y, table.design.shape[0], stream.classes)
     ]
     stream.learn(problems, terms.sample_weight[terms.used])
-    return _solution(stream, terms, table, problems)
+    return _solution(stream, Reading(table, terms, problems[0].y, stream.classes), problems)
 
 
 def _targets(y: Any, n: int, classes: NDArray[Any] | None) -> list[Vector]:
@@ -105,22 +120,20 @@ def _targets(y: Any, n: int, classes: NDArray[Any] | None) -> list[Vector]:
     return [np.where(labels == one, 1.0, -1.0) for one in positive]
 
 
-def _solution(stream: Stream, terms: Objective, table: Table, problems: list[Problem]) -> Solution:
+def _solution(stream: Stream, reading: Reading, problems: list[Problem]) -> Solution:
     weights = [runner.weights() for runner in stream.runners]
     objective = sum(problem.primal(w) for problem, w in zip(problems, weights, strict=True))
-    stacked = np.array(weights)
-    coef, intercept = stacked, np.zeros(len(stacked))
-    if terms.fit_intercept:
-        coef, intercept = stacked[:, :-1], stacked[:, -1]
-    single = len(weights) == 1
-    n, p = table.design.shape
-    return Solution(
-        coef=coef[0] if single else coef,
-        intercept=float(intercept[0]) if single else intercept,
-        objective=objective,
-        bound=-np.inf,
-        relative_gap=np.inf,
+    single, tied = len(weights) == 1, reading.terms.fit_intercept
+    table = np.array(weights)
+    coef, intercept = (table[:, :-1], table[:, -1]) if tied else (table, np.zeros(len(table)))
+    shown = (coef[0], float(intercept[0])) if single else (coef, intercept)
+    n, p = reading.table.design.shape
+    return answer(
+        reading,
+        Certificate(None, shown[0], shown[1], objective, -np.inf, reading.terms),
+        None,
         certificate=None,
+        relative_gap=np.inf,
         converged=False,
         status=STATUS.format(steps=stream.steps),
         solver=stream.rule.name,
@@ -129,10 +142,7 @@ def _solution(stream: Stream, terms: Objective, table: Table, problems: list[Pro
         trace=Trace(),
         coef_error=None,
         coef_error_reason="the rows are gone",
-        proven_zero=np.zeros(coef[0].shape if single else coef.shape, dtype=bool),
-        terms=replace(terms),
-        names=table.names,
-        classes=stream.classes,
+        proven_zero=np.zeros(shown[0].shape, dtype=bool),
         facts={"n": n, "p": p, "null": np.nan, "spread": np.ones(p)},
         multiclass=None if single else "one_vs_rest",
     )

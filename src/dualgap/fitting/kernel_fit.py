@@ -1,0 +1,265 @@
+"""A kernel machine fitted: f(x) = Σ β k(x_i, x) + b. As `fit` does: read, state, solve, tell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.limits import Limits
+from dualgap.drive.turns import one_by_one
+from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.fitting.calibration import Calibration, calibrated, folds, own_probabilities
+from dualgap.fitting.inputs import read_strength, read_table
+from dualgap.fitting.options import is_infinite, read_flag, read_limits
+from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, Statement, together
+from dualgap.kernel_machines.approximate import METHODS, solve_approximately
+from dualgap.kernel_machines.hard_margin import hard_margin, refuse_hard
+from dualgap.kernel_machines.solve import solve
+from dualgap.kernels import Kernel, gram_of, kernel_named
+from dualgap.kernels.definite import refuse_indefinite, repaired
+from dualgap.losses import Loss
+from dualgap.traits import Trait
+
+CHUNK = 512  # rows predicted together: their kernel with all support vectors is held at once
+SHARP = 1e-9  # gap of the fits that calibrate: the probabilities are not to hang on where a fit stopped
+
+
+@dataclass(frozen=True, eq=False)
+class KernelAsked:
+    """What is asked of a kernel machine beside its rows: the keywords of the estimators."""
+
+    loss: Loss
+    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
+    gamma: float | str
+    degree: int
+    coef0: float
+    lam: float | None
+    C: float | None
+    fit_intercept: bool
+    approximation: str | None
+    n_components: int
+    tol: float
+    max_iter: int | None
+    max_time: float | None
+    cache_bytes: float
+    random_state: Any
+
+    @property
+    def precomputed(self) -> bool:
+        """Is X the matrix of all pairs of rows?"""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def hard(self) -> bool:
+        """Is C = ∞?"""
+        return self.lam is None and is_infinite(self.C)
+
+    def strength(self, weights: Vector) -> float:
+        """λ beside the mean loss; 0 for C = ∞."""
+        if self.hard:
+            return 0.0
+        lam, _ = read_strength(self.lam, self.C, None, float(weights.sum()))
+        if not lam:
+            raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
+        return lam
+
+    def checked(self) -> Limits:
+        """When to stop; what no kernel machine can do is refused before any row is read."""
+        if Trait.CONVEX not in self.loss.traits:
+            raise DataError(f"Kernel machines need a convex loss, which {self.loss} is not.")
+        if self.hard and Trait.CLASSIFICATION not in self.loss.traits:
+            raise DataError(
+                "C=inf asks that no row lie outside the tube; such a hard tube is not solved here. Give a "
+                "finite C: the larger, the nearer to it."
+            )
+        if self.hard:
+            refuse_hard(self.loss, self.approximation)
+        return read_limits(self.tol, self.max_iter, self.max_time, None)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFit:
+    """A fitted machine: its solution, and what predictions need."""
+
+    asked: KernelAsked
+    solution: KernelSolution
+    kernel: Kernel | None  # with its γ; None if precomputed
+    vectors: Any  # the rows with a coefficient; none if precomputed
+    dual_coef: Matrix  # of those rows, a row per problem
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """f of each row as `kernel_rows` reads them; beyond two classes a column each."""
+        found = self._columns(X)
+        return found if self.solution.parts else found[:, 0]
+
+    def _columns(self, X: Any) -> Matrix:
+        level = np.atleast_1d(np.asarray(self.solution.intercept, dtype=np.float64))
+        turned, support = np.ascontiguousarray(self.dual_coef.T), self.solution.support
+        if self.kernel is None:
+            return np.asarray(X[:, support] @ turned + level)
+        n = X.shape[0]
+        result = np.empty((n, len(self.dual_coef)))
+        if not len(support):
+            result[:] = level
+            return result
+        rows = self.kernel.against(self.vectors)
+        room = np.empty((min(CHUNK, n), len(support)))
+        for first in range(0, n, CHUNK):
+            part = X[first : first + CHUNK]
+            result[first : first + CHUNK] = rows(part, room[: part.shape[0]]) @ turned + level
+        return result
+
+    def log_probabilities(self, scores: Any, calibration: Calibration | None) -> Matrix:
+        """log P(class): by the loss's own odds, or calibrated."""
+        loss: Any = self.asked.loss
+        if calibration is None:
+            return own_probabilities(loss.log_odds(scores))
+        return calibration.log_probabilities(scores)
+
+
+def kernel_rows(X: Any, *, precomputed: bool) -> Any:
+    """X as numbers: an array, or compressed rows."""
+    design = read_table(X).design
+    if sparse.issparse(design.matrix) and not precomputed:
+        return sparse.csr_array(design.matrix)
+    return design.toarray()
+
+
+def fit_kernel(
+    asked: KernelAsked,
+    X: Any,
+    y: NDArray[Any],
+    weights: Vector,
+    classes: NDArray[Any] | None = None,
+    *,
+    whole_numbers: bool = False,
+) -> KernelFit:
+    """The machine for rows that are read; y are numbers, or numbers of classes.
+
+    `whole_numbers`: the kernel matrix was given as integers, which rounding has not touched.
+    """
+    limits = asked.checked()
+    statement, kernel = _stated(asked, X, weights, classes, whole_numbers)
+    solution = _solved(asked, statement, y, limits)
+    _warn_above(solution, asked)
+    support = solution.support
+    vectors = np.empty((0, 0)) if kernel is None else X[support]
+    return KernelFit(asked, solution, kernel, vectors, np.atleast_2d(solution.beta)[:, support])
+
+
+def _warn_above(solution: KernelSolution, asked: KernelAsked) -> None:
+    """Say so where the gap is above what was asked for; an approximation is what it is."""
+    if not solution.relative_gap <= asked.tol and asked.approximation is None:
+        warnings.warn(
+            f"The relative duality gap is {solution.relative_gap:.2e}, above tol={asked.tol:g}. "
+            f"{solution.status}",
+            NotCertifiedWarning,
+            stacklevel=5,
+        )
+
+
+def _stated(
+    asked: KernelAsked, X: Any, weights: Vector, classes: NDArray[Any] | None, whole_numbers: bool
+) -> tuple[Statement, Kernel | None]:
+    """The problem but for its targets, on the rows that count."""
+    lam, tied = asked.strength(weights), read_flag("fit_intercept", asked.fit_intercept)
+    used = weights > 0
+    rows = X[used]
+    kernel = kernel_named(asked.kernel, lambda: _shape(asked, rows, weights[used]))
+    if kernel is None:
+        if X.shape[0] != X.shape[1]:
+            raise DataError(
+                f'kernel="precomputed" needs a square matrix of all pairs of rows, not {X.shape}.'
+            )
+        rows = repaired(rows[:, used], whole_numbers=whole_numbers, tied=tied)
+    gram = gram_of(kernel, rows, float(asked.cache_bytes), centred=tied and asked.approximation is None)
+    if kernel is not None and not kernel.definite:
+        refuse_indefinite(gram.raw(), kernel.name, tied=tied)
+    labels = None if classes is None else tuple(classes.tolist())
+    return Statement(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
+
+
+def _shape(asked: KernelAsked, rows: Any, weights: Vector) -> dict[str, Any]:
+    """The parameters that kernels have."""
+    gamma = _width(asked.gamma, rows, weights)
+    return {"gamma": gamma, "degree": asked.degree, "coef0": float(asked.coef0)}
+
+
+def _width(gamma: float | str, rows: Any, weights: Vector) -> float:
+    """γ: a number, 1/(columns · variance) or 1/columns."""
+    if gamma == "scale":
+        share = weights / weights.sum()
+        if sparse.issparse(rows):
+            variance = float((share @ rows.power(2)).mean() - (share @ rows).mean() ** 2)
+        else:
+            mean = float((share @ rows).mean())
+            variance = float(np.mean(share @ (rows - mean) ** 2))
+        return float(1.0 / (rows.shape[1] * variance)) if variance > 0 else 1.0
+    if gamma == "auto":
+        return float(1.0 / rows.shape[1])
+    if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
+        raise DataError(f'gamma must be "scale", "auto" or a positive number, not {gamma!r}.')
+    return float(gamma)
+
+
+def _solved(asked: KernelAsked, statement: Statement, y: NDArray[Any], limits: Limits) -> KernelSolution:
+    """Numbers or two classes: one problem. More: one against the rest for each, on the same kernel rows."""
+    if statement.classes is None:
+        return _solved_one(asked, statement, y, limits)
+    if len(statement.classes) == 2:
+        return _solved_one(asked, statement, np.where(y == 1, 1.0, -1.0), limits)
+    # half the tolerance, so that the sums keep it also where some classes are far easier than others
+    half = replace(limits, tolerance=0.5 * limits.tolerance)
+    parts = one_by_one(
+        len(statement.classes),
+        half,
+        lambda k, own: _solved_one(asked, statement, np.where(y == k, 1.0, -1.0), own),
+    )
+    return together(parts, limits.tolerance)
+
+
+def _solved_one(asked: KernelAsked, statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
+    if statement.terms.lam == 0.0:
+        return hard_margin(statement, y, limits)
+    problem = statement.problem(y)
+    if asked.approximation is None:
+        return statement.solution(solve(problem, limits), problem.null, limits.tolerance)
+    if asked.approximation not in METHODS:
+        raise DataError(
+            f"approximation must be None or one of {', '.join(METHODS)}, not {asked.approximation!r}."
+        )
+    rng = np.random.default_rng(check_random_state(asked.random_state).randint(2**31))
+    outcome = solve_approximately(problem, limits, asked.approximation, int(asked.n_components), rng)
+    return statement.solution(outcome, problem.null, limits.tolerance)
+
+
+def calibrate(fitted: KernelFit, X: Any, which: Index, weights: Vector) -> Calibration:
+    """Probabilities from decision values of rows that their fit did not see."""
+    used = np.flatnonzero(weights > 0)
+    given = fitted.kernel is None
+    parts = folds(None if given else X[used], which[used], fitted.asked.random_state)
+    if parts.max() < 1:
+        return calibrated(fitted.scores(X[used]), which[used], weights[used])
+    asked = fitted.asked
+    sharp = replace(asked, kernel=fitted.kernel or asked.kernel, tol=min(asked.tol, SHARP))
+    scores: list[Any] = []
+    order: list[Index] = []
+    for part in range(int(parts.max()) + 1):
+        train, test = used[parts != part], used[parts == part]
+        columns = train if given else np.arange(X.shape[1])
+        with warnings.catch_warnings():  # a gap above what was asked for is told, not one above SHARP
+            warnings.simplefilter("ignore", NotCertifiedWarning)
+            one = fit_kernel(sharp, X[train][:, columns], which[train], weights[train], np.unique(which))
+        _warn_above(one.solution, asked)
+        scores.append(one.scores(X[test][:, columns]))
+        order.append(test)
+    rows = np.concatenate(order)
+    return calibrated(np.concatenate(scores), which[rows], weights[rows])

@@ -15,7 +15,7 @@ import io
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,16 +28,23 @@ PACKAGE = Path(dg.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 
 
-# Rooms that answer questions, each by the contract in its base; a reader need not go in to follow a call.
+# Rooms that only answer questions, by the contract in the base of each: no work is handed on in them.
 ASKED = ("losses", "penalties", "kernels", "design", "problem", "proof", "linalg", "compiled")
 
 
 class Walk:
-    """The files of ours that a call enters, in order, with the functions entered in each."""
+    """The files of ours that a call enters, in order, with the functions entered in each.
+
+    `way` is the narrow count: the files on the stack whenever a room (folder) is entered for the first time,
+    and when the answer is made. Rooms that only answer questions do not count, and of the solvers only the
+    one that runs. Helpers that are called and come back (options, threads, the progress line) are not in it:
+    `outside`, the wide count, has every file met outside the rooms that answer, solvers that are asked too.
+    """
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.files: dict[str, set[str]] = {}
-        self.run: set[str] = set()  # the files that the driver itself calls: solvers that ran, by their front
+        self.way: dict[str, None] = {}
+        self._rooms = {"solvers"}
         call()
         before = sys.getprofile()
         sys.setprofile(self._watch)
@@ -47,22 +54,34 @@ class Walk:
             sys.setprofile(before)
 
     def _watch(self, frame: FrameType, event: str, argument: Any) -> None:
-        file = ours(frame)
-        if event != "call" or file is None:
+        if event != "call":
             return
-        self.files.setdefault(file, set()).add(frame.f_code.co_qualname)
-        if frame.f_back is not None and ours(frame.f_back) == "drive/run.py":
-            self.run.add(file)
+        file, code = ours(frame), frame.f_code
+        if file is not None:
+            self.files.setdefault(file, set()).add(code.co_qualname)
+            self._enter("a run" if code.co_name == "iterates" else file.split("/")[0], frame)
+        elif code.co_name == "__init__" and isinstance(frame.f_locals.get("self"), dg.Solution):
+            self._enter("the answer", frame)
 
     @property
-    def followed(self) -> list[str]:
-        """The files that a reader opens: those that pass the work on, and of a solver that ran the front."""
-        found: dict[str, str] = {}  # a solver in a folder counts once
-        for file in self.files:
-            room = file.split("/")[0]
-            if room not in ASKED and (room != "solvers" or file in self.run):
-                found.setdefault(str(Path(file).parent) if file.count("/") > 1 else file, file)
-        return list(found.values())
+    def outside(self) -> list[str]:
+        """Every file met that is not in a room that only answers questions."""
+        return [file for file in self.files if file.split("/")[0] not in ASKED]
+
+    def _enter(self, room: str, frame: FrameType) -> None:
+        if room not in self._rooms:
+            self._rooms.add(room)
+            met = [file for file in stack(frame) if "/" in file and file.split("/")[0] not in ASKED]
+            self.way |= dict.fromkeys(reversed(met))
+
+
+def stack(frame: FrameType | None) -> Iterator[str]:
+    """Our files on the stack, innermost first."""
+    while frame is not None:
+        file = ours(frame)
+        if file is not None:
+            yield file
+        frame = frame.f_back
 
 
 def ours(frame: FrameType) -> str | None:
@@ -98,7 +117,8 @@ WALKS = {'dg.fit(X, y, loss="hinge", penalty="l2", C=1)': fit, "dualgap fit x.cs
 
 def counts(name: str, walk: Walk) -> str:
     """How far it is."""
-    return f"{name}: {len(walk.followed)} files to follow, {len(walk.files)} met"
+    ways = f"{len(walk.way)} files on the way, {len(walk.outside)} outside the rooms that answer"
+    return f"{name}: {ways}, {len(walk.files)} met"
 
 
 def main() -> None:
@@ -111,7 +131,7 @@ def main() -> None:
     for name, walk in walks.items():
         print(counts(name, walk))
         for file, functions in () if asked.counts else walk.files.items():
-            mark = "->" if file in walk.followed else "  "
+            mark = "->" if file in walk.way else "  "
             print(f"{mark} {file}: {', '.join(sorted(functions))}")
     if asked.write:
         told = "".join(f"{counts(name, walk)}\n" for name, walk in walks.items())

@@ -1,7 +1,9 @@
 """Newton's method for the multinomial problem.
 
 A penalty with a kink or an edge is smoothed around a multiplier that moves from round to round: the augmented
-Lagrangian, with the exact Hessian of all classes.
+Lagrangian, with the exact Hessian of all classes. Penalty and growth are those of `augmented_lagrangian`; the
+loop is its own, since that Hessian is not diagonal over the rows, and has to do without a factor where it is
+large.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.linalg.line_search import convex_step
 from dualgap.multinomial.problem import MultinomialProblem, curvature, pin_shift
-from dualgap.solvers.augmented_lagrangian.weights import weights_of
+from dualgap.solvers.augmented_lagrangian.weights import growth, weights_of
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed
 ROUNDS = 60  # each tightens up to sixfold: from a gap of one to rounding takes twenty
 INNER = 40  # steps of one round at most
-GROWTH = 6.0  # of the stiffness, after a round of few steps; a choice
+STIFFER = 6.0  # what the stiffness grows by after an easy round; a choice
 PRODUCTS = 500  # with the Hessian, for one step
 
 
@@ -54,12 +56,7 @@ class MultinomialNewton:
                 yield iterate
             if descent.exact and taken < INNER:
                 return
-            descent.tighten(_growth(taken))
-
-
-def _growth(taken: int) -> float:
-    """Tighten fast while the rounds are easy."""
-    return float(GROWTH ** (1.0 if taken <= 4 else 0.5 if taken <= 10 else 0.25 if taken <= 18 else 0.0))
+            descent.tighten(growth(taken, STIFFER))
 
 
 class _Descent:

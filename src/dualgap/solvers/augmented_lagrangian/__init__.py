@@ -15,6 +15,7 @@ from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
+from dualgap.solvers.augmented_lagrangian.weights import growth
 from dualgap.solvers.sampling import sampled, worth
 from dualgap.traits import Trait
 
@@ -27,7 +28,7 @@ SAMPLE_GAP, LONGEST = 0.03, 30  # how well a sample is solved, and how many iter
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
 LAST = 0.02  # and of that a share from which rows at rest are looked at again
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
-GROWTH = ((4, 3.0), (10, 3.0**0.5), (18, 3.0**0.25))  # steps a round took at most, stiffness it earns
+STIFFER = 3.0  # what the stiffness grows by after an easy round
 
 
 @solver("augmented_lagrangian")
@@ -125,7 +126,7 @@ class _Course:
         if steps == STEPS and not solved:
             self._scope = here.held()
             return
-        self._scope = here.moved(_growth(steps))
+        self._scope = here.moved(growth(steps, STIFFER))
         if not steps:  # nothing to solve: the multipliers alone have moved
             yield self._shown(self._scope, self._scope.residual)
 
@@ -138,13 +139,13 @@ class _Course:
             if not (solved and residual < PROGRESS * best) or self._near(residual, LAST):
                 break
             yield Iterate(here.point.weights.primal, certify=False, look=False)
-            best, scope = residual, here.moved(_growth(steps)).narrowed()
+            best, scope = residual, here.moved(growth(steps, STIFFER)).narrowed()
         self._trusted = steps > 0
         self._scope = whole = here.widened()
         self._idle += 1
         yield self._shown(whole, whole.residual)
         if steps and whole.lagrangian.solved(whole.point):
-            self._scope = whole.moved(_growth(steps))
+            self._scope = whole.moved(growth(steps, STIFFER))
 
     def _shown(self, scope: Scope, residual: float) -> Iterate:
         """What the driver sees; a proof is worth its products once the estimated gap is near."""
@@ -166,8 +167,3 @@ class _Course:
 def _sampling(problem: Problem) -> bool:
     """Is a sample worth its time, and are there kinks that many rows of it could stand for?"""
     return problem.design.stored > SMALL and not problem.loss_has(Trait.SMOOTH) and worth(problem)
-
-
-def _growth(steps: int) -> float:
-    """Rounds that were easy make the next one stiffer."""
-    return next((factor for most, factor in GROWTH if steps <= most), 1.0)

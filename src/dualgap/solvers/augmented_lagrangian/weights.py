@@ -10,6 +10,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.penalties import Regulariser
 
+EASY = ((4, 1.0), (10, 0.5), (18, 0.25))  # steps a round took at most, and the power of growth it earns
+
 
 @dataclass(frozen=True, eq=False)
 class WeightCurve:
@@ -93,3 +95,8 @@ def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> Smooth
     if elastic is not None and not regulariser.constrained and not elastic.l1.any():
         return QuadraticWeights(2.0 * regulariser.strength * elastic.l2, anchor)
     return SplitWeights(regulariser, anchor, sigma)
+
+
+def growth(steps: int, most: float) -> float:
+    """Rounds that were easy make the next one stiffer."""
+    return float(most ** next((power for limit, power in EASY if steps <= limit), 0.0))

@@ -42,7 +42,11 @@ def fitted(X: Any, y: Any, **asked: Any) -> Run:
     """`dg.fit` under limits."""
 
     def go(limits: Limits) -> Any:
-        how = {"max_iter": limits.iterations, "max_time": limits.seconds, "callback": limits.callback}
+        how: dict[str, Any] = {
+            "max_iter": limits.iterations,
+            "max_time": limits.seconds,
+            "callback": limits.callback,
+        }
         return dg.fit(X, y, stop=limits.rule, tol=limits.tolerance, **how, **asked)
 
     return go
@@ -209,7 +213,7 @@ class Outer:
             yield Finding(problem.null_weights, nodes=1)
 
 
-def _asked(penalty: str, **strength: float) -> Problem:
+def _asked(penalty: str, **strength: Any) -> Problem:
     reading = read(X, Y, loss="squared", penalty=penalty, **strength)
     return reading.terms.problem(reading.table.design, Y)
 

@@ -22,6 +22,7 @@ from dualgap.drive.run import Outcome, run
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked, searched
 
+ROUNDED = 1e-12  # of the objective without columns: more than rounding takes of it
 PROVEN = "Proven: no weights do better, up to the tolerance."
 
 
@@ -32,7 +33,7 @@ class DiscretePursuit:
 
     def __init__(self, problem: Problem, tolerance: float) -> None:
         self.problem, self.tolerance = problem, tolerance
-        self.w, self.primal = problem.null_weights, np.inf
+        self.w, self.primal = problem.null_weights, problem.null * (1.0 + ROUNDED)
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
         self.ending, self.remark = Status.STALLED.value, ""
@@ -46,7 +47,6 @@ class DiscretePursuit:
 
     def starts(self, start: Finding | None) -> Iterator[Finding]:
         """None is shown: however short the time, a search is waited for until it has found something."""
-        self._offer(self.problem.null_weights)
         if start is not None and start.w is not None:
             self._start = start.w
             self._offer(start.w)

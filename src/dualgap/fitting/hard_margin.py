@@ -95,7 +95,7 @@ def refuse_soft(loss: Loss, penalty: Any) -> None:
             f"C=inf asks for a loss of zero in every row, a hard margin, which the {loss} loss cannot give; "
             'use loss="hinge", or a finite C.'
         )
-    if not isinstance(penalty, L2):
+    if penalty != L2():
         raise DataError(f'C=inf is the hard margin and needs penalty="l2", not "{penalty}".')
 
 

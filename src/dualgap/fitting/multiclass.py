@@ -18,10 +18,11 @@ from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.losses import Logistic, Loss
+from dualgap.fitting.telling import answer, relative_gap
+from dualgap.losses import Loss
 from dualgap.proof.certificate import Certificate, narrowest
 from dualgap.proof.rounding import added
-from dualgap.proof.statement import SMALL
+from dualgap.traits import Trait
 
 FORMS = ("auto", "one_vs_rest", "multinomial")
 
@@ -32,7 +33,7 @@ def read_form(multiclass: Any, loss: Loss) -> str:
         close = difflib.get_close_matches(str(multiclass), FORMS, n=1, cutoff=0.3)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(f"There is no multiclass={multiclass!r}.{hint} Known: {', '.join(FORMS)}.")
-    joint = isinstance(loss, Logistic)
+    joint = Trait.ENTROPIC in loss.traits  # softmax is the form of its entropy for many classes
     if multiclass == "multinomial" and not joint:
         raise DataError(
             f'multiclass="multinomial" is a form of the logistic loss; with {loss} use "one_vs_rest".'
@@ -81,26 +82,17 @@ def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Li
 def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
     """One solution from those of each class against the rest: sums of the values, a row of weights each."""
     assert reading.classes is not None
-    objective, bound = (
-        added((p.objective for p in parts), up=True),
-        added((p.bound for p in parts), up=False),
-    )
+    proof = joined([p.certificate for p in parts], limits.tolerance)
     null = sum(p.facts["null"] for p in parts)
-    gap = objective - bound
-    scale = max(abs(objective), SMALL * abs(null))
-    relative = 0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf
+    relative = relative_gap(proof.gap, proof.objective, null)
     converged = relative <= limits.tolerance
-    coef, intercept = np.array([p.coef for p in parts]), np.array([p.intercept for p in parts])
-    certificate = joined([p.certificate for p in parts], limits.tolerance)
     errors = [p.coef_error for p in parts if p.coef_error is not None]
     failed = [p.status for p in parts if not p.converged]
-    return Solution(
-        coef=coef,
-        intercept=intercept,
-        objective=objective,
-        bound=bound,
+    return answer(
+        reading,
+        proof,
+        None,
         relative_gap=relative,
-        certificate=certificate,
         converged=converged,
         status=Status.CERTIFIED.value if converged else failed[0],
         solver=", ".join(dict.fromkeys(p.solver for p in parts)),
@@ -110,9 +102,6 @@ def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: f
         coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
         coef_error_reason=parts[0].coef_error_reason,
         proven_zero=np.array([p.proven_zero for p in parts]),
-        terms=reading.terms,
-        names=reading.table.names,
-        classes=reading.classes,
         facts=reading.facts(null),
         parts=tuple(parts),
         multiclass="one_vs_rest",

@@ -22,7 +22,6 @@ from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import LinearGram
 from dualgap.kernels.base import array_of
-from dualgap.kernels.mercer import Gaussian, Laplacian
 from dualgap.proof.kernel import kernel_value
 from dualgap.traits import Trait
 
@@ -82,13 +81,10 @@ def _random_features(
     problem: KernelProblem, limits: Limits, components: int, rng: np.random.Generator
 ) -> Outcome:
     kernel, table = problem.gram.kernel, problem.gram.table
-    if not isinstance(kernel, Gaussian | Laplacian):
-        raise DataError('approximation="random_features" is for kernel="rbf" and "laplacian".')
     shape = (table.shape[1], max(components // 2, 1))
-    if isinstance(kernel, Gaussian):
-        frequency = np.sqrt(2.0 * kernel.gamma) * rng.standard_normal(shape)
-    else:
-        frequency = kernel.gamma * rng.standard_cauchy(shape)
+    frequency = None if kernel is None else kernel.frequencies(shape, rng)
+    if frequency is None:
+        raise DataError('approximation="random_features" is for kernel="rbf" and "laplacian".')
     phase = table @ frequency
     R = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(shape[1])
     return _exact(problem, limits, _small(problem, R, limits)[0], [])

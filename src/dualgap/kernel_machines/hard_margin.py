@@ -27,7 +27,6 @@ from dualgap.kernel_machines.hull import nearing
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernel_machines.solve import decomposition
-from dualgap.kernels import LinearGram, LinearKernel
 from dualgap.kernels.base import array_of
 from dualgap.linalg.balance import balance
 from dualgap.losses import Hinge, Loss
@@ -51,7 +50,7 @@ SPARE = 0.05  # of the tolerance: the most that is given up for that
 
 def refuse_hard(loss: Loss, approximation: str | None) -> None:
     """C = ∞ is for the hinge loss and the exact kernel."""
-    if not isinstance(loss, Hinge):
+    if loss != Hinge():
         raise DataError(f'C=inf is the hard margin of loss="hinge", not of {loss}; give a finite C.')
     if approximation is not None:
         raise DataError("C=inf needs the exact kernel: leave out the approximation, or give a finite C.")
@@ -291,7 +290,7 @@ class _Search:
 
     def _plane(self) -> bool:
         """Is the table itself the space of the kernel, so that no rounding of K is in the way?"""
-        return isinstance(self.gram.kernel, LinearKernel) and not self.gram.centred
+        return self.gram.span is not None and not self.gram.centred
 
     def _features(self, rows: Index) -> Matrix:
         """Rows whose inner products are K's: the table's own for the linear kernel."""
@@ -328,10 +327,8 @@ class _Search:
     def _rows(self) -> Any:
         """Rows that combine to zero where the kernel's do: those of the table or of K; None if too large."""
         gram = self.gram
-        if isinstance(gram, LinearGram):
+        if gram.span is not None:
             return gram.span
-        if isinstance(gram.kernel, LinearKernel):
-            return gram.table
         return gram.given if gram.small else None
 
     def _no_surface(self, weights: Vector) -> InfeasibleError:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.kernels import Gram, LinearGram
+from dualgap.kernels import Gram
 from dualgap.linalg.balance import balance
 from dualgap.losses import Loss
 from dualgap.problem.certificate import Bounds
@@ -195,7 +195,7 @@ class KernelProblem:
 
 def products_of(gram: Gram) -> Products:
     """K as it was given, for the proof."""
-    if isinstance(gram, LinearGram):
+    if gram.by_table:
         return Spanned(gram.span)
     last: list[Any] = [None, None]
 

@@ -26,6 +26,7 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     definite: ClassVar[bool] = True
+    linear: ClassVar[bool] = False  # k = x·x': the table itself is the space of the kernel
 
     @abstractmethod
     def against(self, right: Matrix) -> Rows:
@@ -34,6 +35,10 @@ class Kernel(ABC):
     @abstractmethod
     def diagonal(self, rows: Matrix) -> Vector:
         """k(x, x) for every row."""
+
+    def frequencies(self, shape: tuple[int, int], rng: np.random.Generator) -> Matrix | None:
+        """Draws ω, columns of a table, with k(x, x') = E cos ω·(x − x'); None for kernels that have none."""
+        return None
 
     def __call__(self, left: Matrix, right: Matrix) -> Matrix:
         """k(left, right)."""

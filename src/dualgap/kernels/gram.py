@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -134,6 +134,8 @@ class Gram:
     constant, while much less cancels where features are far from zero. Done where the whole is held.
     """
 
+    by_table: ClassVar[bool] = False  # do products go through the table, so that no row of K is needed?
+
     def __init__(
         self, kernel: Kernel | None, table: Any, cache_bytes: float = 5e8, *, centred: bool = False
     ) -> None:
@@ -144,6 +146,8 @@ class Gram:
         self.moved = self.centred  # is Kβ off by a constant?
         if self.centred:
             self._centre()
+        # rows whose inner products are K's, where the table holds them
+        self.span: Any = self.table if kernel is not None and kernel.linear else None
 
     def _centre(self) -> None:
         """Take the means of the columns and rows out; a second pass removes the rounding of the first."""
@@ -298,6 +302,8 @@ class Gram:
 class LinearGram(Gram):
     """K = XXᵀ with few columns: products go through Xᵀ and no row of K is needed."""
 
+    by_table = True
+
     def __init__(self, table: Matrix, cache_bytes: float = 5e8, *, centred: bool = False) -> None:
         super().__init__(LinearKernel(), table - table.mean(axis=0) if centred else table, cache_bytes)
         self.span, self.moved = table, centred
@@ -315,6 +321,6 @@ class LinearGram(Gram):
 def gram_of(kernel: Kernel | None, table: Any, cache_bytes: float = 5e8, *, centred: bool = False) -> Gram:
     """The Gram matrix in the form that suits the kernel and the shape of the table."""
     few = 2 * table.shape[1] < table.shape[0]
-    if isinstance(kernel, LinearKernel) and few and not sp.issparse(table):
+    if kernel is not None and kernel.linear and few and not sp.issparse(table):
         return LinearGram(table, cache_bytes, centred=centred)
     return Gram(kernel, table, cache_bytes, centred=centred)

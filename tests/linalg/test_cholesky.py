@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dualgap.linalg.cholesky import RAISES, Bordered, cholesky
+from dualgap.linalg.cholesky import RAISES, Bordered, cholesky, definite, inverse
 
 
 def gram(n: int, rank: int, seed: int = 0) -> np.ndarray:
@@ -101,3 +101,18 @@ def test_a_border_given_twice() -> None:
     x, e = Bordered(cholesky(A.copy()), B).solve(rng.normal(size=20), np.full(2, 0.5))
     np.testing.assert_allclose(B.T @ x, 0.5, atol=1e-9)
     assert np.all(np.isfinite(e))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_definite_or_not(order: str) -> None:
+    for least, expected in ((1e-9, True), (-1e-9, False)):
+        A = np.array(np.ones((5, 5)) + least * np.eye(5), order=order)  # type: ignore[call-overload]
+        assert definite(A) is expected
+
+
+def test_inverses() -> None:
+    A = gram(9, 20)
+    found = inverse(A)
+    assert found is not None
+    np.testing.assert_allclose(found, np.linalg.inv(A), rtol=1e-9, atol=1e-12)
+    assert inverse(-A) is None

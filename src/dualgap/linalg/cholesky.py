@@ -49,6 +49,22 @@ def cholesky(matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
 
 
+def definite(matrix: Matrix) -> bool:
+    """Does the factor exist, with nothing raised? The matrix, in one piece, is overwritten.
+
+    No proof by itself: who wants one lowers the diagonal first by what rounding can do.
+    """
+    rows = matrix.flags.c_contiguous
+    return bool(lapack.dpotrf(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)[1] == 0)
+
+
+def inverse(matrix: Matrix) -> Matrix | None:
+    """Of a positive definite matrix; None if it is not."""
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    half, failed = lapack.dpotri(factor, lower=1) if not failed else (factor, failed)
+    return None if failed else np.ascontiguousarray(np.tril(half) + np.tril(half, -1).T)
+
+
 def _positive(diagonal: Vector) -> Vector:
     """The diagonal, the largest entry in place of those that are not positive."""
     return np.where(diagonal > 0.0, diagonal, float(diagonal.max()) if diagonal.max() > 0.0 else 1.0)

@@ -21,6 +21,7 @@ from dualgap.discrete.subset.before_choosing import told_apart, well_centred
 from dualgap.discrete.subset.folding import Reduced, reduced
 from dualgap.discrete.subset.selection import Selection, selection
 from dualgap.discrete.subset.squares import ROUNDED, Squares, affordable, below
+from dualgap.linalg.cholesky import definite
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import check
@@ -160,8 +161,7 @@ class GramProblem(UnitColumns):
         m, top = self.size, float(self.gram.diagonal().max())
         lowered = self.gram - np.diag((m + 1) * ROUNDED * self.gram.diagonal())
         least = 1e-6 * top
-        failed = lapack.dpotrf(lowered - (least + m * (m + 4) * U * top) * np.eye(m))[1]
-        if not failed and self.sure:
+        if definite(lowered - (least + m * (m + 4) * U * top) * np.eye(m)) and self.sure:
             w = lapack.dposv(lowered, self.linear)[1]
             length, r = float(np.abs(w).sum()), self.linear - lowered @ w
             blur = gamma(m + 3) * (1.0 + top * length)

@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.discrete.subset.exact_point import corner
 from dualgap.discrete.subset.span import given
+from dualgap.linalg.cholesky import Solve, cholesky
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U, gamma, total
 
@@ -172,14 +172,14 @@ def _placed(
     found = _definite(F, room)
     if found is None:
         return None
-    size, factor, least = found
+    size, solve, least = found
     v = F.T @ theta
     long = 1.01 * _doubt(n) * float(np.linalg.norm(theta))
     doubted = long * np.sqrt(np.einsum("ij,ij->j", F, F))  # |x|ᵀ|θ| ≤ ‖x‖‖θ‖
     for _ in range(2):
         if np.all(np.abs(v) <= doubted):
             break
-        theta = theta - room * (F @ (lapack.dpotrs(factor, v / size)[0] / size))
+        theta = theta - room * (F @ (solve(v / size) / size))
         theta = np.clip(theta, *bounds)
         v = F.T @ theta
     if float(np.linalg.norm(theta)) * _doubt(n) > long:
@@ -193,8 +193,8 @@ def _placed(
     return theta, step
 
 
-def _definite(F: Matrix, room: Vector) -> tuple[Vector, Matrix, float] | None:
-    """The roots of the diagonal of A, a factor of about A with ones there, and λ."""
+def _definite(F: Matrix, room: Vector) -> tuple[Vector, Solve, float] | None:
+    """The roots of the diagonal of A, solves with about A with ones there, and λ."""
     n, m = F.shape
     A = (F * room[:, None]).T @ F
     size = np.sqrt(A.diagonal())
@@ -203,7 +203,8 @@ def _definite(F: Matrix, room: Vector) -> tuple[Vector, Matrix, float] | None:
     A /= np.outer(size, size)
     doubt = 1.1 * m * (gamma(n + 4) + 32.0 * U + gamma(m + 2))
     for least in LEAST:
-        factor, failed = lapack.dpotrf(A - (least + doubt) * np.eye(m))
-        if not failed:
-            return size, factor, least
+        try:
+            return size, cholesky(A - (least + doubt) * np.eye(m), (0.0,)), least
+        except np.linalg.LinAlgError:
+            continue
     return None

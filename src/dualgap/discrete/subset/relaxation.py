@@ -25,7 +25,7 @@ from dualgap.discrete.subset.selection import Selection, selection
 from dualgap.discrete.subset.span import LARGEST, Span, given
 from dualgap.discrete.subset.vertices import Vertex, Vertices
 from dualgap.linalg.balance import orthogonal
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import cholesky, definite
 from dualgap.linalg.line_search import convex_step
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -106,7 +106,7 @@ class Relaxation:
         if not self.thin or len(bare) < 2:
             return False
         part = self.unit[:, bare]
-        return bool(lapack.dpotrf(part.T @ part - THIN * np.eye(len(bare)))[1])
+        return not definite(part.T @ part - THIN * np.eye(len(bare)))
 
     def span(self, bare: Index, rows: Mask | None = None) -> Span | None:
         """What these columns span, on some rows, in coordinates that hide nothing; None if that is long."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.linalg.cholesky import definite as has_factor
+from dualgap.linalg.cholesky import inverse as inverted
 
 if TYPE_CHECKING:
     from dualgap.discrete.subset.split_bound import Node, Scratch
@@ -42,9 +43,9 @@ def definite(gram: Matrix, split: Vector, room: int) -> bool:
     """Is G − diag(D) positive semidefinite beyond doubt, for every matrix that a node below may stand for?"""
     size = len(gram)
     doubt = 1.1 * size * (moved(room) + (size + 4) * U)
-    rest = gram.T.copy(order="F")  # as LAPACK has it: no copy more
+    rest = gram.copy()
     rest.flat[:: size + 1] -= split + doubt * gram.diagonal()
-    return bool(lapack.dpotrf(rest, lower=1, clean=0, overwrite_a=1)[1] == 0)
+    return has_factor(rest)
 
 
 def first_split(gram: Matrix, ridge: Vector, rows: int, room: int) -> tuple[int, Vector]:
@@ -93,7 +94,7 @@ def improve_split(node: Node, scratch: Scratch, multiplier: float) -> bool:
     # columns at zero need no more D than keeps their t clear of the multiplier: half of the rest goes back
     need = np.maximum(scratch.residual[:m] ** 2 / (CLEAR * multiplier), 0.02 * np.diag(gram))
     better = np.where((w == 0.0) & (need < split), 0.5 * (split + need), split)
-    inverse = _inverse(gram - np.diag(better))
+    inverse = inverted(gram - np.diag(better))
     if inverse is None:
         return False
     _raise(better, gain, inverse)
@@ -114,15 +115,3 @@ def _raise(split: Vector, gain: Vector, inverse: Matrix) -> None:
         split[j] += step
         row = inverse[j].copy()
         inverse += np.outer(row * (step / (1.0 - RAISE)), row)
-
-
-def _inverse(matrix: Matrix) -> Matrix | None:
-    """Of a positive definite matrix; None if it is not."""
-    factor, bad = lapack.dpotrf(matrix, lower=1)
-    if bad:
-        return None
-    half, bad = lapack.dpotri(factor, lower=1)
-    if bad:
-        return None
-    lower = np.tril(half)
-    return np.ascontiguousarray(lower + np.tril(half, -1).T)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import dualgap as dg
 from dualgap.errors import NotCertifiedWarning, UnboundedError
-from dualgap.fitting.separation import project_onto_cone, separating
+from dualgap.linalg.cone import project_onto_cone, separating
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(120, 4))

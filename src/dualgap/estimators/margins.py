@@ -1,7 +1,7 @@
 """What a fitted machine with a margin or a tube says of the rows it was fitted to, asked of its solution.
 
 Arrays have an entry per row of the X that was fitted; a row of them per class beyond two. They are as exact
-as `tol` makes the answer: kinds and support settle first, and for all digits of α tol=1e-9 is enough.
+as `tol` makes the answer: support settles long before all digits of α do, which a smaller `tol` gives.
 """
 
 from __future__ import annotations

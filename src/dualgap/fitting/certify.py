@@ -24,10 +24,9 @@ from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.sklearn_models import Fitted, read_model, transformed
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.telling import certificate
+from dualgap.fitting.telling import certificate, relative_gap
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
-from dualgap.penalties.l0 import Count
 from dualgap.problem.certificate import proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -35,7 +34,6 @@ from dualgap.problem.repeated import reduced
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance
-from dualgap.proof.statement import SMALL
 
 NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
 
@@ -261,16 +259,13 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
             for (reading, targets), w in zip(_problems(task), weights, strict=True)
         ]
         proof = _certificate(task, parts, limits.tolerance)
-    objective, bound = proof.objective, proof.bound
-    scale = max(abs(objective), SMALL * abs(sum(p.null for p in parts)))
-    gap = objective - bound
     errors = [p.error for p in parts if p.error is not None]
     mended = any(p.mended for p in parts)
     return Assessment(
-        objective=objective,
-        bound=bound,
+        objective=proof.objective,
+        bound=proof.bound,
         best_known=sum(p.best_known for p in parts),
-        relative_gap=0.0 if gap == 0.0 else gap / scale if scale > 0 else np.inf,
+        relative_gap=relative_gap(proof.gap, proof.objective, sum(p.null for p in parts)),
         coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
         certificate=proof,
         words=terms.words(),
@@ -364,10 +359,9 @@ def _bounded(problem: Problem, prepare: Any, w: Vector, how: tuple[str | Solver,
 def _mended(problem: Problem, w: Vector) -> bool:
     """Do the weights break the budget by rounding? More than that is another problem's answer."""
     regulariser = problem.regulariser
-    if np.isfinite(regulariser.value(w)):
+    if not regulariser.constrained or np.isfinite(regulariser.value(w)):
         return False
-    gauge, radius = regulariser.gauge, getattr(regulariser, "radius", np.inf)
-    size = gauge.size(w) if isinstance(gauge, Count) else gauge.value(w)
+    size, radius = regulariser.size(w), regulariser.radius
     if size > radius * (1.0 + NEAR) + 1e-12:
         raise DataError(
             f"These weights break the budget: the penalty is {size:.6g}, the budget {radius:.6g}; "

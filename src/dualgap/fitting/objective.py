@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
-from dualgap.losses import Logistic, Loss
+from dualgap.losses import Loss
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
@@ -120,7 +120,7 @@ class Objective:
         assert classes is not None
         numbers = class_numbers(y, rows, classes)
         if certificate.form == "multinomial":
-            if not isinstance(self.loss, Logistic):
+            if Trait.ENTROPIC not in self.loss.traits:
                 raise DataError(f"The multinomial form is one of the logistic loss, not of {self.loss}.")
             from dualgap.fitting.joint_problem import joint_problem
 

@@ -24,6 +24,7 @@ from dualgap.losses import (
     SquaredHinge,
 )
 from dualgap.penalties import L1, L2, ElasticNet, Penalty, Unpenalised
+from dualgap.traits import Trait
 
 SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
 
@@ -414,20 +415,13 @@ def _sgd(model: Any) -> Claim:
     ratio = ratios[model.penalty]
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     alpha *= 2.0 if model.loss in ("squared_error", "huber") else 1.0
-    classifies = hasattr(model, "classes_")
-    regression = model.loss in (
-        "squared_error",
-        "huber",
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-    )
     return Claim(
         loss,
         alpha * ratio,
         0.5 * alpha * (1.0 - ratio),
         per="row",
         class_weight=getattr(model, "class_weight", None),
-        labels=classifies and regression,
+        labels=hasattr(model, "classes_") and Trait.CLASSIFICATION not in loss.traits,
     )
 
 

@@ -16,6 +16,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
+from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
 
@@ -110,6 +111,12 @@ def split(w: Any, reading: Reading, form: str = "single") -> tuple[Any, Any]:
     if tied:
         return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
     return table, np.zeros(len(table))
+
+
+def relative_gap(gap: float, objective: float, null: float) -> float:
+    """gap / max(|objective|, 1e-4 |objective without columns|); 0 where there is no gap."""
+    scale = max(abs(objective), SMALL * abs(null))
+    return 0.0 if gap == 0.0 else gap / scale if scale > 0.0 else np.inf
 
 
 def no_error_bar(terms: Objective) -> str:

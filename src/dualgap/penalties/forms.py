@@ -124,6 +124,10 @@ class Constrained:
         """g(w), and how far off that may be; w is within."""
         return 0.0, 0.0
 
+    def size(self, w: Vector) -> float:
+        """What the radius bounds."""
+        return self.gauge.value(w)
+
     def within(self, w: Vector) -> bool:
         """Is h(w) ≤ radius, as real numbers? False where rounding cannot tell."""
         size = self.gauge.value(w)

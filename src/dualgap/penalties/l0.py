@@ -109,15 +109,17 @@ class AtMost(Constrained):
     gauge: Count
 
     def value(self, w: Vector) -> float:
-        inside = self.gauge.size(w) <= self.radius
-        return float(self.gauge.l2 @ (w * w)) if inside else np.inf
+        return float(self.gauge.l2 @ (w * w)) if self.within(w) else np.inf
 
     def priced(self, w: Vector) -> tuple[float, float]:
         value = self.value(w)
         return value, self.gauge.doubt(w, value) if w[~self.free].any() else 0.0
 
+    def size(self, w: Vector) -> float:
+        return self.gauge.size(w)
+
     def within(self, w: Vector) -> bool:
-        return self.gauge.size(w) <= self.radius
+        return self.size(w) <= self.radius
 
     def kept(self, w: Vector) -> Vector:
         return self.feasible(w)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
+from dualgap.fitting.decisions import decisions, row_losses, said
 from dualgap.fitting.inputs import read_table
 from dualgap.paths.path import Path
-from dualgap.report.rows import losses, sample, targets_of
+from dualgap.report.rows import sample, targets_of
 from dualgap.report.subject import Subject
 
 MOST = 120  # points on the page
@@ -110,13 +111,6 @@ def errors_along(about: Subject, found: Points, pair: tuple[Any, Any], title: st
 
 def _at(about: Subject, design: Any, targets: Vector, share: Vector, plane: Any) -> tuple[float, float]:
     """The mean loss, and the share of wrong rows (0 where there are no classes)."""
-    solution, (coef, b) = about.solution, plane
-    if coef.ndim == 1:
-        scores = design.matvec(coef) + b
-        said: Any = scores > 0.0
-    else:
-        scores = np.column_stack([design.matvec(w) + one for w, one in zip(coef, b, strict=True)])
-        said = np.argmax(scores, axis=1)
-    classes = solution.classes is not None
-    each = losses(about.terms.loss, targets, scores, solution.multiclass, classes)
-    return float(each @ share), float((said != targets) @ share) if classes else 0.0
+    scores, classes = decisions(design, *plane), about.solution.classes is not None
+    each = row_losses(about.terms.loss, targets, scores, about.solution.multiclass, classes)
+    return float(each @ share), float((said(scores) != targets) @ share) if classes else 0.0

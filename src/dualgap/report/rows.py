@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.fitting.decisions import row_losses, said
 from dualgap.fitting.inputs import read_numbers
 from dualgap.fitting.probability import log_probabilities
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
-from dualgap.losses import Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +32,7 @@ class PredictedRows:
     @property
     def said(self) -> Index:
         """The number of the class that each row is given."""
-        z = self.scores
-        return (z > 0.0).astype(np.intp) if z.ndim == 1 else np.argmax(z, axis=1)
+        return said(self.scores)
 
     @property
     def right(self) -> float:
@@ -72,23 +70,10 @@ def targets_of(solution: Solution, y: Any, n: int) -> Vector:
     return class_numbers(y, n, tuple(solution.classes.tolist()))
 
 
-def losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:
-    """The loss of every row; beyond two classes the joint one, or the sum over the classes."""
-    if not classes:
-        return loss.value(targets, scores)
-    if multiclass is None:
-        return loss.value(np.where(targets == 1, 1.0, -1.0), scores)
-    if multiclass == "multinomial":
-        return np.asarray(-log_softmax(scores, axis=1)[np.arange(len(targets)), targets.astype(np.intp)])
-    each = [loss.value(np.where(targets == k, 1.0, -1.0), scores[:, k]) for k in range(scores.shape[1])]
-    return np.asarray(np.sum(each, axis=0))
-
-
 def mean_loss(solution: Solution, rows: PredictedRows) -> float:
     """The mean over the rows, weighted."""
-    each = losses(
-        solution.terms.loss, rows.targets, rows.scores, solution.multiclass, solution.classes is not None
-    )
+    classes = solution.classes is not None
+    each = row_losses(solution.terms.loss, rows.targets, rows.scores, solution.multiclass, classes)
     return float(each @ rows.share)
 
 

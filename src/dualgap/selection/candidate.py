@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from dualgap.fitting.decisions import decisions, said
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.probability import log_probabilities
 from dualgap.fitting.reading import Reading
@@ -34,11 +35,7 @@ class Candidate(BaseEstimator):  # type: ignore[misc]
         known, scores = self.seen
         if X is known:
             return np.asarray(scores)
-        design = read_table(X).design
-        if self.coef_.ndim == 1:
-            return np.asarray(design.matvec(self.coef_) + self.intercept_)
-        columns = [design.matvec(w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)]
-        return np.column_stack(columns)
+        return decisions(read_table(X).design, self.coef_, self.intercept_)
 
 
 class CandidateRegressor(RegressorMixin, Candidate):  # type: ignore[misc]
@@ -63,8 +60,7 @@ class CandidateClassifier(ClassifierMixin, Candidate):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        z = self._decisions(X)
-        return np.asarray(self.classes_[(z > 0).astype(int) if z.ndim == 1 else np.argmax(z, axis=1)])
+        return np.asarray(self.classes_[said(self._decisions(X))])
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Status
@@ -19,8 +20,8 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.paths.making import path_of
 from dualgap.paths.path import Path
-from dualgap.selection.plan import Plan, convex
-from dualgap.selection.scores import Score, hold
+from dualgap.selection.plan import Plan, convex, part
+from dualgap.selection.scores import Held, Score
 from dualgap.selection.splits import Fold
 
 
@@ -66,8 +67,9 @@ class FoldWork:
         """Fit the rows of a fold, in its share of the time, and score the others."""
         limits = self.plan.limits.part(turns + 1)  # one share is that of the fit on all rows
         plan = dataclasses.replace(self.plan, limits=limits)
-        held = hold(self.reading, fold.test, plan.multiclass, self.X, self.y)
-        found = fit_fold(plan.part(self.reading, fold.train), plan)
+        given = () if self.X is None else (_safe_indexing(one, fold.test) for one in (self.X, self.y))
+        held = Held(part(self.reading, fold.test), plan.multiclass, *given)
+        found = fit_fold(part(self.reading, fold.train, standardize=plan.standardize), plan)
         scores = self.score.values(held, found.coefs, found.intercepts)
         if not np.all(np.isfinite(scores)):
             raise DataError(

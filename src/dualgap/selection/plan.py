@@ -47,18 +47,19 @@ class Plan:
         lam, budget = (strength, None) if self.form == "penalised" else (None, strength)
         return dataclasses.replace(reading, terms=dataclasses.replace(reading.terms, lam=lam, budget=budget))
 
-    def part(self, reading: Reading, rows: Any) -> Reading:
-        """Some of the rows; columns are standardised by these rows alone."""
-        design = reading.table.design.rows(rows)
-        weights, scale = reading.terms.sample_weight[rows], reading.terms.scale
-        if self.standardize:
-            scale = column_scales(design, weights, centred=reading.terms.fit_intercept)
-        return dataclasses.replace(
-            reading,
-            table=dataclasses.replace(reading.table, design=design),
-            terms=dataclasses.replace(reading.terms, sample_weight=weights, scale=scale),
-            y=reading.y[rows],
-        )
+
+def part(reading: Reading, rows: Any, *, standardize: bool = False) -> Reading:
+    """Some of the rows; where asked, columns are standardised by these rows alone."""
+    design = reading.table.design.rows(rows)
+    weights, scale = reading.terms.sample_weight[rows], reading.terms.scale
+    if standardize:
+        scale = column_scales(design, weights, centred=reading.terms.fit_intercept)
+    return dataclasses.replace(
+        reading,
+        table=dataclasses.replace(reading.table, design=design),
+        terms=dataclasses.replace(reading.terms, sample_weight=weights, scale=scale),
+        y=reading.y[rows],
+    )
 
 
 def convex(reading: Reading) -> bool:

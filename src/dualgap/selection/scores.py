@@ -5,20 +5,18 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.utils import _safe_indexing
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Vector
 from dualgap.errors import DataError
+from dualgap.fitting.decisions import row_losses, said
 from dualgap.fitting.reading import Reading
 from dualgap.selection.candidate import candidate
-from dualgap.solvers.design_lines import compressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +24,23 @@ class Held:
     """Rows held out: as they were read, and as they were given."""
 
     reading: Reading
-    weights: Vector
     multiclass: str
-    X: Any
-    y: Any
+    X: Any = None
+    y: Any = None
+
+    @property
+    def weights(self) -> Vector:
+        """Of the rows."""
+        return self.reading.terms.sample_weight
+
+    @property
+    def share(self) -> Vector:
+        """Weights that add up to one."""
+        return np.asarray(self.weights / self.weights.sum())
 
     def decisions(self, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Xw + b, strengths × rows, or strengths × rows × classes."""
-        design = self.reading.table.design
-        matrix = compressed(design)
-        matrix = design.toarray() if matrix is None else matrix
+        matrix = self.reading.table.design.matrix
         if coefs.ndim == 2:
             return np.asarray((matrix @ coefs.T).T + intercepts[:, None])
         return np.array([matrix @ coef.T + b for coef, b in zip(coefs, intercepts, strict=True)])
@@ -68,15 +73,10 @@ class MeanLoss:
     greater_is_better, wants_rows = False, False
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        z, reading = held.decisions(coefs, intercepts), held.reading
-        loss, share = reading.terms.loss, held.weights / held.weights.sum()
-        if z.ndim == 2:
-            return np.asarray(loss.value(reading.targets(), z) @ share)
-        if held.multiclass == "multinomial":
-            right = log_softmax(z, axis=2)[:, np.arange(z.shape[1]), reading.y.astype(np.intp)]
-            return np.asarray(-(right @ share))
-        each = [loss.value(reading.targets(k), z[:, :, k]) @ share for k in range(z.shape[2])]
-        return np.asarray(np.sum(each, axis=0))
+        reading, classes = held.reading, held.reading.classes is not None
+        how = (held.multiclass, classes)
+        each = (row_losses(reading.terms.loss, reading.y, z, *how) for z in held.decisions(coefs, intercepts))
+        return np.array([one @ held.share for one in each])
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,8 @@ class ErrorShare:
     greater_is_better, wants_rows = False, False
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        z, share = held.decisions(coefs, intercepts), held.weights / held.weights.sum()
-        said = (z > 0.0).astype(np.intp) if z.ndim == 2 else np.argmax(z, axis=2)
-        return np.asarray((said != held.reading.y) @ share)
+        wrong = (said(z) != held.reading.y for z in held.decisions(coefs, intercepts))
+        return np.array([one @ held.share for one in wrong])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,15 +163,3 @@ def _takes_weights(scorer: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-def hold(reading: Reading, rows: Index, multiclass: str, X: Any, y: Any) -> Held:
-    """The rows of a fold that are scored; X and y as given are needed by scorers alone (else None)."""
-    weights = reading.terms.sample_weight[rows]
-    some = (None, None) if X is None else (_safe_indexing(X, rows), _safe_indexing(y, rows))
-    return Held(_rows_of(reading, rows), weights, multiclass, *some)
-
-
-def _rows_of(reading: Reading, rows: Index) -> Reading:
-    table = replace(reading.table, design=reading.table.design.rows(rows))
-    return replace(reading, table=table, y=reading.y[rows])

@@ -1,0 +1,40 @@
+"""What weights say of rows: the decision function, the class, the loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from dualgap.arrays import Index, Vector
+from dualgap.design import Design
+from dualgap.losses import Loss
+
+
+def decisions(design: Design, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
+    """Xw + b, a column per class beyond two."""
+    if coef.ndim == 1:
+        return np.asarray(design.matvec(coef) + intercept)
+    return np.column_stack([design.matvec(w) + b for w, b in zip(coef, intercept, strict=True)])
+
+
+def said(scores: NDArray[np.float64]) -> Index:
+    """The number of the class that each row is given."""
+    return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+
+
+def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:
+    """The loss of every row; beyond two classes the joint one, or the sum over the classes.
+
+    `targets` are numbers, or with `classes` the numbers of classes.
+    """
+    if not classes:
+        return loss.value(targets, scores)
+    if scores.ndim == 1:
+        return loss.value(np.where(targets == 1, 1.0, -1.0), scores)
+    if multiclass == "multinomial":
+        return np.asarray(-log_softmax(scores, axis=1)[np.arange(len(targets)), targets.astype(np.intp)])
+    each = [loss.value(np.where(targets == k, 1.0, -1.0), scores[:, k]) for k in range(scores.shape[1])]
+    return np.asarray(np.sum(each, axis=0))

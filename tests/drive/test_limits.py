@@ -19,7 +19,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.drive.trace import Record
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.reading import read
-from dualgap.kernel_machines.answer import KernelTerms, Statement
+from dualgap.kernel_machines.answer import KernelTerms, StatedKernel
 from dualgap.kernel_machines.hard_margin import hard_margin
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import Gaussian, gram_of
@@ -56,7 +56,7 @@ def kernel(lam: float, y: Any, rows: Any) -> Run:
     """A kernel machine, of which limits are not among the keywords; λ = 0 is the hard margin."""
     sign = 2.0 * y - 1.0
     gram = gram_of(Gaussian(0.05), rows, centred=True)
-    statement = Statement(gram, KernelTerms(Hinge(), lam, np.ones(len(y)), True))
+    statement = StatedKernel(gram, KernelTerms(Hinge(), lam, np.ones(len(y)), True))
 
     def go(limits: Limits) -> Any:
         if lam == 0.0:

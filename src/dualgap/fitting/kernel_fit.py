@@ -19,7 +19,7 @@ from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.calibration import Calibration, calibrated, folds, own_probabilities
 from dualgap.fitting.inputs import read_strength, read_table
 from dualgap.fitting.options import is_infinite, read_flag, read_limits
-from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, Statement, together
+from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, StatedKernel, together
 from dualgap.kernel_machines.approximate import METHODS, solve_approximately
 from dualgap.kernel_machines.hard_margin import hard_margin, refuse_hard
 from dualgap.kernel_machines.solve import solve
@@ -168,7 +168,7 @@ def _warn_above(solution: KernelSolution, asked: KernelAsked) -> None:
 
 def _stated(
     asked: KernelAsked, X: Any, weights: Vector, classes: NDArray[Any] | None, whole_numbers: bool
-) -> tuple[Statement, Kernel | None]:
+) -> tuple[StatedKernel, Kernel | None]:
     """The problem but for its targets, on the rows that count."""
     lam, tied = asked.strength(weights), read_flag("fit_intercept", asked.fit_intercept)
     used = weights > 0
@@ -184,7 +184,7 @@ def _stated(
     if kernel is not None and not kernel.definite:
         refuse_indefinite(gram.raw(), kernel.name, tied=tied)
     labels = None if classes is None else tuple(classes.tolist())
-    return Statement(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
+    return StatedKernel(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
 
 
 def _shape(asked: KernelAsked, rows: Any, weights: Vector) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _width(gamma: float | str, rows: Any, weights: Vector) -> float:
     return float(gamma)
 
 
-def _solved(asked: KernelAsked, statement: Statement, y: NDArray[Any], limits: Limits) -> KernelSolution:
+def _solved(asked: KernelAsked, statement: StatedKernel, y: NDArray[Any], limits: Limits) -> KernelSolution:
     """Numbers or two classes: one problem. More: one against the rest for each, on the same kernel rows."""
     if statement.classes is None:
         return _solved_one(asked, statement, y, limits)
@@ -226,7 +226,7 @@ def _solved(asked: KernelAsked, statement: Statement, y: NDArray[Any], limits: L
     return together(parts, limits.tolerance)
 
 
-def _solved_one(asked: KernelAsked, statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
+def _solved_one(asked: KernelAsked, statement: StatedKernel, y: Vector, limits: Limits) -> KernelSolution:
     if statement.terms.lam == 0.0:
         return hard_margin(statement, y, limits)
     problem = statement.problem(y)

@@ -140,7 +140,7 @@ class KernelSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class StatedKernel:
     """What is asked beside the targets: the terms, the kernel on the rows that count, and any classes."""
 
     gram: Gram

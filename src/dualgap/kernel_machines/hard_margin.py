@@ -19,7 +19,7 @@ from dualgap.drive.pursuit import End, Look
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import run
 from dualgap.errors import DataError, InfeasibleError
-from dualgap.kernel_machines.answer import KernelSolution, Statement, relative
+from dualgap.kernel_machines.answer import KernelSolution, StatedKernel, relative
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.factored import factor
 from dualgap.kernel_machines.finish import ActiveSet
@@ -56,7 +56,7 @@ def refuse_hard(loss: Loss, approximation: str | None) -> None:
         raise DataError("C=inf needs the exact kernel: leave out the approximation, or give a finite C.")
 
 
-def hard_margin(statement: Statement, y: Vector, limits: Limits) -> KernelSolution:
+def hard_margin(statement: StatedKernel, y: Vector, limits: Limits) -> KernelSolution:
     """The machine for C = ∞; InfeasibleError where no surface with a margin beyond rounding separates."""
     problem = statement.problem(y)
     pursuit = SurfacePursuit(problem, limits.tolerance)

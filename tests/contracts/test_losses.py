@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import ALL_LOSSES, LOSSES, numbers, shares, targets, vectors
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
-from dualgap.losses import Loss, Terms
+from dualgap.losses import CATALOGUE, Loss, Terms
 from dualgap.traits import Trait
 
 N = 6
@@ -361,3 +362,23 @@ def test_frozen_and_equal_by_parameters(loss: Loss) -> None:
     with pytest.raises(AttributeError):
         loss.name = "another"  # type: ignore[misc]
     assert str(loss).startswith(loss.name)
+
+
+LIKELIHOODS = {  # −2 log-likelihood of residuals r with the most likely scale, from scipy's densities
+    "squared": lambda r: -2.0 * scipy.stats.norm.logpdf(r, scale=np.sqrt(np.mean(r**2))).mean(),
+    "absolute": lambda r: -2.0 * scipy.stats.laplace.logpdf(r, scale=np.abs(r).mean()).mean(),
+}
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_deviance_is_that_of_the_noise(name: str) -> None:
+    r = np.random.default_rng(0).normal(size=30)
+    loss = CATALOGUE[name]()
+    risk = np.array([loss.value(np.zeros(30), r).mean()])
+    found = loss.deviance(risk)
+    assert found is not None
+    assert found[0] == pytest.approx(LIKELIHOODS[name](r), rel=1e-12)
+
+
+def test_a_loss_without_a_likelihood_has_no_deviance() -> None:
+    assert CATALOGUE["hinge"]().deviance(np.ones(1)) is None

@@ -47,6 +47,29 @@ def test_value_is_convex_zero_at_zero_and_blind_to_free_columns(case: GaugeCase,
 
 @every_gauge
 @given(data=st.data())
+def test_slope_is_a_subgradient(case: GaugeCase, data: st.DataObject) -> None:
+    gauge, (here, there) = data.draw(gauge_and_points(case, 2))
+    slope = gauge.slope(here)
+    assert not slope[gauge.free].any()
+    touching = gauge.value(here) + slope @ (there - here)
+    assert touching <= gauge.value(there) + 1e-9 * (gauge.value(here) + np.abs(slope) @ np.abs(there - here))
+
+
+@every_gauge
+@given(data=st.data())
+def test_a_gauge_tells_what_it_is_made_of(case: GaugeCase, data: st.DataObject) -> None:
+    gauge, (w,) = data.draw(gauge_and_points(case))
+    assert gauge.elastic is None or gauge.ball is None
+    if gauge.elastic is not None:
+        l1, l2 = gauge.elastic
+        assert gauge.value(w) == pytest.approx(float(l1 @ np.abs(w) + l2 @ w**2), rel=1e-12)
+    if gauge.ball is not None:
+        order, scale = gauge.ball
+        assert gauge.value(w) == pytest.approx(float(np.linalg.norm(scale * w, order)), rel=1e-9, abs=1e-300)
+
+
+@every_gauge
+@given(data=st.data())
 def test_prox_is_optimal(case: GaugeCase, data: st.DataObject) -> None:
     """s − w ∈ step ∂h(w), as equality in Fenchel–Young; and no other point is better."""
     gauge, (s, other) = data.draw(gauge_and_points(case, 2))

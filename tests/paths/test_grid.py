@@ -43,7 +43,7 @@ def test_all_weights_are_zero_at_the_first_strength_and_not_below(penalty: str) 
     assert np.abs(path.coef(lam=0.98 * float(path.lams[0]))).max() > 0.0
 
 
-def test_screening_leaves_the_answer_alone() -> None:
+def test_more_columns_than_rows() -> None:
     X, y = ordinary("logistic", 60, 200, seed=3)
     path = dg.path(X, y, loss="logistic", penalty="l1", n_lams=15)
     assert np.all(path.gaps <= 1e-6)

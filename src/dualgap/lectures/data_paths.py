@@ -13,7 +13,7 @@ from dualgap.lectures.data import Data, auto_mpg, spect
 from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.segments import Segments, segments
 from dualgap.lectures.style import BLACK, BLUE, GREY, PURPLE, RED, SMALL, canvas, frame, legend
-from dualgap.paths.making import path
+from dualgap.paths.request import path
 from dualgap.paths.path import Path
 from dualgap.paths.plot import DASHES
 

@@ -19,8 +19,8 @@ from dualgap.solvers import GradientDescent, Subgradient
 from dualgap.solvers.textbook.slopes import curvature_bound
 from dualgap.solvers.textbook.steps import Constant, Harmonic, InverseRoot, InverseStrength, Ratio
 
-STEPS = 30
-START = np.array([-1.6, 1.4])
+STEPS = 30  # of every walk: enough to tell the four apart
+START = np.array([-1.6, 1.4])  # off both axes, so that the valley has to be crossed and followed
 
 
 def _bowl() -> tuple[Matrix, Vector]:

@@ -12,10 +12,10 @@ from dualgap.fitting.solution import Solution
 from dualgap.lectures.data import Data, digits
 from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.style import SMALL, canvas, frame, legend, stroke
-from dualgap.paths.making import path
+from dualgap.paths.request import path
 from dualgap.paths.path import Path
 
-IMAGES = 6
+IMAGES = 6  # weights drawn as pictures, side by side
 POINTS = 41  # budgets at which the test images are classified
 PENALTIES = {"l2": "ridge", "l1": "lasso"}
 RANGE = {"l2": 1000.0, "l1": 20.0}  # the largest budget over the smallest that is shown

@@ -6,7 +6,7 @@ import numpy as np
 
 from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.style import MARKERS, canvas, frame, legend, plane, stroke
-from dualgap.paths.making import path
+from dualgap.paths.request import path
 
 POWERS = (0.5, 0.75, 1.0, 1.5, 2.0, 4.0, np.inf)
 

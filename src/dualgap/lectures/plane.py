@@ -27,10 +27,10 @@ from dualgap.lectures.style import (
     plane,
     stroke,
 )
-from dualgap.paths.making import path
+from dualgap.paths.request import path
 from dualgap.paths.path import Path
 
-FINE = 161
+FINE = 161  # points a side of the grid that contours are drawn from
 PENALTIES = {"l2": "ridge", "l1": "lasso"}
 TITLES = {"squared": "least squares", "absolute": "least absolute deviation"}
 

@@ -15,8 +15,8 @@ from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.style import GREY, MARKERS, canvas, frame, stroke
 
 LOWEST = 1e-12  # relative to the objective; less is rounding
-ITERATIONS = 2000
-SECONDS = 0.4
+ITERATIONS = 2000  # of each run at most: descent shows its rate by then
+SECONDS = 0.4  # of each run at most, so that a figure takes seconds
 
 # name: (loss, penalty, strength, algorithms, what to see)
 RACES: dict[str, tuple[str, str, dict[str, float], tuple[str, ...], str]] = {
@@ -82,7 +82,7 @@ RACES: dict[str, tuple[str, str, dict[str, float], tuple[str, ...], str]] = {
         "methods.",
     ),
 }
-NEEDS = {"quadratic_program": "cvxpy"}
+NEEDS = {"quadratic_program": "clarabel"}  # solver: the package without which it does not run
 
 
 def _data() -> tuple[Matrix, Vector]:

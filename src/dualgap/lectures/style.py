@@ -14,7 +14,7 @@ LINES: tuple[Any, ...] = (*DASHES, (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2.5)))
 GREY = "0.45"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SMALL = 8  # points: legends and notes
-DPI = 120
+DPI = 120  # of a picture on a page
 
 
 def canvas(

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss
-from dualgap.paths.ridge import Ridge
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -37,9 +36,10 @@ def priced(path: Path, name: str, degrees_of: Callable[[Path], Vector]) -> Vecto
         raise DataError(f"There is no criterion {name!r}. Known: {', '.join(CRITERIA)}.")
     n = float(path.terms.sample_weight.sum())  # a weight of 2 is the row given twice
     price = 2.0 if name == "aic" else float(np.log(n))
-    used = degrees_of(path)
     with np.errstate(divide="ignore"):
-        found = deviance(path.terms.loss, path.risks, n) + price * used
+        misfit = deviance(path.terms.loss, path.risks, n)
+    used = degrees_of(path)
+    found = misfit + price * used
     return np.where((used < n) & np.isfinite(found), found, np.inf)
 
 
@@ -56,26 +56,29 @@ def deviance(loss: Loss, risks: Vector, n: float) -> Vector:
 
 def degrees(path: Path) -> Vector:
     """Degrees of freedom at every point."""
-    setting, curve = path._setting, path._curve
-    problem = setting.problem
+    problem, curve = path._family.problem, path._curve
     elastic = problem.regulariser.gauge.elastic
-    deviance(problem.loss, np.ones(1), 1.0)  # refuses what has no likelihood
     if elastic is None:
         raise DataError(
             f"The degrees of freedom of {path.terms.penalty} are not known; AIC and BIC are to be had with "
             "l1, l2 and elastic_net. Use dg.cross_validate."
         )
-    weights = path._weights
-    if not elastic.l2.any():
+    known = curve.degrees()
+    if known is not None:
+        return known
+    return counted(path, problem, path._weights, curve.lams[:, None] * elastic.l2, "l1")
+
+
+def counted(path: Path, problem: Problem, weights: Matrix, l2: Matrix, alone: str) -> Vector:
+    """Degrees of freedom of weights under squares l2, a row of each per point; `alone`: without squares."""
+    if not l2.any():
         return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
     if Trait.SMOOTH not in problem.loss.traits:
         raise DataError(
-            f"The degrees of freedom of {path.terms.loss} with {path.terms.penalty} are not known; with l1 "
-            "they are the number of weights. Use dg.cross_validate."
+            f"The degrees of freedom of {path.terms.loss} with {path.terms.penalty} are not known; with "
+            f"{alone} they are the number of weights. Use dg.cross_validate."
         )
-    if isinstance(curve, Ridge):
-        return curve.degrees(curve.lams)
-    return np.array([trace(problem, w, lam * elastic.l2) for w, lam in zip(weights, curve.lams, strict=True)])
+    return np.array([trace(problem, *both) for both in zip(weights, l2, strict=True)])
 
 
 def trace(problem: Problem, w: Vector, l2: Vector) -> float:

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.paths.setting import Pair
+from dualgap.drive.limits import Limits
+from dualgap.paths.family import Pair
 
 
-class Curve(Protocol):
+class SolutionCurve(ABC):
     """Solutions as a function of the working strength λ; one file per way of knowing them."""
 
-    @property
-    def exact(self) -> bool:
-        """Is every answer exact up to rounding, at any λ?"""
+    lams: Vector  # the points, falling
+    exact: bool = True  # is every answer exact up to rounding, at any λ?
+    breaks: bool = False  # are the points all the breakpoints, so that the curve is straight between them?
+    inverse: bool = False  # straight in 1/λ, not in λ?
+    constant: bool = False  # do the weights stay as they are between breakpoints?
+    stopped: bool = False  # was the time over before the last point?
+    complete: bool = True  # did the algorithm get to its end?
+    promise: float = 0.0  # the relative gap that is kept between the points
 
-    @property
-    def breaks(self) -> bool:
-        """Are the points all the breakpoints of the curve, so that it is straight between them?"""
-
-    @property
-    def lams(self) -> Vector:
-        """The points, falling."""
-
+    @abstractmethod
     def weights(self) -> Matrix:
         """Working weights at the points, one row each."""
 
     def thetas(self, which: Index) -> Matrix | None:
         """Dual points at some of the points; None where the slope of the loss is one."""
+        return None
 
+    @abstractmethod
     def pair(self, lam: float) -> Pair:
         """The solution at λ."""
 
+    @abstractmethod
     def pair_within(self, budget: float) -> tuple[Pair, float]:
         """The solution under a budget, and its λ."""
+
+    def degrees(self) -> Vector | None:
+        """Degrees of freedom at the points, where the curve knows them."""
+        return None
+
+    def places(self) -> list[float]:
+        """Strengths at which the curve is tried before it is believed."""
+        return [float(self.lams[k]) for k in {len(self.lams) // 2, len(self.lams) - 1}]
+
+    def take_time(self, limits: Limits) -> None:  # noqa: B027 - most curves solve nothing later
+        """What is asked for from now on has these limits."""

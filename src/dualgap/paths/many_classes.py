@@ -17,12 +17,13 @@ from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.paths.path import Path, one_of
-from dualgap.paths.setting import setting
+from dualgap.paths.family import family_of
+from dualgap.paths.path import one_of
+from dualgap.paths.solved_path import SolvedPath
 from dualgap.paths.strengths import default_ratio, falling, largest
 
 
-class ManyPath(Path):
+class ManyClassesPath(SolvedPath):
     """Solutions from the largest λ to the smallest; `coefs[k]` has a row per class."""
 
     def __init__(
@@ -47,13 +48,6 @@ class ManyPath(Path):
             raise KeyboardInterrupt
         return found
 
-    def take_time(self, limits: Limits) -> None:
-        self._limits = limits
-
-    @property
-    def stopped(self) -> bool:
-        return self._stopped
-
     @property
     def exact(self) -> bool:
         return False
@@ -66,30 +60,17 @@ class ManyPath(Path):
     def lams(self) -> Vector:
         return self._strengths
 
-    @cached_property
-    def coefs(self) -> NDArray[np.float64]:
-        return np.array([one.coef for one in self._solutions])
-
-    @cached_property
-    def intercepts(self) -> NDArray[np.float64]:
-        return np.array([one.intercept for one in self._solutions])
-
-    @cached_property
-    def gaps(self) -> Vector:
-        return np.array([one.relative_gap for one in self._solutions])
+    def size(self, coef: NDArray[np.float64]) -> float:
+        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
+        return float(sum(gauge.value(w) for w in coef))
 
     @cached_property
     def budgets(self) -> Vector:
-        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
-        return np.array([sum(gauge.value(w) for w in one.coef) for one in self._solutions])
-
-    @cached_property
-    def n_nonzero(self) -> NDArray[np.int64]:
-        return np.array([one.n_nonzero for one in self._solutions])
+        return np.array([self.size(coef) for coef in self.coefs])
 
     @cached_property
     def risks(self) -> Vector:
-        return np.array([one.objective for one in self._solutions]) - self.lams * self.budgets
+        return self.objectives - self.lams * self.budgets
 
     def solution(self, *, lam: float | None = None, budget: float | None = None) -> Solution:
         name, value = one_of(lam, budget)
@@ -101,15 +82,8 @@ class ManyPath(Path):
             return self._solutions[nearest]
         return self._fitted(value, None, self._solutions[nearest])
 
-    def coef(self, *, lam: float | None = None, budget: float | None = None) -> NDArray[np.float64]:
-        return self.solution(lam=lam, budget=budget).coef
-
-    def intercept(self, *, lam: float | None = None, budget: float | None = None) -> Any:
-        return self.solution(lam=lam, budget=budget).intercept
-
     def budget(self, lam: float) -> float:
-        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
-        return float(sum(gauge.value(w) for w in self.coef(lam=lam)))
+        return self.size(self.coef(lam=lam))
 
     def lam(self, budget: float) -> float:
         raise DataError("The λ of a budget is known for two classes only; compare path.budgets.")
@@ -124,7 +98,7 @@ class ManyPath(Path):
 def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:
     """From the least λ at which all weights of all classes are zero."""
     assert reading.classes is not None
-    settings = [setting(reading, reading.targets(k)) for k in range(len(reading.classes))]
-    top = max(largest(one) * one.unit for one in settings)
-    share = default_ratio(settings[0].problem) if ratio is None else ratio
+    families = [family_of(reading, reading.targets(k)) for k in range(len(reading.classes))]
+    top = max(largest(one) * one.unit for one in families)
+    share = default_ratio(families[0].problem) if ratio is None else ratio
     return falling(top, top * share, count)

@@ -24,9 +24,9 @@ from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import read_targets
-from dualgap.paths.curve import Curve
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Family, Pair, as_outcome
 from dualgap.paths.proofs import relative_gaps
-from dualgap.paths.setting import Pair, Setting, as_outcome
 from dualgap.problem.precondition import Working
 from dualgap.proof.check import Checked
 
@@ -52,23 +52,21 @@ class Path:
     """
 
     def __init__(
-        self, setting: Setting, curve: Curve, form: str, solver: str | Solver, limits: Limits
+        self, family: Family, curve: SolutionCurve, form: str, solver: str | Solver, limits: Limits
     ) -> None:
-        self._setting, self._curve, self.form = setting, curve, form
-        self._reading = setting.reading
+        self._family, self._curve, self.form = family, curve, form
+        self._reading = family.reading
         self._solver, self._limits = solver, limits
 
     def take_time(self, limits: Limits) -> None:
         """What is asked for later has the time of a fit of its own, not what the making of the path left."""
         self._limits = limits
-        walk = getattr(self._curve, "walk", None)
-        if walk is not None:
-            walk.limits = limits
+        self._curve.take_time(limits)
 
     @property
     def stopped(self) -> bool:
         """Was the time over before the last point? Those that are there are as proven as any."""
-        return bool(getattr(self._curve, "stopped", False))
+        return self._curve.stopped
 
     @property
     def status(self) -> str:
@@ -92,7 +90,7 @@ class Path:
     @cached_property
     def lams(self) -> Vector:
         """The strengths, falling."""
-        return self._curve.lams * self._setting.unit
+        return self._curve.lams * self._family.unit
 
     @cached_property
     def _weights(self) -> Matrix:
@@ -100,7 +98,7 @@ class Path:
 
     @cached_property
     def _given(self) -> tuple[Matrix, Vector]:
-        return self._setting.weights(self._weights)
+        return self._family.weights(self._weights)
 
     @property
     def coefs(self) -> Matrix:
@@ -115,7 +113,7 @@ class Path:
     @cached_property
     def budgets(self) -> Vector:
         """h(w) at every point: the c for which the constrained problem has the same solution."""
-        return np.array([self._setting.value(w) for w in self._weights])
+        return np.array([self._family.value(w) for w in self._weights])
 
     @cached_property
     def n_nonzero(self) -> NDArray[np.int64]:
@@ -128,7 +126,7 @@ class Path:
 
         A point of an exact path whose gap is not tiny is solved again, so look here before you quote it.
         """
-        gaps = relative_gaps(self._setting, self._curve, self.form)
+        gaps = relative_gaps(self._family, self._curve, self.form)
         if self.exact:
             for k in np.flatnonzero(~(gaps <= GOOD)):
                 gaps[k] = self._mend(int(k))
@@ -138,17 +136,17 @@ class Path:
         """Solve point k again; its weights are replaced."""
         lam = float(self._curve.lams[k])
         working, found, _ = self._at(lam)
-        w = self._setting.working.coordinates(found.w)
-        self._weights[k] = w
-        self._given[0][k], self._given[1][k] = (part[0] for part in self._setting.weights(w[None]))
+        self._weights[k] = self._family.working.coordinates(found.w)
+        columns = self._given[0].shape[1]
+        self._given[0][k], self._given[1][k] = found.w[:columns], found.w[columns:].sum()
         return working.asked.relative(found.gap, found.primal)
 
     @cached_property
     def risks(self) -> Vector:
         """The mean loss at every point."""
-        problem = self._setting.problem
+        problem = self._family.problem
         risks = [problem.risk(problem.predict(w)) for w in self._weights]
-        return np.array(risks) * self._setting.unit
+        return np.array(risks) * self._family.unit
 
     def decision_functions(self, X: Any) -> Matrix:
         """Xw + b at every point, one row each."""
@@ -171,9 +169,9 @@ class Path:
 
     def _at(self, lam: float) -> tuple[Working, Checked, Outcome | None]:
         """The proof at a working λ; an exact answer that is not proven is handed to the solvers."""
-        working = self._setting.at(lam)
+        working = self._family.at(lam)
         pair = self._curve.pair(lam)
-        found = self._setting.proof(working, pair)
+        found = self._family.proof(working, pair)
         if not self.exact or working.asked.relative(found.gap, found.primal) <= GOOD:
             return working, found, None
         outcome = self._solved(working, pair)
@@ -187,9 +185,9 @@ class Path:
             return drive(working, lambda: candidates(working.problem, self._solver), start, limits)
 
     def _within(self, budget: float) -> tuple[Working, Checked, Outcome | None, float]:
-        working = self._setting.within(budget)
+        working = self._family.within(budget)
         pair, lam = self._curve.pair_within(budget)
-        found = self._setting.proof(working, pair)
+        found = self._family.proof(working, pair)
         if not self.exact or working.asked.relative(found.gap, found.primal) <= GOOD:
             return working, found, None, lam
         outcome = self._solved(working, pair)
@@ -198,38 +196,38 @@ class Path:
     def _answer(self, lam: Any, budget: Any) -> tuple[Working, Checked, Outcome | None]:
         name, value = one_of(lam, budget)
         if name == "lam":
-            return self._at(value / self._setting.unit)
+            return self._at(value / self._family.unit)
         return self._within(value)[:3]
 
     def coef(self, *, lam: float | None = None, budget: float | None = None) -> Vector:
         """The weights at a strength, or under a budget; anywhere, not only at the points."""
         w = self._answer(lam, budget)[1].w
-        return w[:-1] if self._setting.asked.intercept else w
+        return w[:-1] if self._family.asked.intercept else w
 
     def intercept(self, *, lam: float | None = None, budget: float | None = None) -> float:
         """The intercept at a strength, or under a budget."""
         w = self._answer(lam, budget)[1].w
-        return float(w[-1]) if self._setting.asked.intercept else 0.0
+        return float(w[-1]) if self._family.asked.intercept else 0.0
 
     def solution(self, *, lam: float | None = None, budget: float | None = None) -> Solution:
         """A Solution with its certificate, of the penalised or of the constrained problem."""
         began = time.perf_counter()
         working, found, outcome = self._answer(lam, budget)
         if outcome is None:
-            tolerance = max(self._limits.tolerance, getattr(self._curve, "promise", 0.0))
+            tolerance = max(self._limits.tolerance, self._curve.promise)
             outcome = as_outcome(working, found, tolerance, "path", time.perf_counter() - began)
-        return self._setting.solution(working, outcome, self._limits.tolerance)
+        return self._family.solution(working, outcome, self._limits.tolerance)
 
     def budget(self, lam: float) -> float:
         """The c whose constrained problem has the solution at λ."""
         _, value = one_of(lam, None)
-        working, found, _ = self._at(value / self._setting.unit)
+        working, found, _ = self._at(value / self._family.unit)
         return working.asked.regulariser.gauge.value(found.w)
 
     def lam(self, budget: float) -> float:
         """The λ whose penalised problem has the solution under a budget; 0 where the budget does not bind."""
         _, value = one_of(None, budget)
-        return self._within(value)[3] * self._setting.unit
+        return self._within(value)[3] * self._family.unit
 
     def pareto(self) -> Pareto:
         """The points that no other point beats in both penalty and risk."""
@@ -262,18 +260,18 @@ class Path:
 
     def size(self, coef: Vector) -> float:
         """h of weights on the scale of the X that was given."""
-        w = np.append(coef, 0.0) if self._setting.asked.intercept else coef
-        return self._setting.asked.regulariser.gauge.value(w)
+        w = np.append(coef, 0.0) if self._family.asked.intercept else coef
+        return self._family.asked.regulariser.gauge.value(w)
 
     @property
     def inverse(self) -> bool:
         """Between breakpoints, are the weights linear in 1/λ, and not in λ?"""
-        return bool(getattr(self._curve, "inverse", False))
+        return self._curve.inverse
 
     @property
     def constant(self) -> bool:
         """Between breakpoints, do the weights stay as they are?"""
-        return bool(getattr(self._curve, "constant", False))
+        return self._curve.constant
 
     @property
     def names(self) -> tuple[str, ...] | None:

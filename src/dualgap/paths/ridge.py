@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from dualgap.arrays import Index, Matrix, Vector
-from dualgap.paths.setting import Pair
+from dualgap.arrays import Matrix, Vector
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Pair
 from dualgap.problem.problem import Problem
 
 ROUNDS = 100  # of Newton towards a budget: it converges quadratically, this only ends what cannot
@@ -18,10 +19,8 @@ NEAR = 1e-14  # a λ that moves by less, relative, has settled to rounding
 SPURIOUS = 1e-14  # eigenvalues below this share of the largest are rounding
 
 
-class Ridge:
+class RidgeCurve(SolutionCurve):
     """Every ridge solution of one problem."""
-
-    exact, breaks = True, False
 
     def __init__(self, problem: Problem, lams: Vector) -> None:
         elastic = problem.regulariser.gauge.elastic
@@ -103,12 +102,9 @@ class Ridge:
     def weights(self) -> Matrix:
         return self._at(self.lams)
 
-    def degrees(self, lams: Vector) -> Vector:
+    def degrees(self) -> Vector:
         """The trace of ∂(Xw)/∂y: Σ eigenvalue/(eigenvalue + λ), and one for every free column."""
-        return np.asarray((self._sizes / (self._sizes + lams[:, None])).sum(axis=1) + len(self._free))
-
-    def thetas(self, which: Index) -> None:
-        return None
+        return np.asarray((self._sizes / (self._sizes + self.lams[:, None])).sum(axis=1) + len(self._free))
 
     def pair(self, lam: float) -> Pair:
         return Pair(self._at(np.array([lam]))[0], None)

@@ -10,7 +10,7 @@ from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import drive
-from dualgap.paths.setting import Pair, Setting
+from dualgap.paths.family import Family, Pair
 from dualgap.penalties.forms import Penalised, unregularised
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
@@ -20,9 +20,9 @@ ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this ma
 ENDLESS = 1e100  # a λ beyond any that matters
 
 
-def at_zero(setting: Setting) -> Pair:
+def at_zero(family: Family) -> Pair:
     """Every penalised weight zero, the free ones at their best."""
-    problem, asked = setting.problem, setting.asked
+    problem, asked = family.problem, family.asked
     if np.count_nonzero(asked.free) == asked.intercept:
         # under an endless price, so that θ keeps to the loss and is not drawn into the penalty's domain
         loose = problem.with_regulariser(Penalised(problem.regulariser.gauge, ENDLESS))
@@ -33,15 +33,15 @@ def at_zero(setting: Setting) -> Pair:
     outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-10))
     w = np.zeros(asked.p)
     w[free] = outcome.bounds.w
-    inner = setting.working
+    inner = family.working
     return Pair(inner.coordinates(w), inner.working_theta(outcome.bounds.theta))
 
 
-def largest(setting: Setting) -> float:
+def largest(family: Family) -> float:
     """The least λ at which all penalised weights are zero; for squares alone ABOVE · max |x_j·θ| / l2_j."""
-    problem = setting.problem
+    problem = family.problem
     gauge = problem.regulariser.gauge
-    theta = at_zero(setting).theta
+    theta = at_zero(family).theta
     assert theta is not None
     v = problem.design.transpose_matvec(theta)
     top = gauge.smallest_strength_at_zero(v)

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.discrete import subset_path
 from dualgap.discrete.subset.path import at_size
 from dualgap.discrete.subset.selection import selection
 from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
-from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.searched import assemble, fit_searched
 from dualgap.fitting.solution import Solution
-from dualgap.paths.criterion import deviance, priced, trace
+from dualgap.paths.criterion import counted, priced
 from dualgap.paths.path import Pareto, Path, one_of, predictions
+from dualgap.paths.solved_path import SolvedPath
 from dualgap.problem.problem import Problem
-from dualgap.traits import Trait
 
 SIZES = 20  # the largest size where none is asked for
 
 
-class SubsetPath(Path):
+class SubsetPath(SolvedPath):
     """Best subsets, `sizes` rising; `objectives[i]`, `bounds[i]`, `proven[i]`, `coefs[i]` are of `sizes[i]`.
 
     Where a size is not proven its weights are the best found, and no set of that size gets below its bound.
@@ -61,11 +61,6 @@ class SubsetPath(Path):
     # -- the points ----------------------------------------------------------------------------------
 
     @property
-    def stopped(self) -> bool:
-        """Did an interrupt come before the last size?"""
-        return self._stopped
-
-    @property
     def status(self) -> str:
         if not self.stopped:
             return "All sizes are there."
@@ -87,35 +82,13 @@ class SubsetPath(Path):
         return np.full(len(self.sizes), np.nan)
 
     @cached_property
-    def coefs(self) -> Matrix:
-        return np.array([one.coef for one in self._solutions])
-
-    @cached_property
-    def intercepts(self) -> Vector:
-        return np.array([one.intercept for one in self._solutions])
-
-    @cached_property
     def budgets(self) -> Vector:
         return self.sizes.astype(np.float64)
-
-    @cached_property
-    def n_nonzero(self) -> NDArray[np.int64]:
-        return np.array([one.n_nonzero for one in self._solutions])
-
-    @cached_property
-    def objectives(self) -> Vector:
-        """The objective of the best set found, size by size."""
-        return np.array([one.objective for one in self._solutions])
 
     @cached_property
     def bounds(self) -> Vector:
         """What no set of that size gets below."""
         return np.array([one.bound for one in self._solutions])
-
-    @cached_property
-    def gaps(self) -> Vector:
-        """The proven relative gap of every size."""
-        return np.array([one.relative_gap for one in self._solutions])
 
     @cached_property
     def proven(self) -> Mask:
@@ -155,12 +128,6 @@ class SubsetPath(Path):
             raise DataError("lam must be above 0 on a path over sizes; budget=k is the best set of k.")
         return fit_searched(reading, _problem(reading), self._solver, self._limits, start)
 
-    def coef(self, *, lam: float | None = None, budget: float | None = None) -> Vector:
-        return self.solution(lam=lam, budget=budget).coef
-
-    def intercept(self, *, lam: float | None = None, budget: float | None = None) -> float:
-        return float(self.solution(lam=lam, budget=budget).intercept)
-
     def budget(self, lam: float) -> float:
         return self.size(self.coef(lam=lam))
 
@@ -181,20 +148,11 @@ class SubsetPath(Path):
         return priced(self, name, self._degrees)
 
     def _degrees(self, _: Path) -> Vector:
-        deviance(self.terms.loss, np.ones(1), 1.0)  # refuses what has no likelihood
         problem = _problem(self._reading)
         weights = self.coefs
         if problem.intercept:
             weights = np.column_stack([weights, self.intercepts])
-        ridge = selection(problem).ridge
-        if not ridge.any():
-            return np.asarray(np.count_nonzero((weights != 0.0) | problem.free, axis=1), dtype=np.float64)
-        if Trait.SMOOTH not in problem.loss.traits:
-            raise DataError(
-                f"The degrees of freedom of {self.terms.loss} with {self.terms.penalty} are not known; with "
-                "l0 they are the number of weights. Use dg.cross_validate."
-            )
-        return np.array([trace(problem, w, ridge) for w in weights])
+        return counted(self, problem, weights, np.tile(selection(problem).ridge, (len(weights), 1)), "l0")
 
     def chosen(self, budget: float) -> tuple[str, ...]:
         """The names of the columns that the best set of a size holds."""
@@ -204,8 +162,7 @@ class SubsetPath(Path):
 
     def frame(self) -> Any:
         """A pandas DataFrame with a row per size: k, objective, bound, relative gap, proven, columns, …"""
-        import pandas as pd
-
+        pd = needed("pandas", "frames", "A frame")
         rows = [
             {
                 "k": int(size),

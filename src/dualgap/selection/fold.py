@@ -18,8 +18,8 @@ from dualgap.fitting.multiclass import fit_many
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.paths.making import path_of
 from dualgap.paths.path import Path
+from dualgap.paths.request import path_of
 from dualgap.selection.plan import Plan, convex, part
 from dualgap.selection.scores import Held, Score
 from dualgap.selection.splits import Fold
@@ -84,8 +84,8 @@ def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     if reading.many_classes or not convex(reading):
         return _one_by_one(reading, plan)
     if plan.form == "constrained":
-        return _within(path_of(reading, plan.wishes(None)), plan)
-    path = path_of(reading, plan.wishes(plan.strengths))
+        return _within(path_of(reading, plan.request(None)), plan)
+    path = path_of(reading, plan.request(plan.strengths))
     gaps = path.gaps  # first, since a point that is not proven is solved again and its weights replaced
     return Solutions(path.coefs, path.intercepts, gaps, path.exact)
 

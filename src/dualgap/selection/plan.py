@@ -14,11 +14,11 @@ from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
 from dualgap.fitting.objective import column_scales
 from dualgap.fitting.reading import Reading
-from dualgap.paths.choose import Wishes
-from dualgap.paths.making import path_of
-from dualgap.paths.many_classes import ManyPath, common_grid
+from dualgap.paths.curve_choice import PathRequest
+from dualgap.paths.family import family_of
+from dualgap.paths.many_classes import ManyClassesPath, common_grid
 from dualgap.paths.path import Path
-from dualgap.paths.setting import setting
+from dualgap.paths.request import path_of
 from dualgap.paths.strengths import default_ratio, falling, largest
 from dualgap.traits import Trait
 
@@ -38,9 +38,9 @@ class Plan:
     standardize: bool
     missing: int = 0  # weaker strengths that the time did not suffice to find
 
-    def wishes(self, lams: Vector | None, count: int = 1) -> Wishes:
+    def request(self, lams: Vector | None, count: int = 1) -> PathRequest:
         """What to ask of a path; λ as users see it."""
-        return Wishes(self.exact, lams, count, None, None, self.solver, self.limits)
+        return PathRequest(self.exact, lams, count, None, None, self.solver, self.limits)
 
     def at(self, reading: Reading, strength: float) -> Reading:
         """The data with the objective at one strength."""
@@ -74,7 +74,7 @@ def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
     if reading.many_classes:
         found = common_grid(reading, count, ratio) if _moves(reading) else np.zeros(0)
     else:
-        shared = setting(reading, reading.targets())
+        shared = family_of(reading, reading.targets())
         top = largest(shared) * shared.unit
         share = default_ratio(shared.problem) if ratio is None else ratio
         found = falling(top, top * share, count) if top > 0.0 else np.zeros(0)
@@ -83,19 +83,19 @@ def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
 
 def _moves(reading: Reading) -> bool:
     assert reading.classes is not None
-    return any(largest(setting(reading, reading.targets(k))) > 0.0 for k in range(len(reading.classes)))
+    return any(largest(family_of(reading, reading.targets(k))) > 0.0 for k in range(len(reading.classes)))
 
 
 def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> tuple[Vector, int]:
     """The budgets that the solutions at these λ use on all rows, rising; how many λ were not reached."""
     if reading.many_classes:
-        path: Path = ManyPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
+        path: Path = ManyClassesPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
         gauge = reading.terms.penalty.gauge(reading.terms.factors, reading.terms.scale)
         sizes = np.array([[gauge.value(w) for w in coef] for coef in path.coefs])
         # one class against the rest has a budget for each class, the joint form one for all
         found = sizes.max(axis=1) if plan.multiclass == "one_vs_rest" else sizes.sum(axis=1)
     else:
-        path = path_of(reading, plan.wishes(lams))
+        path = path_of(reading, plan.request(lams))
         found = path.budgets
     return np.unique(found), len(lams) - len(path)
 

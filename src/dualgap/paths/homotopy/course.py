@@ -33,13 +33,13 @@ PIECE, KINKED, BANNED = range(3)
 # Lines of Course.weight, one number per weight
 VALUE, RATE, EXPIRY, SPARE, BENT_PRICE, PRICE, COLUMN_SIZE, RIDGE, TILT = range(9)
 SEEN = 9  # and 10: the products of its column with a snapshot of the dual
-SNAPSHOTS = 64
+SNAPSHOTS = 64  # a choice: snapshots of the dual that are kept (see watch.py), two lines of n numbers each
 # Lines of Course.slot after the four answers and the four right sides
 NOW, SPEED, NEW, INVERSE_NEW, OTHER, INVERSE_OTHER = range(8, 14)
-SLOT_LINES = 18
+SLOT_LINES = 18  # those above, and four more that slides use as scratch
 # Places in Course.count
 SIZE, STUCK_ROWS, UPDATES, VERSION, STANDING, STALE, STORED, VALUES, EVALUATED, REFACTORED = range(10)
-CURVED, INVERSE, TILTED = 10, 11, 12
+CURVED, INVERSE, TILTED = 10, 11, 12  # flags: curvature in the loss, s = 1/λ, a tilt that goes to zero
 # Places in Course.level
 AT, WAY, TRAVELLED, DUAL_TRAVELLED, PRICE_TRAVELLED, PACE, DUAL_PACE, TRUE_AT, LAST = range(9)
 LEAP, DUAL_LEAP = 9, 10  # the usual length of a step, of the weights and of the dual
@@ -70,7 +70,7 @@ class Course(NamedTuple):
     level: Vector
     snap: Integers  # snapshot of the dual that each weight relies on, −1: none
     basis: Matrix  # two directions per snapshot; none where the columns are few
-    reach: Matrix  # see homotopy_watch
+    reach: Matrix  # see watch.py
 
 
 class Log(NamedTuple):

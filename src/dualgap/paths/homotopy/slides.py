@@ -1,7 +1,7 @@
 """Slides: where an event leaves a direction without curvature, the weights move along it at fixed s.
 
 The first term met on the way takes the place of the one that was released, and the system is regular again.
-The plan of the event (homotopy_pivots) has been made; its column of the inverse is the direction.
+The plan of the event (pivots.py) has been made; its column of the inverse is the direction.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dualgap.paths.homotopy.engine import NOTHING, Engine, Records
 from dualgap.paths.homotopy.known_set import solve_on_set
 
 BLOCK = 1 << 22  # numbers compared at a time
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # a priced weight below this is zero: targets and columns are of size one here
 SAME = 1e-12  # strengths this close, relative, are one breakpoint
 
 
@@ -27,7 +27,7 @@ class Place:
     lam: float
 
 
-class Trace:
+class PathTrace:
     """Answers in working coordinates. s is λ, or 1/λ where a straight loss meets squares."""
 
     def __init__(self, engine: Engine, end: float) -> None:

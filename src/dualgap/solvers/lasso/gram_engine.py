@@ -17,6 +17,7 @@ WORK = 3e8  # a choice: operations for a matrix that is used once, some tenths o
 ENOUGH = 0.1  # accuracy on the working set, as a share of the violations of all columns
 PATIENCE = 3  # slow rounds of sweeps over dense columns; after one, a tall logistic took 1.4 times as long
 MANY = 20  # rounds of sweeps that sparse columns get first: text took 13 at most, a matrix 15 times as long
+PASSES = 100.0  # a choice: a matrix of squares, which stays, may take as long as these over sparse columns
 SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
 
 
@@ -36,7 +37,8 @@ class GramEngine:
             return False
         work = design.stored / design.shape[1] * len(working) ** 2
         if not WorkingGram.keeps_dense(design):
-            return SPARSE * work <= WORK * (spent - MANY)
+            cheap = PASSES * design.stored if self.quadratic else 0.0
+            return SPARSE * work <= max(cheap, WORK * (spent - MANY))
         return self.quadratic or (slow >= PATIENCE and work <= WORK * max(1, spent - MANY))
 
     def improve(self, working: Index, residual: Vector) -> None:

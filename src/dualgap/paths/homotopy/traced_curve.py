@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.paths.homotopy.trace import Place, Trace
-from dualgap.paths.setting import Pair
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Pair
+from dualgap.paths.homotopy.trace import PathTrace, Place
 
 HUGE = 1e-12  # natural size over λ, where λ counts as infinite
 
 
-class Traced:
-    """A Trace as a curve, ending at the λ asked for or, where `points` are given, shown at those."""
+class TracedCurve(SolutionCurve):
+    """A trace as a curve, ending at the λ asked for or, where `points` are given, shown at those."""
 
-    exact = True
-
-    def __init__(self, trace: Trace, points: Vector | None = None) -> None:
-        self.trace, self.stopped = trace, trace.stopped
+    def __init__(self, trace: PathTrace, points: Vector | None = None) -> None:
+        self.trace, self.complete, self.stopped = trace, trace.complete or trace.stopped, trace.stopped
+        self.inverse, self.constant = trace.inverse, trace.constant
+        self.breaks = points is None and bool(trace.records.kept.all())
         if points is not None and trace.stopped:
             points = points[: max(np.count_nonzero(points >= trace.lams[-1]), 1)]
-        self._points = points
+        self._records: Index | None = None
+        if points is None and self.complete:
+            self._records, points = trace.breakpoints()
+        self.lams = trace.lams[-1:] if points is None else points
 
-    @property
-    def breaks(self) -> bool:
-        return self._points is None and bool(self.trace.records.kept.all())
-
-    @property
-    def inverse(self) -> bool:
-        """Are the weights linear in 1/λ?"""
-        return self.trace.inverse
-
-    @property
-    def constant(self) -> bool:
-        """Do the weights stay as they are between breakpoints?"""
-        return self.trace.constant
-
-    @cached_property
-    def _shown(self) -> tuple[Index, Vector]:
-        return self.trace.breakpoints()
-
-    @cached_property
-    def lams(self) -> Vector:
-        return self._shown[1] if self._points is None else self._points
+    def places(self) -> list[float]:
+        natural, end = self.trace.engine.natural, float(self.trace.lams[-1])
+        return [natural * share for share in (0.3, 0.03, 1e-3) if natural * share >= end]
 
     def weights(self) -> Matrix:
-        if self._points is None:
-            return self.trace.all_weights(self._shown[0])
-        return np.array([self.trace.weights(self.trace.place(lam)) for lam in self._points])
+        if self._records is not None:
+            return self.trace.all_weights(self._records)
+        return np.array([self.trace.weights(self.trace.place(lam)) for lam in self.lams])
 
     def thetas(self, which: Index) -> Matrix | None:
-        if self._points is None:
-            return self._thetas_of_records(self._shown[0][which], self.lams[which])
-        found = [self.trace.theta(self.trace.place(lam)) for lam in self._points[which]]
+        if self._records is not None:
+            return self._thetas_of_records(self._records[which], self.lams[which])
+        found = [self.trace.theta(self.trace.place(lam)) for lam in self.lams[which]]
         return None if found[0] is None else np.array(found)
 
     def _thetas_of_records(self, records: Index, lams: Vector) -> Matrix | None:

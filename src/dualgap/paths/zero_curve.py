@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.paths.setting import Pair
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Pair
 
 
-class Constant:
+class ZeroCurve(SolutionCurve):
     """One answer for every λ: every penalised weight zero, the free ones at their best."""
-
-    exact = True
 
     def __init__(self, answer: Pair, lams: Vector | None) -> None:
         self.answer = answer

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.turns import in_turn
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Pair
 from dualgap.paths.homotopy.course import ARRIVED, SIZE
 from dualgap.paths.homotopy.engine import Engine
-from dualgap.paths.setting import Pair
 
 NEAR = 1e-13  # a budget met this closely, relative, is met
-ROUNDS = 60
+ROUNDS = 60  # of Newton with a bracket: bisection alone would need as many for all digits
 VANISHING = 1e-12  # a λ below this share of the largest shown counts as zero
 
 
-class Tilted:
+class RationalCurve(SolutionCurve):
     """An engine that goes from λ to λ."""
-
-    exact, breaks = True, False
 
     def __init__(self, engine: Engine, lams: Vector) -> None:
         self.engine = engine
@@ -45,9 +44,6 @@ class Tilted:
 
     def weights(self) -> Matrix:
         return self._weights
-
-    def thetas(self, which: Index) -> None:
-        return None
 
     def pair(self, lam: float) -> Pair:
         return Pair(self._solved(max(lam, self._least)), None)

@@ -1,4 +1,4 @@
-"""What every point of a path shares: the data as they were given, and the problem solvers work on."""
+"""The problems along a path, one for each strength: as they were asked, and as solvers work on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Family:
     """Strengths in here are those of the working problem: `unit` times them are those that users see.
 
     Values of the penalty, hence budgets, are the same in both.
@@ -104,21 +104,21 @@ class Setting:
         """The public answer."""
         terms = self.reading.terms
         regulariser = working.asked.regulariser
-        if isinstance(regulariser, Penalised):
+        if regulariser.constrained:
+            terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
+        else:
             lam = 0.0 if regulariser.free.all() else regulariser.strength
             terms = dataclasses.replace(terms, lam=lam, budget=None)
-        else:
-            terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
         reading = dataclasses.replace(self.reading, terms=terms)
         return told(reading, working.asked, outcome, tolerance)
 
 
-def setting(reading: Reading, targets: Vector) -> Setting:
+def family_of(reading: Reading, targets: Vector) -> Family:
     """The problem stated with strength 1."""
     terms = dataclasses.replace(reading.terms, lam=1.0, budget=None)
     asked = terms.problem(reading.table.design, targets)
     asked.loss.check_targets(asked.y)
-    return Setting(reading, asked, reduced(asked))
+    return Family(reading, asked, reduced(asked))
 
 
 def as_outcome(working: Working, found: Checked, tolerance: float, solver: str, seconds: float) -> Outcome:

@@ -11,28 +11,28 @@ from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.errors import NoSolverError
-from dualgap.paths.constant import Constant
-from dualgap.paths.curve import Curve
-from dualgap.paths.everywhere import SHARE, Covering
-from dualgap.paths.grid import Gridded, Walk
+from dualgap.paths.covering import SHARE, CoveringCurve
+from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.family import Family, Pair
+from dualgap.paths.grid import GridCurve, Walk
 from dualgap.paths.homotopy.engine import Engine
-from dualgap.paths.homotopy.exact import Traced
-from dualgap.paths.homotopy.rational import Tilted
-from dualgap.paths.homotopy.trace import Trace
-from dualgap.paths.ridge import Ridge
-from dualgap.paths.setting import Pair, Setting
+from dualgap.paths.homotopy.rational_curve import RationalCurve
+from dualgap.paths.homotopy.trace import PathTrace
+from dualgap.paths.homotopy.traced_curve import TracedCurve
+from dualgap.paths.ridge import RidgeCurve
 from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
+from dualgap.paths.zero_curve import ZeroCurve
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 AFFORDABLE = 2e11  # operations that "auto" spends on an exact path
-SEEDS = 3
+SEEDS = 3  # a choice: bends of the problem that are tried before the grid is taken instead
 NOTHING = 1e-13  # gradients of this size, in working units, are rounding
 GOOD = 1e-8  # relative gap at the checked places of a trace
 
 
 @dataclass(frozen=True)
-class Wishes:
+class PathRequest:
     """What the user asked of the points of a path; `curve_for` takes λ in working units."""
 
     exact: bool | None  # None: where it can be had at a reasonable price
@@ -44,40 +44,40 @@ class Wishes:
     limits: Limits
 
 
-def curve_for(setting: Setting, wishes: Wishes) -> Curve:
+def curve_for(family: Family, request: PathRequest) -> SolutionCurve:
     """See the module."""
-    problem = setting.problem
+    problem = family.problem
     if not problem.convex:
         raise NoSolverError(
             f"A path needs a convex loss and penalty, which {problem.loss} with this penalty is not; "
             "fit one strength at a time: fit(..., budget=k)."
         )
-    still = _at_rest(setting)
+    still = _at_rest(family)
     if still is not None:
-        return Constant(still, wishes.lams)
+        return ZeroCurve(still, request.lams)
     able = refusal(problem)
-    if wishes.exact and able:
+    if request.exact and able:
         raise NoSolverError(f"exact=True: {able}; exact=False follows a grid of λ, proven at every point.")
-    exact = not able if wishes.exact is None else wishes.exact
-    if exact and wishes.exact is None and wishes.solver != "auto":
+    exact = not able if request.exact is None else request.exact
+    if exact and request.exact is None and request.solver != "auto":
         exact = False
-    if exact and (wishes.exact or _price(problem) <= AFFORDABLE):
-        found = _exact(setting, wishes)
+    if exact and (request.exact or _price(problem) <= AFFORDABLE):
+        found = _exact(family, request)
         if found is not None:
             return found
-    return _gridded(setting, wishes)
+    return _gridded(family, request)
 
 
-def _at_rest(setting: Setting) -> Pair | None:
+def _at_rest(family: Family) -> Pair | None:
     """The answer at every λ, if no penalised weight can lower the loss."""
-    problem, zero = setting.problem, at_zero(setting)
+    problem, zero = family.problem, at_zero(family)
     assert zero.theta is not None
     v = problem.design.transpose_matvec(zero.theta)
     if np.abs(v[~problem.free]).max(initial=0.0) <= NOTHING:
         return zero
     idle = Pair(zero.w, np.zeros(problem.n))  # no loss is below its minimum
-    working = setting.at(1.0)
-    return idle if setting.proof(working, idle).gap <= 0.0 else None
+    working = family.at(1.0)
+    return idle if family.proof(working, idle).gap <= 0.0 else None
 
 
 def refusal(problem: Problem) -> str:
@@ -114,76 +114,68 @@ def _price(problem: Problem) -> float:
     return events * (4.0 * width * width + 4.0 * n + 2.0 * p + (0 if straight else 2.0 * n * width))
 
 
-def _range(setting: Setting, wishes: Wishes) -> tuple[float, float]:
+def _range(family: Family, request: PathRequest) -> tuple[float, float]:
     """The largest and smallest λ to be shown."""
-    if wishes.lams is not None:
-        return float(wishes.lams[0]), float(wishes.lams[-1])
-    top = largest(setting)
-    ratio = default_ratio(setting.problem) if wishes.ratio is None else wishes.ratio
+    if request.lams is not None:
+        return float(request.lams[0]), float(request.lams[-1])
+    top = largest(family)
+    ratio = default_ratio(family.problem) if request.ratio is None else request.ratio
     return top, top * ratio
 
 
-def _exact(setting: Setting, wishes: Wishes) -> Curve | None:
+def _exact(family: Family, request: PathRequest) -> SolutionCurve | None:
     """The exact curve; None where the engine could not prove itself."""
-    problem = setting.problem
+    problem = family.problem
     if _is_ridge(problem):
-        return Ridge(problem, _grid(setting, wishes))
+        return RidgeCurve(problem, _grid(family, request))
     for seed in range(SEEDS):
-        engine = Engine(problem, seed, limits=wishes.limits)
+        engine = Engine(problem, seed, limits=request.limits)
         try:
             if not engine.start():
                 return None
             if engine.curved and _squares(problem):
-                found: Curve = Tilted(engine, _grid(setting, wishes))
+                found: SolutionCurve = RationalCurve(engine, _grid(family, request))
             else:
-                found = Traced(Trace(engine, _end(setting, wishes)), wishes.lams)
+                found = TracedCurve(PathTrace(engine, _end(family, request)), request.lams)
         except np.linalg.LinAlgError:  # bends that rounding cannot tell apart
             continue
-        if _holds(setting, found):
+        if _holds(family, found):
             return found
     return None
 
 
-def _grid(setting: Setting, wishes: Wishes) -> Vector:
-    if wishes.lams is not None:
-        return wishes.lams
-    return falling(*_range(setting, wishes), wishes.count)
+def _grid(family: Family, request: PathRequest) -> Vector:
+    if request.lams is not None:
+        return request.lams
+    return falling(*_range(family, request), request.count)
 
 
-def _end(setting: Setting, wishes: Wishes) -> float:
+def _end(family: Family, request: PathRequest) -> float:
     """Where a traced path ends: at λ = 0 for l1, unless asked otherwise."""
-    if wishes.lams is None and wishes.ratio is None and not _squares(setting.problem):
+    if request.lams is None and request.ratio is None and not _squares(family.problem):
         return 0.0
-    return _range(setting, wishes)[1]
+    return _range(family, request)[1]
 
 
-def _holds(setting: Setting, curve: Curve) -> bool:
+def _holds(family: Family, curve: SolutionCurve) -> bool:
     """Is the curve proven at a few places? (Points that are not are mended one by one.)"""
-    if isinstance(curve, Traced) and not (curve.trace.complete or curve.stopped):
-        return False
-    for lam in _places(curve):
-        working = setting.at(lam)
-        found = setting.proof(working, curve.pair(lam))
+    for lam in curve.places() if curve.complete else ():
+        working = family.at(lam)
+        found = family.proof(working, curve.pair(lam))
         if not working.asked.relative(found.gap, found.primal) <= GOOD:
             return False
-    return True
+    return curve.complete
 
 
-def _places(curve: Curve) -> list[float]:
-    """Where a curve is tried."""
-    if isinstance(curve, Traced):
-        natural, end = curve.trace.engine.natural, float(curve.trace.lams[-1])
-        return [natural * share for share in (0.3, 0.03, 1e-3) if natural * share >= end]
-    return [float(curve.lams[k]) for k in {len(curve.lams) // 2, len(curve.lams) - 1}]
-
-
-def _gridded(setting: Setting, wishes: Wishes) -> Curve:
-    if wishes.everywhere is None or wishes.lams is not None:
-        walk = Walk(setting, wishes.solver, wishes.limits)
-        return Gridded(walk, _grid(setting, wishes))
-    top, end = _range(setting, wishes)
-    limits = _tightened(wishes.limits, SHARE * wishes.everywhere)
-    return Covering(Walk(setting, wishes.solver, limits), top, end, wishes.everywhere)
+def _gridded(family: Family, request: PathRequest) -> SolutionCurve:
+    if request.everywhere is None or request.lams is not None:
+        lams = _grid(family, request)
+        walk = Walk(family, request.solver, request.limits)
+        points = walk.along(lams)
+        return GridCurve(walk, points, stopped=len(points) < len(lams))
+    top, end = _range(family, request)
+    limits = _tightened(request.limits, SHARE * request.everywhere)
+    return CoveringCurve(Walk(family, request.solver, limits), top, end, request.everywhere)
 
 
 def _tightened(limits: Limits, tolerance: float) -> Limits:

@@ -16,12 +16,11 @@ from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read
 from dualgap.losses import Loss
-from dualgap.paths.choose import Wishes, curve_for
-from dualgap.paths.many_classes import ManyPath, common_grid
+from dualgap.paths.curve_choice import PathRequest, curve_for
+from dualgap.paths.family import family_of
+from dualgap.paths.many_classes import ManyClassesPath, common_grid
 from dualgap.paths.path import Path
-from dualgap.paths.setting import setting
 from dualgap.penalties import Penalty
-from dualgap.penalties.l0 import Count
 
 FORMS = ("penalised", "constrained")
 
@@ -90,14 +89,14 @@ def path(  # noqa: PLR0913
         standardize=standardize,
     )
     chosen = seeded(read_solver(solver), random_state)
-    if isinstance(reading.terms.regulariser.gauge, Count):
+    if penalty.takes_sizes:
         from dualgap.paths.subsets import subsets_of  # here: most paths never need it
 
         _refuse_strengths(exact, lams, everywhere)
         return subsets_of(reading, sizes, chosen, dataclasses.replace(limits, until=None))
     if sizes is not None:
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
-    wishes = Wishes(
+    request = PathRequest(
         read_exact(exact),
         read_lams(lams),
         read_count(n_lams),
@@ -107,9 +106,9 @@ def path(  # noqa: PLR0913
         limits,
     )
     if reading.many_classes:
-        found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), wishes)
+        found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), request)
     else:
-        found = path_of(reading, wishes, form)
+        found = path_of(reading, request, form)
     found.take_time(dataclasses.replace(limits, until=None))
     said = [found.status] if found.stopped else []
     if not found.exact:
@@ -119,25 +118,25 @@ def path(  # noqa: PLR0913
     return found
 
 
-def path_of(reading: Reading, wishes: Wishes, form: str = "penalised") -> Path:
-    """The path of data that have been read; `wishes.lams` as users see them.
+def path_of(reading: Reading, request: PathRequest, form: str = "penalised") -> Path:
+    """The path of data that have been read; `request.lams` as users see them.
 
     Folds that share a grid call this with the same `lams`: the answer's coefs, intercepts and gaps are at
     those, exact where they can be, else each started from the one before.
     """
-    shared = setting(reading, reading.targets())
-    if wishes.lams is not None:
-        wishes = dataclasses.replace(wishes, lams=wishes.lams / shared.unit)
-    return Path(shared, curve_for(shared, wishes), form, wishes.solver, wishes.limits)
+    shared = family_of(reading, reading.targets())
+    if request.lams is not None:
+        request = dataclasses.replace(request, lams=request.lams / shared.unit)
+    return Path(shared, curve_for(shared, request), form, request.solver, request.limits)
 
 
-def _for_many(reading: Reading, form: str, wishes: Wishes) -> ManyPath:
-    if wishes.exact:
+def _for_many(reading: Reading, form: str, request: PathRequest) -> ManyClassesPath:
+    if request.exact:
         raise NoSolverError("exact=True: with more than two classes a path follows a grid of λ.")
-    grid = wishes.lams
+    grid = request.lams
     if grid is None:
-        grid = common_grid(reading, wishes.count, wishes.ratio)
-    return ManyPath(reading, form, grid, wishes.solver, wishes.limits)
+        grid = common_grid(reading, request.count, request.ratio)
+    return ManyClassesPath(reading, form, grid, request.solver, request.limits)
 
 
 def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:

@@ -15,22 +15,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix
-from dualgap.paths.grid import Point, Walk, multiplier
-from dualgap.paths.setting import Pair
+from dualgap.paths.family import Pair
+from dualgap.paths.grid import GridCurve, PathPoint, Walk
 from dualgap.proof.statement import SMALL
 
 SHARE = 0.1  # of the promised gap that the solutions themselves may use up
-FIRST = 0.7  # ratio of the first two strengths
-SHORTEST = 0.9999  # points are not set closer than this, also where a solve misses its share of the promise
-LONGEST = 0.1
+FIRST = 0.7  # ratio of the first two strengths: a choice, the next ones follow from the gaps seen
+SHORTEST = 0.9999  # the largest ratio of two strengths, also where a solve misses its share of the promise
+LONGEST = 0.1  # the smallest ratio: a choice, so that an easy stretch does not end in many shorter trials
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
     """A solution in three numbers: the loss, h, and the dual value at its own λ."""
 
-    point: Point
+    point: PathPoint
     risk: float
     size: float
     dual: float
@@ -68,14 +67,14 @@ def _shortened(promise: float, worst: float) -> float:
 def _mark(walk: Walk, lam: float) -> Mark:
     """What the kernel says of the point, in working units; its objective is the loss and λ times h."""
     point = walk.point(lam)
-    unit, asked = walk.setting.unit, walk.setting.at(lam).asked
+    unit, asked = walk.family.unit, walk.family.at(lam).asked
     size = asked.regulariser.gauge.value(point.proof.w)
     return Mark(point, point.proof.primal / unit - lam * size, size, point.proof.dual / unit)
 
 
 def _worst(walk: Walk, high: Mark, low: Mark) -> float:
     """The largest proven gap of the nearest of two points, nearest by difference or by ratio."""
-    null = abs(walk.setting.problem.null)
+    null = abs(walk.family.problem.null)
     middle, ratio = 0.5 * (high.lam + low.lam), float(np.sqrt(high.lam * low.lam))
     return max(
         _gap(high, ratio, _chord(high, low, ratio), null),
@@ -93,35 +92,22 @@ def _gap(mark: Mark, lam: float, dual: float, null: float) -> float:
     return (primal - dual) / max(abs(primal), SMALL * null)
 
 
-class Covering:
+class CoveringCurve(GridCurve):
     """The curve that answers with the nearest of its points, proven within the promise."""
 
-    exact, breaks = False, False
-
     def __init__(self, walk: Walk, top: float, end: float, promise: float) -> None:
-        self.walk, self.promise = walk, promise
-        self._points = [mark.point for mark in cover(walk, top, end, promise * (1.0 - 1e-6))]
-        self.lams = np.array([point.lam for point in self._points])
-        self.stopped = bool(self.lams[-1] > end)
-
-    def weights(self) -> Matrix:
-        return np.array([point.pair.w for point in self._points])
-
-    def thetas(self, which: Index) -> Matrix:
-        return np.array([self._points[k].pair.theta for k in which])
+        points = [mark.point for mark in cover(walk, top, end, promise * (1.0 - 1e-6))]
+        super().__init__(walk, points, stopped=points[-1].lam > end)
+        self.promise = promise
 
     def pair(self, lam: float) -> Pair:
         """The weights of the nearest point with the dual point between both; outside the range, a solve."""
         if not self.lams[-1] <= lam <= self.lams[0]:
-            return self.walk.point(lam).pair
+            return super().pair(lam)
         k = int(np.searchsorted(-self.lams, -lam, side="right")) - 1
-        high, low = self._points[k], self._points[min(k + 1, len(self._points) - 1)]
+        high, low = self.points[k], self.points[min(k + 1, len(self.points) - 1)]
         share = (lam - low.lam) / (high.lam - low.lam) if high is not low else 1.0
         assert high.pair.theta is not None
         assert low.pair.theta is not None
         nearest = high if high.lam - lam <= lam - low.lam else low
         return Pair(nearest.pair.w, share * high.pair.theta + (1.0 - share) * low.pair.theta)
-
-    def pair_within(self, budget: float) -> tuple[Pair, float]:
-        point, working = self.walk.within(budget)
-        return point.pair, multiplier(working.problem, point.pair)

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
+from dualgap.fitting.decisions import said
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 
@@ -76,10 +77,7 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores > 0).astype(int)])
-        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+        return np.asarray(self.classes_[said(self.decision_function(X))])
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
+from dualgap.fitting.decisions import decisions, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
@@ -103,19 +104,12 @@ class Solution:
                 f"Column {differs} of X is {table.names[differs]!r}, "
                 f"the fit had {self.names[differs]!r} there."
             )
-        if self.coef.ndim == 1:
-            return np.asarray(table.design.matvec(self.coef) + self.intercept)
-        columns = [table.design.matvec(w) + b for w, b in zip(self.coef, self.intercept, strict=True)]
-        return np.column_stack(columns)
+        return decisions(table.design, self.coef, self.intercept)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The prediction of a regression, the class of a classification."""
         scores = self.decision_function(X)
-        if self.classes is None:
-            return scores
-        if scores.ndim == 1:
-            return np.asarray(self.classes[(scores > 0).astype(int)])
-        return np.asarray(self.classes[np.argmax(scores, axis=1)])
+        return scores if self.classes is None else np.asarray(self.classes[said(scores)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class) given each row, a column per class; for losses that speak of log-odds."""

@@ -23,7 +23,6 @@ from dualgap.report.markup import (
     safe,
     section,
 )
-from dualgap.report.rows import price
 from dualgap.report.subject import Subject
 
 RECORDS = 300  # of the trace that are drawn
@@ -84,7 +83,7 @@ def _nobody(about: Subject) -> str:
 
 def _numbers(about: Subject) -> list[tuple[str, str]]:
     solution = about.solution
-    paid, null = price(solution), solution.facts["null"]
+    paid, null = solution.price, solution.facts["null"]
     parts = f" = mean loss {number(solution.objective - paid, 6)} + penalty {number(paid, 6)}" if paid else ""
     found = [
         ("objective", f"{number(solution.objective, 10)}{parts}"),

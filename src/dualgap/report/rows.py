@@ -82,20 +82,8 @@ def same_rows(solution: Solution, rows: PredictedRows) -> bool:
     if len(rows) != solution.facts["n"]:
         return False
     claimed = solution.objective
-    found = mean_loss(solution, rows) + price(solution)
+    found = mean_loss(solution, rows) + solution.price
     return bool(abs(found - claimed) <= 1e-8 * max(abs(claimed), 1e-4 * abs(solution.facts["null"]), 1e-300))
-
-
-def price(solution: Solution) -> float:
-    """What the penalty adds to the objective."""
-    terms = solution.terms
-    if terms.budget is not None or not terms.lam:
-        return 0.0
-    if solution.parts:
-        return sum(price(part) for part in solution.parts)
-    classes = len(solution.coef) if solution.coef.ndim == 2 else 1
-    gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
-    return terms.lam * gauge.value(solution.coef.ravel())
 
 
 def probabilities(solution: Solution, rows: PredictedRows) -> Matrix | None:

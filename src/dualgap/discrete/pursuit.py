@@ -16,7 +16,7 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import DiscreteSolver, Finding
 from dualgap.discrete.reached import reached
 from dualgap.drive.limits import Limits, Status
-from dualgap.drive.pursuit import End, Look
+from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import Outcome, run
 from dualgap.problem.problem import Problem
@@ -26,7 +26,7 @@ ROUNDED = 1e-12  # of the objective without columns: more than rounding takes of
 PROVEN = "Proven: no weights do better, up to the tolerance."
 
 
-class DiscretePursuit:
+class DiscretePursuit(Pursuit[Problem, Finding]):
     """The best weights and the highest bound."""
 
     counted = "nodes"
@@ -36,7 +36,7 @@ class DiscretePursuit:
         self.w, self.primal = problem.null_weights, problem.null * (1.0 + ROUNDED)
         self.bound, self.nodes = -np.inf, 0
         self.theta: Vector | None = None
-        self.ending, self.remark = Status.STALLED.value, ""
+        self.ending = Status.STALLED.value
         self._offered: Vector | None = None
         self._start: Vector | None = None
         self._judged: tuple[Vector, float, Checked] | None = None
@@ -55,12 +55,6 @@ class DiscretePursuit:
     def origin(self, most: int | None) -> Finding:
         return Finding(self._start, wanted=self.tolerance, most=most)
 
-    def horizon(self, solver: Any) -> int | None:
-        return None
-
-    def sound(self, iterate: Finding) -> bool:
-        return True
-
     def take(self, iterate: Finding, *, watched: bool) -> Look | None:
         self.nodes = max(self.nodes, iterate.nodes)
         self.ending, self.remark = iterate.ending or self.ending, iterate.remark or self.remark
@@ -68,9 +62,7 @@ class DiscretePursuit:
             self._offer(iterate.w)
         if iterate.bound > self.bound:
             self.bound, self.theta = iterate.bound, iterate.theta
-        return Look(
-            self.primal, self.primal, self._reported, nonzero=self.nonzero(self.w), count=self.nodes
-        )
+        return Look(self.primal, self.primal, self._reported, nonzero=self.nonzero(self.w), count=self.nodes)
 
     def _offer(self, w: Vector) -> None:
         self._offered = w
@@ -103,9 +95,6 @@ class DiscretePursuit:
 
     def relative(self, gap: float, objective: float) -> float:
         return self.problem.relative(gap, objective)
-
-    def nonzero(self, w: Vector) -> int | None:
-        return int(np.count_nonzero(w))
 
     def weights(self) -> Vector:
         return self.w

@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Status
 from dualgap.drive.proof_schedule import affordable
-from dualgap.drive.pursuit import End, Look
+from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.drive.solver import Adviser, Iterate
 from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
@@ -26,23 +26,16 @@ MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames r
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given: a choice, seconds
 
 
-class LinearPursuit:
+class LinearPursuit(Pursuit[Problem, Iterate]):
     """Weights and θ: the best of each half, and what the kernel said of the last pair it was asked about."""
 
-    counted = "iterations"
-
     def __init__(self, working: Working, tolerance: float) -> None:
-        self.working, self.tolerance = working, tolerance
+        self.working, self.problem, self.tolerance = working, working.problem, tolerance
         self.best: Bounds | None = None
-        self.remark = ""
         self._seen: Bounds | None = None
         self._start: Iterate | None = None
         self._judged: tuple[Bounds, Checked] | None = None
         self._unproven = False  # the last iterate came without a bound
-
-    @property
-    def problem(self) -> Problem:
-        return self.working.problem
 
     @property
     def empty(self) -> bool:
@@ -162,9 +155,6 @@ class LinearPursuit:
 
     def relative(self, gap: float, objective: float) -> float:
         return self.working.asked.relative(gap, objective)
-
-    def nonzero(self, w: Vector) -> int | None:
-        return int(np.count_nonzero(w))
 
     def weights(self) -> Vector:
         assert self._seen is not None

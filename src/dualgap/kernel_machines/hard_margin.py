@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.drive.limits import Limits, Status
-from dualgap.drive.pursuit import End, Look
+from dualgap.drive.limits import Limits
+from dualgap.drive.pursuit import Look, Pursuit
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import run
 from dualgap.errors import DataError, InfeasibleError
@@ -128,10 +128,8 @@ class _Sides:
         return zero_sum(theta) if self.intercept else theta
 
 
-class SurfacePursuit:
+class SurfacePursuit(Pursuit[KernelProblem, Surface]):
     """C = ∞ with a kernel, as the loop wants it: the surface with the smallest gap, and its proof."""
-
-    counted, remark = "iterations", ""
 
     def __init__(self, problem: KernelProblem, tolerance: float) -> None:
         self.problem, self.tolerance = problem, tolerance
@@ -150,12 +148,6 @@ class SurfacePursuit:
 
     def origin(self, most: int | None) -> Surface:
         return replace(self.best, wanted=self.tolerance)
-
-    def horizon(self, solver: Any) -> int | None:
-        return None
-
-    def sound(self, iterate: Surface) -> bool:
-        return True
 
     def take(self, iterate: Surface, *, watched: bool) -> Look | None:
         if not iterate.look:
@@ -207,9 +199,6 @@ class SurfacePursuit:
 
     def weights(self) -> Vector:
         return self.best.beta
-
-    def told(self, end: End) -> tuple[Status, str]:
-        return end.status, ""
 
 
 @solver("kernel_nearest_points", kind="kernel margin")

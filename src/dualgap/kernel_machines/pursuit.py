@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Status
-from dualgap.drive.pursuit import End, Look
+from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.problem.certificate import Bounds
 from dualgap.proof.check import Checked
@@ -37,10 +36,8 @@ class Proposal:
     wanted: float = 0.0
 
 
-class KernelPursuit:
+class KernelPursuit(Pursuit[KernelProblem, Proposal]):
     """The better half of each pair of points, as they seem; and of what the proof's kernel said, the best."""
-
-    counted, remark = "iterations", ""
 
     def __init__(self, problem: KernelProblem, tolerance: float) -> None:
         self.problem, self.tolerance = problem, tolerance
@@ -67,12 +64,6 @@ class KernelPursuit:
 
     def origin(self, most: int | None) -> Proposal:
         return Proposal("", self._kept.w[:-1], wanted=self.tolerance)
-
-    def horizon(self, solver: Any) -> int | None:
-        return None
-
-    def sound(self, iterate: Proposal) -> bool:
-        return True
 
     def take(self, iterate: Proposal, *, watched: bool) -> Look | None:
         """A look costs a product with K, so that a pause is none even if somebody waits."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.drive.limits import Limits, Status
-from dualgap.drive.pursuit import End, Look
+from dualgap.drive.limits import Limits
+from dualgap.drive.pursuit import Look, Pursuit
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import Outcome, run
 from dualgap.kernel_machines.hull import SURE, Hulls, nearing, plane
@@ -63,10 +63,8 @@ class NearestPoints:
         return nearing(problem.X, problem.y, intercept=problem.intercept, factors=problem.factors)
 
 
-class PlanePursuit:
+class PlanePursuit(Pursuit[PlaneProblem, Hulls]):
     """The nearest points so far. Whether their plane separates is decided exactly, at the end alone."""
-
-    counted, remark = "iterations", ""
 
     def __init__(self, problem: PlaneProblem, tolerance: float) -> None:
         self.problem, self.tolerance = problem, tolerance
@@ -82,20 +80,10 @@ class PlanePursuit:
     def empty(self) -> bool:
         return self.hulls is None or not self.hulls.upper > self.hulls.lower
 
-    def starts(self, start: Hulls | None) -> Iterator[Hulls]:
-        """None is shown: however short the time, the search is waited for until it has some points."""
-        return iter(())
-
     def origin(self, most: int | None) -> Hulls:
         """That the search finds for itself."""
         nothing = np.zeros(0)
         return Hulls(nothing, nothing, 0.0, 0.0, 1.0, 0.0)
-
-    def horizon(self, solver: Any) -> int | None:
-        return None
-
-    def sound(self, iterate: Hulls) -> bool:
-        return True
 
     def take(self, iterate: Hulls, *, watched: bool) -> Look | None:
         self.hulls = iterate
@@ -133,9 +121,6 @@ class PlanePursuit:
     def weights(self) -> Vector:
         w = self._kept.difference / self.problem.factors
         return np.append(w, 0.0) if self.problem.intercept else w
-
-    def told(self, end: End) -> tuple[Status, str]:
-        return end.status, ""
 
 
 def _stretch(hulls: Hulls, intercept: bool) -> float:

@@ -78,6 +78,7 @@ class DualSearch:
         return comb(count, min(room, count // 2)) > ENUMERABLE
 
     def findings(self) -> Iterator[Finding]:
+        """The best set and the bound, every fraction of a second and at the end."""
         self._begin()
         if self.hopeless:
             yield replace(self._finding(), bound=0.0, ending=NO_BOUND)

@@ -152,7 +152,7 @@ def _sparse(X: Any) -> sp.csr_array | sp.csc_array:
     if shaped.indices.dtype != np.int32 and max(*shaped.shape, shaped.nnz) < 1 << 31:  # half the bytes
         parts = (shaped.data, shaped.indices.astype(np.int32), shaped.indptr.astype(np.int32))
         shaped = type(shaped)(parts, shape=shaped.shape)
-    # the answer is kept where the question is asked: with the matrix given, for the next fit
+    # SciPy keeps the answer on the matrix that is asked: ask the one given, and the next fit need not check
     if not (X if X.format == shaped.format else shaped).has_canonical_format:
         shaped = shaped.copy()
         shaped.sum_duplicates()

@@ -56,7 +56,7 @@ def test_ctrl_c(verb: str, jobs: str, rows: Path) -> None:
         began = time.perf_counter()
         _, error = run.communicate(timeout=60)
         assert time.perf_counter() - began < 20.0
-    # where Ctrl-C meets Python while it executes a string (as dataclasses do, when they are imported), Python ends
-    # by the signal whatever is returned; a shell tells 130 of both
+    # where Ctrl-C meets Python while it executes a string (as dataclasses do, when they are imported), Python
+    # ends by the signal whatever is returned; a shell tells 130 of both
     assert run.returncode in (console.INTERRUPTED, -signal.SIGINT), error
     assert "nterrupted" in error and "Traceback" not in error and len(error.splitlines()) == 1

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
+import dualgap.solvers  # noqa: F401  each enters the registry when it is imported
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, WithOnes
 from dualgap.drive.limits import Limits

@@ -19,7 +19,7 @@ import pytest
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
 from dualgap.discrete import Finding, pursued
-from dualgap.discrete.subset.columns import Columns
+from dualgap.discrete.subset.column_fits import ColumnFits
 from dualgap.discrete.subset.gram import gram_problem
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
 from dualgap.discrete.subset.split import definite, lowered
@@ -528,7 +528,7 @@ def test_a_forged_dual_point_proves_nothing_false(seed: int, loss: str) -> None:
     n, p = X.shape
     weights, intercept = row_weights(rng, n), bool(seed % 2)
     problem = stated(X, y, loss, budget=p, fit_intercept=intercept, sample_weight=weights)
-    columns = Columns(problem)
+    columns = ColumnFits(problem)
     judge = Piecewise(X, y, weights, loss, intercept=intercept)
     best = judge.least(tuple(range(p)))
     branch = Branch(columns.always, columns.counted, p)

@@ -20,7 +20,7 @@ from dualgap.proof.exact import eliminated
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
 
 PRIMES = (2147483647, 2147483629)  # what vanishes by both vanishes: by chance once in 10^18
-PASSES = 8
+PASSES = 8  # at most: a turn has 50 bits, so that one more is needed for every 50 in which columns agree
 SPREAD = 1e-6  # ratio of the smallest singular value to the largest at which coordinates are good
 
 
@@ -124,7 +124,7 @@ def independent(rows: Integers) -> Index:
         at = np.flatnonzero(left[:, j])
         if not len(at):
             if not _is_combination(rows, j, kept, used):
-                return _independent(rows)  # the prime divides what it should not
+                return np.array(eliminated(rows)[0], dtype=np.intp)  # the prime divides what it should not
             continue
         kept.append(j)
         used.append(int(at[0]))
@@ -141,11 +141,6 @@ def _is_combination(rows: Integers, column: int, kept: list[int], used: list[int
     if pivots != list(range(len(kept))):
         return False
     return bool(np.all(rows[:, kept] @ solved[: len(kept), -1] == unit * rows[:, column]))
-
-
-def _independent(rows: Integers) -> Index:
-    """The same by integers alone."""
-    return np.array(eliminated(rows)[0], dtype=np.intp)
 
 
 def infeasible(rows: Integers) -> tuple[Index | None, Vector]:

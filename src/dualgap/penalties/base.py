@@ -48,6 +48,13 @@ class Ball(NamedTuple):
     scale: Vector
 
 
+class Counted(NamedTuple):
+    """#{j in which: w_j ≠ 0} + Σ l2_j w_j²: l0 and l0_l2."""
+
+    which: Mask
+    l2: Vector
+
+
 class Gauge(Protocol):
     """h(w) ≥ 0, convex, h(0) = 0, on weighted coordinates; a coordinate of weight zero is free."""
 
@@ -66,6 +73,14 @@ class Gauge(Protocol):
     @property
     def ball(self) -> Ball | None:
         """h as a norm of an order above 1, None where it is none."""
+
+    @property
+    def count(self) -> Counted | None:
+        """h as a number of coordinates with a sum of squares, None where it is none."""
+
+    @property
+    def concave(self) -> Concave | None:
+        """h with its tangents and chords where it is concave in |w|, else None."""
 
     def value(self, w: Vector) -> float:
         """h(w)."""
@@ -126,6 +141,16 @@ class Gauge(Protocol):
 
     def strong_convexity(self) -> float:
         """The largest m with h(w) − m‖w‖² convex (in these coordinates)."""
+
+
+class Concave(Gauge, Protocol):
+    """h(w) concave in |w|: every tangent is a weighted l1 norm above it, every chord one below it."""
+
+    def tangent(self, w: Vector, smoothing: float) -> Vector:
+        """∂h/∂|w_j| at |w_j| + smoothing; 0 on free coordinates."""
+
+    def chord(self, reach: float) -> Vector:
+        """l1 with Σ l1_j |w_j| ≤ h(w) for every w with h(w) ≤ reach."""
 
 
 class Penalty(ABC):

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
-from dualgap.penalties.base import FAINT, LEAST, LOST, Gauge, Penalty, Projection
+from dualgap.penalties.base import FAINT, LEAST, LOST, Penalty, Projection
 from dualgap.penalties.norm import norm
 from dualgap.traits import Trait
-
-
-class Concave(Gauge, Protocol):
-    """h(w) concave in |w|: every tangent is a weighted l1 norm above it, every chord one below it."""
-
-    def tangent(self, w: Vector, smoothing: float) -> Vector:
-        """∂h/∂|w_j| at |w_j| + smoothing; 0 on free coordinates."""
-
-    def chord(self, reach: float) -> Vector:
-        """l1 with Σ l1_j |w_j| ≤ h(w) for every w with h(w) ≤ reach."""
 
 
 class _Shared:
@@ -29,7 +18,7 @@ class _Shared:
 
     scale: Vector
     least = np.inf
-    elastic = ball = None
+    elastic = ball = count = None
 
     @property
     def traits(self) -> Trait:
@@ -70,6 +59,10 @@ class QuasiNorm(_Shared):
 
     order: float
     scale: Vector
+
+    @property
+    def concave(self) -> QuasiNorm:
+        return self
 
     def value(self, w: Vector) -> float:
         return norm(self.scale * w, self.order)
@@ -124,6 +117,10 @@ class Powers(_Shared):
 
     order: float
     scale: Vector
+
+    @property
+    def concave(self) -> Powers:
+        return self
 
     def value(self, w: Vector) -> float:
         return float(self.scale @ np.abs(w) ** self.order)

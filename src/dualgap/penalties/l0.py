@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector, positive
 from dualgap.errors import DataError
-from dualgap.penalties.base import LEAST, LOST, Gauge, Penalty, Projection
+from dualgap.penalties.base import LEAST, LOST, Counted, Gauge, Penalty, Projection
 from dualgap.penalties.forms import Constrained, DualProx
 from dualgap.traits import Trait
 
@@ -23,11 +23,15 @@ class Count:
     counted: Mask
     l2: Vector
     least = np.inf
-    elastic = ball = None
+    elastic = ball = concave = None
 
     @property
     def traits(self) -> Trait:
         return Trait.SEPARABLE
+
+    @property
+    def count(self) -> Counted:
+        return Counted(self.counted, self.l2)
 
     @property
     def free(self) -> Mask:

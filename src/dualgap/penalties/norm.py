@@ -41,7 +41,7 @@ class Norm:
     order: float
     scale: Vector
     least = 1.0
-    elastic = None
+    elastic = count = concave = None
 
     @property
     def ball(self) -> Ball:

@@ -19,7 +19,7 @@ class Separable:
 
     l1: Vector
     l2: Vector
-    ball = None
+    ball = count = concave = None
 
     @property
     def elastic(self) -> Elastic:

@@ -1,1 +1,5 @@
-"""Losses and penalties that bend the wrong way: sigmoid, powers below one."""
+"""Losses and penalties that bend the wrong way: stationary points, with the bound of a relaxation.
+
+reweighted          powers below one: weighted l1 problems that touch the penalty, again and again
+local_descent       smooth losses that are not convex (sigmoid): proximal steps from several convex fits
+"""

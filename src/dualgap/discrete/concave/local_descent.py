@@ -10,10 +10,10 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.concave.reweighted import concave, tangent_at
+from dualgap.discrete.concave.reweighted import tangent_at
 from dualgap.discrete.planes.sides import packing, statements, surrogates
 from dualgap.drive.registry import solver
-from dualgap.penalties import Constrained, Penalised, Regulariser
+from dualgap.penalties import Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
@@ -127,8 +127,6 @@ class _Descent:
     def _penalty(self, w: Vector) -> Regulariser:
         """The penalty, or a weighted l1 that touches it where it has no proximal map."""
         regulariser = self.problem.regulariser
-        if concave(self.problem) is None:
+        if regulariser.gauge.concave is None:
             return regulariser
-        touching = tangent_at(self.problem, self._feasible(w), self.smoothing)
-        assert isinstance(touching, Penalised | Constrained)
-        return touching
+        return tangent_at(self.problem, self._feasible(w), self.smoothing)

@@ -17,7 +17,7 @@ from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate
 from dualgap.penalties import Constrained, Penalised, Regulariser
-from dualgap.penalties.bridge import Concave, Powers, QuasiNorm
+from dualgap.penalties.base import Concave
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import Working, precondition
@@ -26,7 +26,7 @@ from dualgap.problem.zeros import with_zeros
 from dualgap.proof.check import Checked
 from dualgap.traits import Trait
 
-ROUNDS = 60
+ROUNDS = 60  # of a start at most: 13 take the smoothing to its least, the rest is for slow ends
 INNER = Limits(1e-7, 2000)
 FAITHFUL = 0.03  # smoothing, in the same units, at which a start still counts
 LOWER = 1e-12  # what chords and their reach give way for rounding
@@ -36,23 +36,22 @@ STATIONARY = (
 )
 
 
-def concave(problem: Problem) -> Concave | None:
-    """The gauge, if it is concave in the size of the weights."""
-    gauge = problem.regulariser.gauge
-    return gauge if isinstance(gauge, QuasiNorm | Powers) else None
-
-
 def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
     """The weighted l1 penalty that touches the true one at w; the smoothing lets zeros leave zero."""
-    gauge = concave(problem)
-    assert gauge is not None
+    gauge = _concave(problem)
     prices = gauge.tangent(w, smoothing)
     l1 = Separable(prices, np.zeros_like(prices))
     regulariser = problem.regulariser
-    if isinstance(regulariser, Penalised):
+    if not regulariser.constrained:
         return Penalised(l1, regulariser.strength)
     slack = regulariser.radius - gauge.value(w) + float(prices @ np.abs(w))
     return Constrained(l1, max(slack, 0.0))
+
+
+def _concave(problem: Problem) -> Concave:
+    found = problem.regulariser.gauge.concave
+    assert found is not None
+    return found
 
 
 @solver("reweighted_l1", kind="search")
@@ -68,7 +67,9 @@ class ReweightedL1:
     name: ClassVar[str] = "reweighted_l1"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking = () if concave(problem) is not None else ("the penalty is not a power below one",)
+        lacking: tuple[str, ...] = ()
+        if problem.regulariser.gauge.concave is None:
+            lacking = ("the penalty is not a power below one",)
         if not problem.loss_has(Trait.CONVEX):
             lacking = ("the loss is not convex", *lacking)
         return lacking
@@ -90,9 +91,7 @@ class _Run:
 
     def __init__(self, working: Working) -> None:
         self.working, self.problem = working, working.problem
-        found = concave(self.problem)
-        assert found is not None
-        self.gauge: Concave = found
+        self.gauge = _concave(self.problem)
         self.count = 0
         asked = working.asked
         self.best = reached(asked, asked.null_weights, INNER.tolerance)  # as asked
@@ -122,13 +121,11 @@ class _Run:
         It is solved in the working coordinates and proven in those asked, its chords a little lower.
         """
         asked, regulariser = self.working.asked, self.working.asked.regulariser
-        if isinstance(regulariser, Penalised):
+        if not regulariser.constrained:
             reach = max(self.best - self.floor, 0.0) / regulariser.strength * (1.0 + LOWER)
         else:
             reach = regulariser.radius
-        gauge = concave(asked)
-        assert gauge is not None
-        chord = gauge.chord(reach) * (1.0 - LOWER)
+        chord = _concave(asked).chord(reach) * (1.0 - LOWER)
         relaxed = asked.with_regulariser(regulariser.with_gauge(Separable(chord, np.zeros_like(chord))))
         working = precondition(relaxed)
         found = drive(working, lambda: candidates(working.problem, "auto"), None, INNER).bounds

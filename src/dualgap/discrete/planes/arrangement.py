@@ -14,7 +14,7 @@ from dualgap.arrays import Index, Vector
 from dualgap.discrete import integers as exact
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.cover import Cover
-from dualgap.discrete.planes.hidden_cells import Doubted
+from dualgap.discrete.planes.hidden_cells import HiddenCells
 from dualgap.discrete.planes.local_planes import good_plane
 from dualgap.discrete.planes.plane_search import PlaneSearch
 from dualgap.discrete.planes.sides import Signs, packing
@@ -24,7 +24,7 @@ from dualgap.problem.problem import Problem
 if TYPE_CHECKING:
     from dualgap.discrete.planes.cells import Sides
 
-PAUSE = 0.05
+PAUSE = 0.05  # seconds of cells between two findings: a choice
 SOON = 1e7  # work that is done before a bound could be of use: a fraction of a second
 HIDDEN = (
     "In exact arithmetic a plane does better, or may, by differences between rows that rounding hides; no "
@@ -69,7 +69,7 @@ def cells(signs: Signs, best: tuple[float, Vector], floor: float) -> Iterator[Fi
         u, least = _flat(signs)
         yield Finding(u, signs.lost + least, 2, ending=HIDDEN)
         return
-    sides, doubts = _sides(signs), Doubted(signs)
+    sides, doubts = _sides(signs), HiddenCells(signs)
     count, step, at = len(signs.rows), 1, 0
     while at < count:
         began = time.perf_counter()
@@ -106,7 +106,7 @@ def _flat(signs: Signs) -> tuple[Vector, float]:
         side = signs.rows[:, 0]
         costs = [float(np.where(side > 0.0, *pair).sum()) for pair in _pairs(signs)]
         return np.array([1.0 if costs[0] <= costs[1] else -1.0]), min(costs)
-    doubts = Doubted(signs)
+    doubts = HiddenCells(signs)
     cost, _, angle = cheapest_cell(_sides(signs), 0, 1, np.inf, doubts.empty())
     doubts.take()
     if signs.integers is not None and (doubts.lost or doubts.least < cost):

@@ -7,7 +7,7 @@ last two dimensions are swept by angle. Facets can be entered in rising order of
 flag of faces for which that is so. Exact with repeated and dependent rows, since these vanish together.
 
 Rounding is kept account of. Where rows are too close to be told apart, residues of the integers that they are
-say which of them coincide (see compiled/residues.py); the others are left in doubt, and so is the cell.
+say which of them coincide (see discrete/residues.py); the others are left in doubt, and so is their plane.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
-from dualgap.compiled.small_vectors import ZERO, copy, dot, fill, is_zero, rising
+from dualgap.compiled.small_vectors import ZERO, copy, dot, is_zero, rising
 from dualgap.discrete.residues import Residues, same_direction, vanishes, without
 
 ROUNDING = 4e-16  # of an entry, for a row of length one
-HELD, LOST = 0, 1  # entries of Doubts.tally
-WIDTH = 12  # directions of a doubt that are named
+HELD, LOST = 0, 1  # entries of DoubtfulPlanes.tally
 
 
 class Sides(NamedTuple):
@@ -47,20 +46,14 @@ class Events(NamedTuple):
     total: float
 
 
-class Doubts(NamedTuple):
-    """Cells that rounding hides, a row for each bundle of directions that it cannot put in order.
+class DoubtfulPlanes(NamedTuple):
+    """Planes with cells that rounding hides, a row for each: where rows vanish, and others are too close.
 
-    `tally`: how many there are, and whether some were not noted, or rows only seemed to vanish.
+    `tally`: how many there are, and whether some were not noted, or rows only seemed to vanish on the way.
     """
 
-    planes: NDArray[np.int64]  # the rows that vanish
-    members: NDArray[np.int64]  # a row of each direction, where there are no more than WIDTH
-    changes: Matrix  # of the cost, when it is crossed
-    classes: NDArray[np.int64]
-    guide: NDArray[np.int64]  # a row far from the bundle, ahead of it in the order of angles; else −1 − row
-    before: Vector  # the cost where none has been crossed
-    total: Vector
-    hidden: Vector  # what the cells may cost at least
+    vanishing: NDArray[np.int64]  # the rows entered
+    hidden: Vector  # what its cells may cost at least, with what was spent on the way
     spent: Vector
     tally: NDArray[np.int64]
 
@@ -125,16 +118,14 @@ def _from(
 
 @compiled(inner=True)
 def _sweep(
-    sides: Sides, flat: Matrix, blur: float, chosen: NDArray[np.int64], below: float, doubts: Doubts
-) -> tuple[float, float, float]:
-    """The cheapest direction in the plane where the rows `chosen` vanish: its cost and angle; and what no
-    direction costs less than, whatever rounding hides.
-
-    Hidden cells that may cost less than `below` are noted among the doubts.
+    sides: Sides, flat: Matrix, blur: float, chosen: NDArray[np.int64], below: float
+) -> tuple[float, float, float, float]:
+    """The cheapest direction in the plane where the rows `chosen` vanish: its cost and angle; what no
+    direction costs less than, whatever rounding hides; and what hidden ones may cost, if less than `below`.
     """
     events = _events(sides, flat, blur)
     count = events.row.shape[0]
-    best, where, least = np.inf, 0.0, np.inf
+    best, where, least, hidden = np.inf, 0.0, np.inf, np.inf
     cost, total, step = events.cost, events.total, 0
     low = high = cost
     start, known = ZERO, False
@@ -142,7 +133,7 @@ def _sweep(
     if count and not events.joined[0]:
         best, where = _better(cost, total, 0.5 * (events.angle[0] + events.angle[-1] - np.pi))
     elif count:
-        doubts.tally[LOST], least = 1, 0.0  # nowhere a gap
+        least = hidden = 0.0  # nowhere a gap
     while step < count:
         low += min(events.change[step], 0.0)
         high += max(events.change[step], 0.0)
@@ -154,13 +145,13 @@ def _sweep(
         if step - start > 1 and min(low, total - high) < min(best, below):
             if not known:
                 left, known = without(sides.residues, chosen), True
-            _note(events, left, flat, (start, step), chosen, min(best, below), doubts)
+            hidden = min(hidden, _hidden(events, left, start, step))
         ahead = events.angle[step] if step < count else events.angle[0] + np.pi
         here, middle = _better(cost, total, 0.5 * (events.angle[step - 1] + ahead))
         if here < best and not (step == count and events.joined[0]):
             best, where = here, middle
         start, low, high = step, cost, cost
-    return best, where, least if count else 0.0
+    return best, where, least if count else 0.0, hidden
 
 
 @compiled(inner=True)
@@ -170,21 +161,9 @@ def _better(cost: float, total: float, middle: float) -> tuple[float, float]:
 
 
 @compiled(inner=True)
-def _note(
-    events: Events,
-    left: Residues,
-    flat: Matrix,
-    span: tuple[int, int],
-    chosen: NDArray[np.int64],
-    below: float,
-    doubts: Doubts,
-) -> None:
-    """Cells among the events of a span, if their rows do not all coincide and they may cost less."""
-    start, stop = span
-    at, cost = doubts.tally[HELD], events.cost
-    if at == doubts.hidden.shape[0]:
-        doubts.tally[LOST] = 1
-        return
+def _hidden(events: Events, left: Residues, start: int, stop: int) -> float:
+    """What a cell among events that rounding cannot put in order costs at least; ∞ if their rows coincide."""
+    cost = events.cost
     for step in range(start):
         cost += events.change[step]
     done = np.zeros(stop - start, np.bool_)
@@ -199,29 +178,8 @@ def _note(
                 change += events.change[b]
         low += min(change, 0.0)
         high += max(change, 0.0)
-        if classes < WIDTH:
-            doubts.members[at, classes], doubts.changes[at, classes] = events.row[a], change
         classes += 1
-    doubts.hidden[at] = min(low, events.total - high)
-    if classes > 1 and doubts.hidden[at] < below:
-        copy(chosen, doubts.planes[at])
-        doubts.before[at], doubts.total[at] = cost, events.total
-        doubts.classes[at] = classes
-        doubts.guide[at] = _guide(events, flat, events.row[start])
-        doubts.tally[HELD] += 1
-
-
-@compiled(inner=True)
-def _guide(events: Events, flat: Matrix, row: int) -> int:
-    """The row farthest in direction from another if that one is ahead of it, else −1 − the row."""
-    x, y = flat[row, 0], flat[row, 1]
-    most, found = 0.0, row
-    for i in events.row:
-        a, b = flat[i, 0], flat[i, 1]
-        across = (a * y - b * x) / np.sqrt(a * a + b * b)
-        if abs(across) > most:
-            most, found = abs(across), i if across > 0.0 else -1 - i
-    return found
+    return min(low, events.total - high) if classes > 1 else np.inf
 
 
 @compiled
@@ -279,23 +237,24 @@ def _vanishing(
 
 
 @compiled(inner=True)
-def _unclear(chosen: NDArray[np.int64], spent: float, least: float, best: float, doubts: Doubts) -> None:
-    """A plane to be swept again as a whole, which may cost so much at least beyond what is spent."""
+def _doubt(
+    chosen: NDArray[np.int64], spent: float, hidden: float, best: float, doubts: DoubtfulPlanes
+) -> None:
+    """Note a plane that is to be swept again, if what it hides may be cheaper than the best."""
     at = doubts.tally[HELD]
-    if spent + least >= best:
+    if hidden >= best:
         return
     if at == doubts.hidden.shape[0]:
         doubts.tally[LOST] = 1
         return
-    copy(chosen, doubts.planes[at])
-    doubts.hidden[at], doubts.spent[at] = least, spent
-    doubts.classes[at] = WIDTH + 1
+    copy(chosen, doubts.vanishing[at])
+    doubts.hidden[at], doubts.spent[at] = hidden, spent
     doubts.tally[HELD] += 1
 
 
 @compiled
 def cheapest_cell(
-    sides: Sides, first: int, last: int, best: float, doubts: Doubts
+    sides: Sides, first: int, last: int, best: float, doubts: DoubtfulPlanes
 ) -> tuple[float, NDArray[np.int64], float]:
     """Over the cells with a facet on one of the rows first..last−1 and none on an earlier one.
 
@@ -312,15 +271,12 @@ def cheapest_cell(
     level, chosen[0], free, unclear = 0, first - 1, 0.0, False
     while level >= 0:
         if level == depth:
-            held = doubts.tally[HELD]
-            room = -np.inf if unclear else best - spent[level]
-            flat = table[2][:, :2]
-            cost, where, least = _sweep(sides, flat, blur[level], chosen[:depth], room, doubts)
-            fill(doubts.spent, held, doubts.tally[HELD], spent[level])
-            if unclear:
-                _unclear(chosen[:depth], spent[level], least + free, best, doubts)
-            elif spent[level] + cost < best:
-                best, angle = spent[level] + cost, where
+            flat, paid = table[2][:, :2], spent[level]
+            room = -np.inf if unclear else best - paid
+            cost, where, least, hidden = _sweep(sides, flat, blur[level], chosen[:depth], room)
+            _doubt(chosen[:depth], paid, paid + (least + free if unclear else hidden), best, doubts)
+            if not unclear and paid + cost < best:
+                best, angle = paid + cost, where
                 copy(chosen[:depth], entered)
             level -= 1
             continue

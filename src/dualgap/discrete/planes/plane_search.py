@@ -12,7 +12,6 @@ from dualgap.arrays import Mask, Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.sides import Signs, statements
 from dualgap.discrete.subset.selection import chooses_columns
-from dualgap.penalties import Constrained, Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
@@ -65,14 +64,14 @@ class PlaneSearch:
                 w = np.zeros(problem.p)
                 w[keep] = stated.weights(finding.w)
                 small = scaled(problem, w, start.wanted)
-                shrunk = isinstance(problem.regulariser, Penalised) and small is not w
+                shrunk = not problem.regulariser.constrained and small is not w
                 yield replace(finding, w=small, bound=bound, remark=NOT_ATTAINED if shrunk else "")
 
 
 def _unpenalised(problem: Problem) -> tuple[Problem, Mask]:
     """The problem without its penalty, on the columns that may have a weight at all."""
     keep = np.ones(problem.p, dtype=bool)
-    if isinstance(problem.regulariser, Constrained) and problem.regulariser.radius == 0.0:
+    if problem.regulariser.constrained and problem.regulariser.radius == 0.0:
         keep = problem.free
     design = problem.design.columns(keep) if not keep.all() else problem.design
     count = int(np.count_nonzero(keep))
@@ -85,7 +84,7 @@ def scaled(problem: Problem, w: Vector, tolerance: float) -> Vector:
     regulariser = problem.regulariser
     if problem.free.all() or not np.any(w[~problem.free]):
         return w
-    if isinstance(regulariser, Penalised):
+    if not regulariser.constrained:
         allowed = 1e-3 * max(tolerance, 1e-9) * max(problem.risk(problem.design.matvec(w)), SMALL)
         target = allowed / regulariser.strength
     else:

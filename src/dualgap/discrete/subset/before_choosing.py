@@ -65,11 +65,11 @@ def told_apart(problem: Problem) -> Problem:
 
     A column that hardly varies beside its size has next to no zeros, so that little is lost.
     """
-    if not isinstance(problem.design, WithOnes) or isinstance(problem.design.inner, Dense):
+    if not problem.intercept or isinstance(problem.design.matrix, np.ndarray):
         return problem
     if not np.any(_flat(problem)[:-1] & (problem.column_squares[:-1] > 0.0)):
         return problem
-    return replace(problem, design=WithOnes(Dense(problem.design.inner.toarray())))
+    return replace(problem, design=WithOnes(Dense(problem.design.features.toarray())))
 
 
 def well_centred(working: Working) -> bool:

@@ -13,11 +13,10 @@ from dualgap.discrete.reached import reached
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.gram import exactly, gram_problem, is_quadratic
 from dualgap.discrete.subset.selection import lacks_selection, selection
-from dualgap.discrete.subset.squares import Squares, affordable, below
+from dualgap.discrete.subset.squares import affordable
 from dualgap.discrete.subset.wide import is_too_wide
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
-from dualgap.proof.rounding import FEW
 
 TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
 
@@ -28,7 +27,7 @@ class BranchAndBound:
     """Best subset for every convex loss, with a bound at any time.
 
     Squared loss: depth first on the Gram matrix, bounds from a diagonal split of it, columns fixed both ways
-    (see compiled/subset_bound.py). Other losses: bounds from dual points of the fit on the columns left.
+    (see `split_bound`). Other losses: bounds from dual points of the fit on the columns left.
     `seconds` is the time limit where `max_time` gives none; `max_iter` limits the nodes.
     """
 
@@ -45,8 +44,8 @@ class BranchAndBound:
         if nothing_to_choose(problem):
             yield all_in(problem, start.wanted)  # and on, if that left a gap
         if not selection(problem).counted.any():
-            yield from _all_free(problem)
-        elif is_quadratic(problem) and is_too_wide(problem):
+            return
+        if is_quadratic(problem) and is_too_wide(problem):
             from dualgap.discrete.subset.heuristics import HardThresholding
 
             for finding in HardThresholding().iterates(problem, start):
@@ -57,15 +56,6 @@ class BranchAndBound:
             from dualgap.discrete.subset.dual_search import DualSearch
 
             yield from DualSearch(problem, start).findings()
-
-
-def _all_free(problem: Problem) -> Iterator[Finding]:
-    """No column is counted: the squared loss in integers; of the others all was said."""
-    if is_quadratic(problem) and affordable(problem):
-        squares, none = Squares(problem), np.zeros(0, np.intp)
-        rest = squares.left((), none)
-        assert rest is not None
-        yield Finding(squares.weights(none), below(rest.unit) * (1.0 - 2.0 * FEW), 1)
 
 
 def _on_gram(problem: Problem, start: Finding) -> Iterator[Finding]:

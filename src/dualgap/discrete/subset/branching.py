@@ -20,9 +20,9 @@ from dualgap.discrete.subset.split_bound import Scratch, relax
 PLAIN = 2_000  # nodes before the split is worth optimising; it costs 5 to 20 ms where it is not
 CHEAP = 20_000_000  # the same in nodes times columns squared: nodes of few columns cost little (measured)
 EVERY = 10  # nodes of a level between two improvements of its split
-ROOT_ROUNDS = 8
+ROOT_ROUNDS = 8  # improvements of the root's split at most; it ends before where one does not help: a choice
 STORED = 250_000_000  # numbers in the levels of a tree to begin with
-PAIRS = 2e-14  # what Cramer's rule rounds of a pair that is clear, see `subset_search`
+PAIRS = 2e-14  # what Cramer's rule rounds of a pair whose determinant is clear, see `tree`
 
 Whole: TypeAlias = NDArray[np.int64]
 Doubt: TypeAlias = tuple[float, tuple[int, ...], tuple[int, ...]]  # a bound, columns that are in, others

@@ -11,7 +11,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.subset.columns import Columns
+from dualgap.discrete.subset.column_fits import ColumnFits
 from dualgap.discrete.subset.relaxation import Branch, Relaxed, proven_out
 from dualgap.discrete.subset.selection import NO_BOUND
 from dualgap.discrete.subset.vertices import Vertex
@@ -20,7 +20,6 @@ from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
 
 LONGER = 2.0**-27  # share by which weights are lengthened where rounding shows
-QUICK = 0.1  # seconds in which nobody waits for a bound
 PAUSE = 0.02  # seconds between two findings
 ENUMERABLE = 100_000  # sets that may be fitted one by one where there is no bound: a minute
 
@@ -41,9 +40,8 @@ class DualSearch:
     """Depth first, columns of large weight in first; what is in or out beyond doubt is fixed on the way."""
 
     def __init__(self, problem: Problem, start: Finding) -> None:
-        self.columns = Columns(problem)
-        self.tolerance, self.most, self.began = start.wanted, start.most, time.perf_counter()
-        self.start = start.w
+        self.columns = ColumnFits(problem)
+        self.tolerance, self.most, self.start = start.wanted, start.most, start.w
         self.upper, self.w, self.asked = np.inf, problem.null_weights, problem.null_weights
         self.floor, self.nodes = np.inf, 0
         self.open: list[Open] = []
@@ -60,11 +58,6 @@ class DualSearch:
     def bound(self) -> float:
         """Below every value of the problem."""
         return min(self.floor, min((o.bound for o in self.open), default=np.inf))
-
-    @property
-    def slow(self) -> bool:
-        """Is it time to prove bounds of branches that are split, for those who do not wait for the end?"""
-        return self.most is not None or time.perf_counter() - self.began > QUICK
 
     @property
     def hopeless(self) -> bool:
@@ -159,7 +152,8 @@ class DualSearch:
         if relaxed is None:
             relaxed = columns.relaxation.solve(branch, at.w, self.goal, at.vertex)
         out, within = proven_out(relaxed, chosen, room, self.goal)
-        if self.slow or relaxed.bound >= self.goal or out.any() or within.any():
+        weakest = at.bound < self.bound  # then a bound of its own raises that of the whole
+        if weakest or relaxed.bound >= self.goal or out.any() or within.any():
             relaxed = columns.relaxation.proved(branch, relaxed)
             out, within = proven_out(relaxed, chosen, room, self.goal)
         bound = max(at.bound, relaxed.bound) if relaxed.proven else at.bound

@@ -18,7 +18,7 @@ Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # as in the search
 
 
-class Columns(NamedTuple):
+class SetRows(NamedTuple):
     """The rows of G that belong to the columns of a set, in its order; the diagonal of G; and c."""
 
     rows: Matrix
@@ -49,7 +49,7 @@ def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Ve
 
 
 @compiled(inner=True)
-def _take(columns: Columns, support: Whole, left: Matrix, pulled: Matrix, reduced: Matrix) -> float:
+def _take(columns: SetRows, support: Whole, left: Matrix, pulled: Matrix, reduced: Matrix) -> float:
     """Take one column of the set after the other out of all: row i is what is left before column i is.
 
     Returns the value.
@@ -79,7 +79,7 @@ def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, 
 
 
 @compiled
-def value_of(columns: Columns, support: Whole, price: float) -> float:
+def value_of(columns: SetRows, support: Whole, price: float) -> float:
     """price·|T| − c_TᵀG_TT⁻¹c_T."""
     size, p = support.shape[0], columns.linear.shape[0]
     left, pulled, reduced = np.empty((size + 1, p)), np.empty((size + 1, p)), np.empty((size + 1, p))
@@ -87,7 +87,7 @@ def value_of(columns: Columns, support: Whole, price: float) -> float:
 
 
 @compiled
-def best_move(columns: Columns, support: Whole, price: float, limit: int) -> tuple[float, int, int]:
+def best_move(columns: SetRows, support: Whole, price: float, limit: int) -> tuple[float, int, int]:
     """The value after the best single move, the position to drop and the column to add (−1: none).
 
     The last column is dropped first, so that what came before it need not be taken out again.
@@ -145,7 +145,7 @@ def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whol
     for at in range(size):
         support[at] = start[at]
         copy(gram[start[at]], rows[at])
-    columns = Columns(rows, np.diag(gram).copy(), linear)
+    columns = SetRows(rows, np.diag(gram).copy(), linear)
     value = value_of(columns, support[:size], price)
     for _ in range(10 * limit + 100):
         best, out, into = best_move(columns, support[:size], price, limit)

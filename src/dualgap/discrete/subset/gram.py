@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.design import Standardised, WithOnes
 from dualgap.discrete.subset.before_choosing import told_apart, well_centred
 from dualgap.discrete.subset.folding import Reduced, reduced
 from dualgap.discrete.subset.selection import Selection, selection
@@ -28,9 +27,6 @@ from dualgap.proof.check import check
 from dualgap.proof.rounding import FEW, U, gamma, two_product
 from dualgap.traits import Trait
 
-CHEAP = 20_000_000  # products of a matrix that is made before it is known to be of use
-CLEAR = 1e-4  # the least value, beside that of no columns, at which the matrix tells the weights
-FIRM, OWN = 0.01, 1e-3  # pivot of unit columns, and share of a square, at which its weights are as good
 NEARLY = 1.0 - 1e-9  # correlation from which two columns are looked at: is one a multiple of the other?
 FAINT = 1e-70  # numbers whose ratios and products are far from underflow are above it
 FULL = 25  # columns up to which the value of all of them is soon known in integers
@@ -69,12 +65,6 @@ class UnitColumns:
         """The best weights on these columns, from the data and not from the Gram matrix, as asked."""
         return self.working.weights(self.fitted(self.columns[chosen]))
 
-    def value_on(self, columns: Index) -> float:
-        """The loss and the squares on some columns of the working design, in its units, from the data."""
-        inner, u = self.working.problem, self.fitted(columns)
-        left = inner.y - inner.design.matvec(u)
-        return float(inner.a @ (left * left) + self.selection.ridge @ (u * u))
-
     def fitted(self, columns: Index) -> Vector:
         """The best working weights on some columns of the working design."""
         inner = self.working.problem
@@ -104,14 +94,14 @@ class GramProblem(UnitColumns):
 
     gram: Matrix
     part: Reduced | None  # None: from integers
-    seen: bool  # is it that of the columns as they are given?
     sure: bool  # does what the matrix says hold for the data?
+    held: Squares | None = None  # where they were made before
 
     @cached_property
     def squares(self) -> Squares | None:
         """In integers; None where that takes too long."""
         asked = self.working.asked
-        return Squares(asked) if affordable(asked) else None
+        return self.held or (Squares(asked) if affordable(asked) else None)
 
     @property
     def rough(self) -> float:
@@ -122,32 +112,6 @@ class GramProblem(UnitColumns):
     def given(self) -> Index:
         """The columns of the asked problem that those of the matrix are."""
         return np.flatnonzero(self.working.keep)[self.columns]
-
-    def weights(self, chosen: NDArray[np.int64]) -> Vector:
-        """From the Gram matrix where it tells of these columns what the data do, and something is left."""
-        from dualgap.discrete.subset.exchange import solve
-
-        part, u = self.part, np.empty(len(chosen))
-        if part is None or self.unit == 0.0 or len(part.free) > 1 or part.left[chosen].min(initial=1.0) < OWN:
-            return super().weights(chosen)
-        firm = solve(self.gram, self.linear, chosen, u) > FIRM
-        if not firm or 1.0 - float(self.linear[chosen] @ u) < CLEAR:
-            return super().weights(chosen)
-        u *= np.sqrt(self.unit) / part.length[chosen]
-        w = np.zeros(self.working.problem.p)
-        w[self.columns[chosen]] = u
-        w[part.free] = part.origin - u @ part.cross[chosen]
-        return self._asked(w)
-
-    def _asked(self, w: Vector) -> Vector:
-        """Weights on the columns of the matrix as asked."""
-        working = self.working
-        if not self.seen:
-            return working.weights(w)
-        w *= working.unit
-        if working.asked.intercept:
-            w[-1] += working.offset
-        return w
 
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for, from below: no set does better.
@@ -188,25 +152,23 @@ class GramProblem(UnitColumns):
 def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
     """State the problem on its Gram matrix; `whole`: for sets of all columns, and not of those allowed alone.
 
-    Where the columns are not copied it is theirs as they are given: the elimination centres and scales them.
+    It is that of the columns as they are given, which the elimination of the ones centres; where that leaves
+    too little of a column, of the working ones.
     """
     asked = told_apart(problem)
-    given = asked.design.weighted_gram(asked.a) if asked.n * asked.p**2 <= CHEAP else None
-    if given is not None:  # it knows the squares of the columns, and their means where one is all ones
-        means = {"column_means": given[-1].copy()} if asked.intercept else {}
-        asked = asked.knowing(column_squares=given.diagonal().copy(), **means)
     working = precondition(asked)
     inner = working.problem
     chosen = selection(inner)
-    seen = _seen_through(working)
-    stated = asked if seen else inner
-    full = given if seen and given is not None else stated.design.weighted_gram(inner.a)
-    pulled = stated.design.transpose_matvec(inner.a * inner.y)
-    own = selection(stated)  # of which only the squares differ
     total = float(inner.a @ (inner.y * inner.y))
     most = _most(chosen, total, whole=whole)
-    part = _without_multiples(reduced(full, pulled, own, total, most, asked.n), working)
-    sure = part.sure and (seen or well_centred(working))
+    for stated in (asked, inner) if working.keep.all() else (inner,):
+        full = stated.design.weighted_gram(inner.a)
+        pulled = stated.design.transpose_matvec(inner.a * inner.y)
+        part = reduced(full, pulled, selection(stated), total, most, asked.n)  # squares alone differ
+        if part.sure:
+            break
+    part = _without_multiples(part, working)
+    sure = part.sure and (stated is asked or well_centred(working))
     if not sure and affordable(asked):
         return exactly(asked, working)
     return GramProblem(
@@ -220,7 +182,6 @@ def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
         min(chosen.limit, len(part.columns)),
         part.gram,
         part,
-        seen,
         sure,
     )
 
@@ -234,7 +195,7 @@ def exactly(asked: Problem, working: Working | None = None) -> GramProblem:
     assert rest is not None
     unit = below(rest.unit) / working.objective_unit
     place = np.cumsum(working.keep) - 1
-    found = GramProblem(
+    return GramProblem(
         working,
         chosen,
         place[rest.columns],
@@ -245,11 +206,9 @@ def exactly(asked: Problem, working: Working | None = None) -> GramProblem:
         min(chosen.limit, len(rest.columns)),
         rest.gram,
         None,
-        False,
         True,
+        squares,
     )
-    found.__dict__["squares"] = squares
-    return found
 
 
 def _without_multiples(part: Reduced, working: Working) -> Reduced:
@@ -257,7 +216,7 @@ def _without_multiples(part: Reduced, working: Working) -> Reduced:
 
     Those that are multiples and cannot be seen to be so easily are left in, and cost time alone.
     """
-    if part.largest < NEARLY or part.ridge.any():
+    if part.ridge.any():
         return part
     alive, given = np.ones(len(part.columns), dtype=bool), np.flatnonzero(working.keep)[part.columns]
     for i, j in np.argwhere(np.triu(np.abs(part.gram) >= NEARLY, 1)).tolist():
@@ -283,12 +242,6 @@ def _most(chosen: Selection, total: float, *, whole: bool) -> int:
         return count
     most = min(chosen.limit, count)
     return min(most, int(min(total / chosen.price, count)) + 1) if chosen.price > 0.0 else most
-
-
-def _seen_through(working: Working) -> bool:
-    design = working.problem.design
-    inner = design.inner if isinstance(design, WithOnes) else design
-    return isinstance(inner, Standardised) and bool(working.keep.all())
 
 
 def _least_squares(table: Matrix, target: Vector) -> Vector:

@@ -26,7 +26,6 @@ from dualgap.proof.statement import SMALL
 
 SLICE = 0.03  # seconds between two looks at the clock
 LONGEST = 2**40  # nodes between two
-QUICK = 0.2  # seconds after which, where a tree has no bound, that of all columns is worth having
 ENUMERABLE = 10_000_000_000  # pairs of columns that may be looked at where there is no bound: seconds
 SHARE = 0.25  # of the tolerance that a single bound may miss
 HIDDEN = 20.0  # a column is left in doubt if its bound could lose one part in so many of the tolerance
@@ -191,12 +190,9 @@ class GramSearch:
             bound = problem.objective(problem.floor())
             yield Finding(self.w, bound, 1, ending=NO_BOUND if self.hopeless else THIN)
             return
-        length, best, start = 1, 0.0, time.perf_counter()
-        floored = self.current.lacking == 0
+        length, best, floored = 1, 0.0, self.current.lacking == 0
         while True:
             began = time.perf_counter()
-            if not floored and began - start > QUICK:  # no set does better than all columns
-                floored, best = True, max(best, problem.floor())
             if nodes is not None:
                 length = max(min(length, nodes - self.total), 1)
             done = self._advance(length)
@@ -207,10 +203,14 @@ class GramSearch:
                 return
             if self.current.worn:
                 self.current.optimise()
-            if time.perf_counter() - began < 0.5 * SLICE:
+            took = time.perf_counter() - began
+            if took < 0.5 * SLICE:
                 length = min(2 * length, LONGEST)
-            elif time.perf_counter() - began > SLICE:
+                continue
+            if took > SLICE:
                 length = max(length // 2, 1)
+            if not floored:  # a tree without a bound that takes its time: no set does better than all columns
+                floored, best = True, max(best, problem.floor())
 
     @property
     def total(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
-from dualgap.discrete.subset.columns import TRIES, Columns
+from dualgap.discrete.subset.column_fits import TRIES, ColumnFits
 from dualgap.discrete.subset.gram import GramProblem, gram_problem, is_quadratic
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
 from dualgap.discrete.subset.selection import lacks_selection, selection
@@ -45,7 +45,7 @@ class Heuristic:
             wide = is_wide(problem) and self.without_gram(problem, start.w)
             yield from wide or self._with_gram(problem, start.w)
             return
-        columns = Columns(problem)
+        columns = ColumnFits(problem)
         for fitted in self.on_columns(columns, start.w):
             yield Finding(columns.weights(fitted), nodes=columns.fits)
         bound = _all_columns(columns)
@@ -65,12 +65,12 @@ class Heuristic:
         """The set of columns."""
         raise NotImplementedError
 
-    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+    def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         """Fits, the last the answer."""
         raise NotImplementedError
 
 
-def _all_columns(columns: Columns) -> Relaxed:
+def _all_columns(columns: ColumnFits) -> Relaxed:
     branch = Branch(columns.always, columns.counted, columns.limit)
     found = columns.relaxation.solve(branch, columns.problem.null_weights, np.inf)
     return columns.relaxation.proved(branch, found)
@@ -92,7 +92,7 @@ class GreedyForward(Heuristic):
         stated = wide_problem(problem)
         return [Finding(stated.weights(stated.forward()), 0.0, 1, ending=NOT_PROVEN)]
 
-    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+    def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         for _, fitted in columns.forward():
             yield fitted
 
@@ -102,7 +102,7 @@ class GreedyForward(Heuristic):
 class GreedyBackward(Heuristic):
     """Start with everything; drop the column that is missed least, until the rest may stay.
 
-    Columns that depend on others are left out from the start.
+    ColumnFits that depend on others are left out from the start.
     """
 
     name: ClassVar[str] = "greedy_backward"
@@ -125,7 +125,7 @@ class GreedyBackward(Heuristic):
             order = np.delete(order, least)
         return order
 
-    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+    def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         support = columns.counted
         fitted = columns.fit(support)
         while len(support):
@@ -165,7 +165,7 @@ class HardThresholding(Heuristic):
         best = min((stated.exchange(s) for s in starts), key=lambda f: f[1])[0]
         return [Finding(stated.weights(best), 0.0, 1, ending=NOT_PROVEN)]
 
-    def on_columns(self, columns: Columns, start: Vector | None) -> Iterator[Relaxed]:
+    def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         from dualgap.discrete.subset.exchange import thresholded
 
         nothing = columns.fit(columns.counted[:0])

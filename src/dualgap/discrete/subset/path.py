@@ -44,9 +44,8 @@ def subset_path(
 
 def at_size(problem: Problem, size: int) -> Problem:
     """The problem with room for so many columns."""
-    gauge = problem.regulariser.gauge
-    assert isinstance(gauge, Count)
-    return problem.with_regulariser(AtMost(Count(gauge.counted, selection(problem).ridge), float(size)))
+    chosen = selection(problem)
+    return problem.with_regulariser(AtMost(Count(chosen.counted, chosen.ridge), float(size)))
 
 
 def _handed_down(problem: Problem, found: list[Outcome], tolerance: float) -> list[Outcome]:

@@ -20,8 +20,8 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.as_is import as_is
 from dualgap.discrete.subset.before_choosing import well_centred
 from dualgap.discrete.subset.node_bound import below, top_sum
-from dualgap.discrete.subset.row_losses import Rows, rows_of
-from dualgap.discrete.subset.selection import Selection, selection
+from dualgap.discrete.subset.row_losses import LossSlopes, rows_of
+from dualgap.discrete.subset.selection import Selection
 from dualgap.discrete.subset.span import LARGEST, Span, given
 from dualgap.discrete.subset.vertices import Vertex, Vertices
 from dualgap.linalg.balance import orthogonal
@@ -32,7 +32,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import U
 from dualgap.traits import Trait
 
-LIMIT = 100
+LIMIT = 100  # Newton steps, those of all widths of the kinks together: a guard
 LEAST_SHARE = 1e-3  # of a column: below, its weight is as good as zero
 BALANCE = 1e-10  # of ‖x_j‖·‖θ‖: x_j·θ = 0 as far as a point worth proving goes
 BEYOND = 1e-10  # of the objective: what a bound is raised above the goal, since proving takes a little off it
@@ -83,7 +83,6 @@ class Relaxation:
         self.problem, self.chosen = problem, chosen
         self.working = as_is(problem) if working is None else working
         self.centred, self.bounds = well_centred(self.working), problem.dual_bounds_inside()
-        self.asked_ridge = selection(self.working.asked).ridge
         self.X: Matrix = np.asfortranarray(problem.design.toarray())
         self.norms = np.sqrt(problem.design.weighted_square_norms(problem.a))
         self.lengths = np.sqrt((self.X * self.X).sum(axis=0))
@@ -200,7 +199,7 @@ class _Descent:
         self.count = size if not others.any() else self.count - int(np.count_nonzero(bare)) + size
 
     def run(self, goal: float) -> Relaxed:
-        rows: Rows | None = self.whole.rows
+        rows: LossSlopes | None = self.whole.rows
         value = np.inf
         for _ in range(LIMIT):
             assert rows is not None
@@ -250,7 +249,7 @@ class _Descent:
         price = chosen.price * float(self.shares[self.count :].sum()) if self.ridge.any() else 0.0
         return self.whole.problem.risk(self.z) + square + price + self.paid
 
-    def _step(self, rows: Rows) -> bool:
+    def _step(self, rows: LossSlopes) -> bool:
         """One Newton step with its dual point; False if it has nothing to gain."""
         ridge = 2.0 * self.ridge / self.shares
         slope, bend = rows.slope(self.z), rows.bend(self.z)
@@ -277,7 +276,7 @@ class _Descent:
         self.z = self.z + step * along
         return step > 0.0
 
-    def _settle(self, rows: Rows) -> float:
+    def _settle(self, rows: LossSlopes) -> float:
         """Put the point exactly on the kinks it is near, with the slopes there that balance; the value."""
         corner = rows.corner(self.z)
         if corner is None or len(corner.rows) > len(self.w) + SPARE:

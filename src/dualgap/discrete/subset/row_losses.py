@@ -16,11 +16,8 @@ from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 
-class Rows(Protocol):
-    """Σ a L(y, z), the slopes a L' and the bends a L''."""
-
-    def value(self, z: Vector) -> float:
-        """Σ a L."""
+class LossSlopes(Protocol):
+    """The slopes a L' and the bends a L'' of a loss at the predictions z."""
 
     def slope(self, z: Vector) -> Vector:
         """a L', row by row."""
@@ -28,8 +25,11 @@ class Rows(Protocol):
     def bend(self, z: Vector) -> Vector:
         """a L'', row by row."""
 
-    def sharper(self) -> Rows | None:
+    def sharper(self) -> LossSlopes | None:
         """The same with kinks less rounded; None if there are none, or if they are sharp enough."""
+
+    def blunter(self) -> LossSlopes:
+        """The same with kinks more rounded, so that a model of second order sees them from afar."""
 
     def corner(self, z: Vector) -> Corner | None:
         """The kinks that a solution near z is likely to sit on; None where there are none."""
@@ -44,14 +44,11 @@ class Corner:
     slope: Vector
 
 
-class SmoothRows:
+class PlainRows:
     """A smooth loss as it is."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-
-    def value(self, z: Vector) -> float:
-        return self.problem.risk(z)
 
     def slope(self, z: Vector) -> Vector:
         return -self.problem.slope(z)
@@ -61,6 +58,9 @@ class SmoothRows:
 
     def sharper(self) -> None:
         return None
+
+    def blunter(self) -> PlainRows:
+        return self
 
     def corner(self, z: Vector) -> None:
         return None
@@ -72,11 +72,6 @@ class RoundedRows:
     def __init__(self, problem: Problem, width: float, least: float) -> None:
         self.problem, self.width, self.least = problem, width, least
         self.terms = problem.loss.terms(problem.y)
-
-    def value(self, z: Vector) -> float:
-        t = z[:, None] - self.terms.kink
-        d = np.clip(t / self.width, self.terms.lower, self.terms.upper)
-        return float(self.problem.a @ (d * (t - 0.5 * self.width * d)).sum(axis=1))
 
     def slope(self, z: Vector) -> Vector:
         t = (z[:, None] - self.terms.kink) / self.width
@@ -101,10 +96,13 @@ class RoundedRows:
             return None
         return RoundedRows(self.problem, max(0.2 * self.width, self.least), self.least)
 
+    def blunter(self) -> RoundedRows:
+        return RoundedRows(self.problem, 5.0 * self.width, self.least)
 
-def rows_of(problem: Problem) -> Rows:
+
+def rows_of(problem: Problem) -> LossSlopes:
     """Rows for a convex loss; kinks are rounded over a tenth of the typical target, to begin with."""
     if problem.loss_has(Trait.SMOOTH):
-        return SmoothRows(problem)
+        return PlainRows(problem)
     unit = float(problem.a @ np.abs(problem.y)) or 1.0
     return RoundedRows(problem, 0.1 * unit, 1e-11 * unit)

@@ -8,7 +8,6 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.penalties import Penalised
-from dualgap.penalties.l0 import Count
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
@@ -41,19 +40,17 @@ class Selection:
 
 def chooses_columns(problem: Problem) -> bool:
     """Is the penalty a count of columns?"""
-    return isinstance(problem.regulariser.gauge, Count)
+    return problem.regulariser.gauge.count is not None
 
 
 def selection(problem: Problem) -> Selection:
     """What the regulariser of a problem that chooses columns says."""
-    regulariser = problem.regulariser
-    gauge = regulariser.gauge
-    assert isinstance(gauge, Count)
-    counted = int(gauge.counted.sum())
-    if isinstance(regulariser, Penalised):
-        strength = regulariser.strength
-        return Selection(gauge.counted, strength * gauge.l2, strength, counted)
-    return Selection(gauge.counted, gauge.l2, 0.0, min(int(regulariser.radius), counted))
+    regulariser, count = problem.regulariser, problem.regulariser.gauge.count
+    assert count is not None
+    most = int(count.which.sum())
+    if regulariser.constrained:
+        return Selection(count.which, count.l2, 0.0, min(int(regulariser.radius), most))
+    return Selection(count.which, regulariser.strength * count.l2, regulariser.strength, most)
 
 
 def lacks_selection(problem: Problem) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.linalg.cholesky import definite as has_factor
 from dualgap.linalg.cholesky import inverse as inverted
+from dualgap.proof.rounding import U
 
 if TYPE_CHECKING:
     from dualgap.discrete.subset.split_bound import Node, Scratch
@@ -22,7 +23,6 @@ SINGULAR = 1e-9  # smallest eigenvalue, columns of size one, below which no spli
 RAISE = 0.25  # share of the way to singularity that one column's D may go
 CLEAR = 0.7  # inactive columns keep t below this share of the multiplier
 LARGE = 400  # columns beyond which the square alone is taken, where it is there and rows are fewer
-U = 2.0**-53
 
 
 def lowered(room: int) -> float:

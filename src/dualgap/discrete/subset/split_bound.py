@@ -22,8 +22,8 @@ from dualgap.compiled.mechanism import compiled
 
 SWEEPS = 3  # of coordinate descent between two bounds
 CLOSE = 0.02  # a bound this near to the relaxation's own value, as a share of what is missing, is good enough
-TINY = 1e-14
-U = 2.0**-53
+TINY = 1e-14  # the least multiplier: at zero no column would ever leave
+U = 2.0**-53  # the unit roundoff
 
 
 class Node(NamedTuple):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.discrete.subset.selection import Selection, selection
 from dualgap.problem.problem import Problem
-from dualgap.proof.exact import eliminated as solved_for
+from dualgap.proof.exact import whole
 from dualgap.proof.rounding import two_product
 
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
@@ -60,7 +60,6 @@ class Squares:
         if self.chosen.ridge.any():
             self._add_ridge()
         self._steps: list[tuple[tuple[int, ...], tuple[Integers, int]]] = []
-        self._circuits: list[set[int]] = []
 
     def _add_ridge(self) -> None:
         parts = [
@@ -84,16 +83,17 @@ class Squares:
     @cached_property
     def _free(self) -> tuple[Integers, int]:
         """With the columns that are always in solved for."""
-        return _without(self.whole, np.flatnonzero(~self.chosen.counted))[:2]
+        return _eliminated(self.whole, np.flatnonzero(~self.chosen.counted))
 
     def left(self, inside: Sequence[int], live: Index) -> Rest | None:
         """What these columns leave of the live ones; None if one of them is a combination of the others.
 
         Live columns that are combinations of those, or multiples of earlier live ones, are not in it.
         """
-        if self._depends(inside):
+        found = self._without(tuple(inside))
+        if found is None:
             return None
-        table, over = self._without(tuple(inside))
+        table, over = found
         order = np.append(live, len(table) - 1)
         table = table[np.ix_(order, order)]
         gram = _correlations(table)
@@ -111,41 +111,25 @@ class Squares:
         unit = self._value(table[-1, -1], over)
         return Rest(live[kept], part, gram[kept, -1], ridge[kept], unit)
 
-    def _without(self, inside: tuple[int, ...]) -> tuple[Integers, int]:
-        """With these solved for as well. The next to be asked for mostly begin with the same ones."""
+    def _without(self, inside: tuple[int, ...]) -> tuple[Integers, int] | None:
+        """With these solved for as well; None if nothing is left of one when its turn comes.
+
+        The next to be asked for mostly begin with the same ones.
+        """
         while self._steps and self._steps[-1][0] != inside[: len(self._steps)]:
             self._steps.pop()
         while len(self._steps) < len(inside):
             table, over = self._steps[-1][1] if self._steps else self._free
-            table, over = _step(table, inside[len(self._steps)], over)
-            self._steps.append((inside[: len(self._steps) + 1], (table, over)))
-        return self._steps[-1][1] if inside else self._free
-
-    def _depends(self, inside: Sequence[int]) -> bool:
-        """Is one of these a combination of the others, and of those always in?"""
-        held = set(inside)
-        if any(circuit <= held for circuit in self._circuits):
-            return True
-        start, over = self._free
-        order = np.array(inside, dtype=np.intp)
-        table = start[np.ix_(order, order)]
-        for at in range(len(order)):
+            at = inside[len(self._steps)]
             if table[at, at] == 0:
-                self._circuits.append(self._circuit(start, order[:at], int(order[at])))
-                return True
-            table, over = _step(table, at, over)
-        return False
-
-    @staticmethod
-    def _circuit(start: Integers, before: Index, column: int) -> set[int]:
-        """The column with those that it is a combination of."""
-        _, solved, _ = solved_for(np.column_stack([start[np.ix_(before, before)], start[before, column]]))
-        return {column, *before[[value != 0 for value in solved[:, -1]]].tolist()}
+                return None
+            self._steps.append((inside[: len(self._steps) + 1], _step(table, at, over)))
+        return self._steps[-1][1] if inside else self._free
 
     def full(self) -> Fraction:
         """The value with every column in and none paid for: no set does better."""
         start, over = self._free
-        table, over, _ = _without(start, np.flatnonzero(self.chosen.counted), over)
+        table, over = _eliminated(start, np.flatnonzero(self.chosen.counted), over)
         return self._value(table[-1, -1], over)
 
     def weights(self, columns: Index) -> Vector:
@@ -202,18 +186,15 @@ def below(value: Fraction) -> float:
         return float(np.finfo(np.float64).max)
 
 
-def _without(table: Integers, pivots: Index, over: int = 1) -> tuple[Integers, int, int]:
-    """What is left of a symmetric matrix of integers over `over` with some columns solved for.
+def _eliminated(table: Integers, pivots: Index, over: int = 1) -> tuple[Integers, int]:
+    """What is left of a symmetric matrix of integers over `over` with some columns solved for, and over what.
 
-    Its numbers are over the second result; the third is how many were: columns of which nothing is left are
-    passed over.
+    Columns of which nothing is left when their turn comes are passed over.
     """
-    done = 0
     for at in pivots.tolist():
         if table[at, at] != 0:
             table, over = _step(table, at, over)
-            done += 1
-    return table, over, done
+    return table, over
 
 
 def _step(table: Integers, at: int, over: int) -> tuple[Integers, int]:
@@ -317,16 +298,12 @@ def _added(first: list[Matrix] | None, second: list[Matrix] | None) -> list[Matr
 
 def _directly(table: Matrix, weights: Vector) -> tuple[Integers, int]:
     """Number by number, where they are of very different size."""
-    columns, power = [], 0
-    for column in (*table.T, weights):
-        ratios = [value.as_integer_ratio() for value in column.tolist()]
-        under = max(below for _, below in ratios)
-        columns.append((np.array([above * (under // below) for above, below in ratios], object), under))
-    most = max(under for _, under in columns[:-1])
-    whole = np.array([column * (most // under) for column, under in columns[:-1]], dtype=object)
-    weight, under = columns[-1]
+    columns = [whole(column.tolist()) for column in table.T]
+    weight, under = whole(weights.tolist())
+    most = max(unit for _, unit in columns)
+    rows = np.array([column * (most // unit) for column, unit in columns], dtype=object)
     power = -2 * (most.bit_length() - 1) - (under.bit_length() - 1)
-    return _shorter((whole * weight) @ whole.T, power)
+    return _shorter((rows * weight) @ rows.T, power)
 
 
 def _shorter(whole: Integers, power: int) -> tuple[Integers, int]:

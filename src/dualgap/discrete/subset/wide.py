@@ -75,11 +75,11 @@ class WideProblem(UnitColumns):
 
     def exchange(self, start: Whole) -> tuple[Whole, float]:
         """Best single move after best single move."""
-        from dualgap.discrete.subset.exchange import Columns, best_move, value_of
+        from dualgap.discrete.subset.exchange import SetRows, best_move, value_of
 
         diagonal = 1.0 + self.ridge
         support = start
-        columns = Columns(self.rows(support), diagonal, self.linear)
+        columns = SetRows(self.rows(support), diagonal, self.linear)
         value = value_of(columns, support, self.price)
         for _ in range(10 * self.limit + 100):
             best, out, into = best_move(columns, support, self.price, self.limit)
@@ -90,7 +90,7 @@ class WideProblem(UnitColumns):
                 support = np.delete(support, out)
             if into >= 0:
                 support = np.append(support, into)
-            columns = Columns(self.rows(support), diagonal, self.linear)
+            columns = SetRows(self.rows(support), diagonal, self.linear)
         return support, value
 
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.reached import reached
 from dualgap.discrete.subset.before_choosing import told_apart
-from dualgap.discrete.subset.folding import reduced
+from dualgap.discrete.subset.folding import model
 from dualgap.discrete.subset.relaxation import Branch, Relaxation, Relaxed
-from dualgap.discrete.subset.row_losses import RoundedRows
 from dualgap.discrete.subset.selection import selection
 from dualgap.discrete.subset.span import given, rounded
 from dualgap.discrete.subset.vertices import Vertex
@@ -27,12 +26,12 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW
 from dualgap.proof.statement import SMALL
 
-TURNS = 25
+TURNS = 25  # better sets in turn at most: a guard, each is better than the one before
 TRIES = 5  # columns that are refitted at each step of a greedy search, best guess first
 GOOD = 1e-9  # relative gap at which a fit on given columns is taken as it is
 
 
-class Columns:
+class ColumnFits:
     """A problem of choosing columns in good coordinates; sets of columns are sorted index arrays."""
 
     def __init__(self, problem: Problem) -> None:
@@ -119,14 +118,12 @@ class Columns:
 
     def model(self, fitted: Relaxed) -> tuple[NDArray[np.float64], Vector, Index, float]:
         """The second-order model at a fit, on the columns to choose from: G, c, columns and their unit."""
-        rows = self.relaxation.rows
-        if isinstance(rows, RoundedRows):
-            rows = RoundedRows(self.problem, 5.0 * rows.width, rows.least)
+        rows = self.relaxation.rows.blunter()
         z = self.relaxation.X @ fitted.w
         bend = np.maximum(rows.bend(z), 1e-3 * float(rows.bend(z).mean()) + 1e-300)
         half = 0.5 * self.problem.design.weighted_gram(bend)
         pulled = half @ fitted.w - 0.5 * self.problem.design.transpose_matvec(rows.slope(z))
-        part = reduced(half, pulled, self.chosen)
+        part = model(half, pulled, self.chosen)
         return part.gram, part.linear, part.columns, part.unit
 
     def proposal(self, fitted: Relaxed, support: Index) -> Index:

@@ -158,10 +158,11 @@ class MultinomialProblem(Problem):
             if np.all(np.abs(miss) <= 1e-13 * sizes):
                 break
             system = curvature(columns, self.a, pi)
-            if not np.all(np.isfinite(system)):
-                break
             pin_shift(system, self.classes, np.ones(len(system), dtype=bool))
-            step = cholesky(system)(miss)
+            try:
+                step = cholesky(system)(miss)
+            except np.linalg.LinAlgError:  # no curvature is left: θ stays as it is, and is charged for that
+                break
             with np.errstate(divide="ignore"):
                 pi = softmax(np.log(pi) + small.predict(_short(step)), axis=1)
         return pi

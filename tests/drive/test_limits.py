@@ -177,6 +177,7 @@ class Endless:
     """A solver that never gets anywhere; `interrupted`: somebody presses Ctrl-C."""
 
     interrupted: bool = False
+    by: type[BaseException] = KeyboardInterrupt
     name: ClassVar[str] = "endless"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ class Endless:
         while True:
             yield Iterate(start.w)
             if self.interrupted:
-                raise KeyboardInterrupt
+                raise self.by from (KeyboardInterrupt() if self.by is SystemError else None)
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,8 @@ def test_a_fit_inside_a_search_keeps_its_time() -> None:
     assert outcome.status is Status.TIME and time.perf_counter() - began < 30.0
 
 
-def test_an_interrupt_inside_a_search_ends_the_search() -> None:
-    outcome = pursued(_asked("l0", budget=3.0), Outer(Endless(interrupted=True)), None, Limits(1e-9))
+@pytest.mark.parametrize("by", [KeyboardInterrupt, SystemError])  # as numba says it
+def test_an_interrupt_inside_a_search_ends_the_search(by: type[BaseException]) -> None:
+    outer = Outer(Endless(interrupted=True, by=by))
+    outcome = pursued(_asked("l0", budget=3.0), outer, None, Limits(1e-9))
     assert outcome.status is Status.INTERRUPTED and outcome.iterations == 0

@@ -209,9 +209,11 @@ def run(
     token = _enclosing.set(deadline)
     try:
         status = state.follow(solvers, start)
-    except KeyboardInterrupt:
-        if around is not None or pursuit.empty:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not _interrupted(error):
             raise
+        if around is not None or pursuit.empty:
+            raise KeyboardInterrupt from error
         status = Status.INTERRUPTED
     except Divergence as told:
         status, said = Status.DIVERGED, str(told)
@@ -219,6 +221,11 @@ def run(
         _enclosing.reset(token)
         state.progress.close()
     return state.outcome(status, said)
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Is this Ctrl-C, or what a compiled loop makes of it on its way in or out?"""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def drive(

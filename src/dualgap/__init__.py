@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"  # the only place that says it
+from dualgap.version import __version__ as __version__
 
 # Public name -> module; loaded when first asked for, so that `import dualgap` costs nothing.
 _WHERE = {

@@ -17,7 +17,7 @@ from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
-from dualgap.kernel_machines.hull import Hulls
+from dualgap.kernel_machines.hull import Hulls, rounded_up
 from dualgap.kernel_machines.widest_plane import PlaneProblem, widest_plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
@@ -140,15 +140,7 @@ def _refuse_without_a_plane(
     margin = margin_at_most(X, side, hulls.weights, intercept=tied, factors=factors)
     raise InfeasibleError(
         f"C=inf asks for a plane without any error. None was found in double precision, and any plane has a "
-        f"margin of at most {_rounded_up(margin)}: error.proof holds, for {rows} rows, all but {shows}. Give "
+        f"margin of at most {rounded_up(margin)}: error.proof holds, for {rows} rows, all but {shows}. Give "
         "a finite C, or columns with less of an offset.",
         proof=proof,
     )
-
-
-def _rounded_up(value: float) -> str:
-    """Two digits that are no less than the number."""
-    if not 0.0 < value < np.inf:
-        return f"{value:g}"
-    shown = f"{value:.1e}"
-    return shown if float(shown) >= value else f"{value + 0.05 * 10.0 ** np.floor(np.log10(value)):.1e}"

@@ -23,7 +23,7 @@ from dualgap.kernel_machines.answer import KernelSolution, StatedKernel, relativ
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.factored import factor
 from dualgap.kernel_machines.finish import ActiveSet
-from dualgap.kernel_machines.hull import nearing
+from dualgap.kernel_machines.hull import nearing, rounded_up
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernel_machines.solve import decomposition
@@ -333,7 +333,8 @@ class _Search:
             )
         margin = widest(self.problem.stated, proof)
         return InfeasibleError(
-            f"C=inf asks for a surface without any error, and none has a margin above {margin:.1e}, which is "
+            "C=inf asks for a surface without any error, and none has a margin above "
+            f"{rounded_up(margin)}, which is "
             f"nothing beside the rounding of the kernel: by the weights of {count} rows in error.proof, one "
             f"in all for each class, it is all but so that {what}. Give a finite C.",
             proof=proof,

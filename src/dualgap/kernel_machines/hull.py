@@ -232,3 +232,11 @@ class _Search:
             for _ in range(2):
                 d = d - D @ np.linalg.lstsq(D, d, rcond=1e-14)[0]
         return d
+
+
+def rounded_up(value: float) -> str:
+    """Two digits that are no less than the number."""
+    if not 0.0 < value < np.inf:
+        return f"{value:g}"
+    shown = f"{value:.1e}"
+    return shown if float(shown) >= value else f"{value + 0.05 * 10.0 ** np.floor(np.log10(value)):.1e}"

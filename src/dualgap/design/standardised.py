@@ -67,9 +67,11 @@ class Standardised:
         return np.asarray(pull / self.scale)
 
     def transpose_matvecs(self, thetas: Matrix) -> Matrix:
-        pulls = self.inner.transpose_matvecs(thetas) - thetas.sum(axis=1)[:, None] * self.centre
+        pulls = self.inner.transpose_matvecs(thetas)
+        if self.centred:
+            pulls -= thetas.sum(axis=1)[:, None] * self.centre
         pulls /= self.scale
-        return np.asarray(pulls)
+        return pulls
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         inside = w / self.scale

@@ -7,7 +7,7 @@ import pytest
 
 import dualgap as dg
 from dualgap.design import Dense
-from dualgap.fitting.decisions import decisions, row_losses, said
+from dualgap.fitting.decisions import decisions, log_probabilities, row_losses, said
 from dualgap.fitting.names import loss_named
 
 X = np.array([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])
@@ -36,3 +36,14 @@ def test_the_loss_of_every_row() -> None:
     assert row_losses(dg.losses.Squared(), classes, z[:, 0], None, False) == pytest.approx(
         (z[:, 0] - classes) ** 2
     )
+
+
+def test_how_likely_each_class_is() -> None:
+    z, logistic = X @ COEF.T + LEVEL, loss_named("logistic")
+    joint = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    assert np.exp(log_probabilities(logistic, z, "multinomial")) == pytest.approx(joint)
+    own = 1.0 / (1.0 + np.exp(-z))
+    apart = np.exp(log_probabilities(logistic, z, "one_vs_rest"))
+    assert apart == pytest.approx(own / own.sum(axis=1, keepdims=True))
+    two = np.exp(log_probabilities(logistic, z[:, 0], "multinomial"))  # two classes have no joint form
+    assert two == pytest.approx(np.column_stack([1.0 - own[:, 0], own[:, 0]]))

@@ -17,8 +17,8 @@ from dualgap.estimators.documentation import documented
 from dualgap.estimators.kinds import Classifier, zero_is_optimal
 from dualgap.estimators.linear import LinearModel, learns_by_rows
 from dualgap.estimators.margins import MarginAttributes
+from dualgap.fitting.decisions import log_probabilities
 from dualgap.fitting.inputs import read_labels
-from dualgap.fitting.probability import log_probabilities
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 
@@ -118,7 +118,7 @@ class LinearClassifier(MarginAttributes, Classifier, LinearModel):
             )
 
     def _log_probabilities(self, scores: Any) -> Any:
-        return log_probabilities(self.solution_, scores)
+        return log_probabilities(self.solution_.terms.loss, scores, self.solution_.multiclass)
 
     @available_if(learns_by_rows)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -77,7 +77,8 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        return np.asarray(self.classes_[said(self.decision_function(X))])
+        numbers = said(self.decision_function(X))  # first: it refuses a model that is not fitted
+        return np.asarray(self.classes_[numbers])
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.utils import check_random_state
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.fitting.decisions import own_probabilities
 from dualgap.fitting.fit import fit
 from dualgap.kernels.base import array_of
 
@@ -55,13 +56,6 @@ def folds(X: Any, which: Index, random_state: Any) -> Index:
         members = rng.permutation(np.flatnonzero(classes == k))
         number[members] = np.arange(len(members)) % max(count, 1)
     return np.asarray(number[where.ravel()])
-
-
-def own_probabilities(odds: Vector | Matrix) -> Matrix:
-    """log P(class) from log-odds; beyond two classes each class's own, divided by their sum."""
-    if odds.ndim == 1:
-        return np.column_stack([log_expit(-odds), log_expit(odds)])
-    return np.asarray(log_softmax(log_expit(odds), axis=1))
 
 
 def calibrated(scores: Vector | Matrix, which: Index, weights: Vector) -> Calibration:

@@ -1,4 +1,4 @@
-"""What weights say of rows: the decision function, the class, the loss."""
+"""What weights say of rows: the decision function, the class, how likely it is, the loss."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import log_expit, log_softmax
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Design
 from dualgap.losses import Loss
 
@@ -23,6 +23,20 @@ def decisions(design: Design, coef: NDArray[np.float64], intercept: Any) -> NDAr
 def said(scores: NDArray[np.float64]) -> Index:
     """The number of the class that each row is given."""
     return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+
+
+def own_probabilities(odds: Vector | Matrix) -> Matrix:
+    """log P(class) from log-odds; beyond two classes each class's own, divided by their sum."""
+    if odds.ndim == 1:
+        return np.column_stack([log_expit(-odds), log_expit(odds)])
+    return np.asarray(log_softmax(log_expit(odds), axis=1))
+
+
+def log_probabilities(loss: Any, scores: Vector | Matrix, multiclass: str | None) -> Matrix:
+    """log P(class), a column per class, for losses with log-odds; softmax of the joint form."""
+    if multiclass == "multinomial" and scores.ndim == 2:
+        return np.asarray(log_softmax(scores, axis=1))
+    return own_probabilities(loss.log_odds(scores))
 
 
 def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:

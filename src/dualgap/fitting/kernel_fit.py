@@ -16,7 +16,8 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError, NotCertifiedWarning
-from dualgap.fitting.calibration import Calibration, calibrated, folds, own_probabilities
+from dualgap.fitting.calibration import Calibration, calibrated, folds
+from dualgap.fitting.decisions import log_probabilities
 from dualgap.fitting.inputs import read_strength, read_table
 from dualgap.fitting.options import is_infinite, read_flag, read_limits
 from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, StatedKernel, together
@@ -119,9 +120,8 @@ class KernelFit:
 
     def log_probabilities(self, scores: Any, calibration: Calibration | None) -> Matrix:
         """log P(class): by the loss's own odds, or calibrated."""
-        loss: Any = self.asked.loss
         if calibration is None:
-            return own_probabilities(loss.log_odds(scores))
+            return log_probabilities(self.asked.loss, scores, None)
         return calibration.log_probabilities(scores)
 
 

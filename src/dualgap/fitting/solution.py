@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
-from dualgap.fitting.decisions import decisions, said
+from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
@@ -113,11 +113,9 @@ class Solution:
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class) given each row, a column per class; for losses that speak of log-odds."""
-        from dualgap.fitting.probability import log_probabilities
-
         if self.classes is None or not hasattr(self.terms.loss, "log_odds"):
             raise DataError(f"The {self.loss} loss gives no probabilities; logistic and exponential do.")
-        return np.exp(log_probabilities(self, self.decision_function(X)))
+        return np.exp(log_probabilities(self.terms.loss, self.decision_function(X), self.multiclass))
 
     def summary(self) -> str:
         """A table for people: names, coefficients, objective, gap, what is proven."""

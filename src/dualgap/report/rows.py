@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.fitting.decisions import row_losses, said
+from dualgap.fitting.decisions import log_probabilities, row_losses, said
 from dualgap.fitting.inputs import read_numbers
-from dualgap.fitting.probability import log_probabilities
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
 
@@ -90,7 +89,7 @@ def probabilities(solution: Solution, rows: PredictedRows) -> Matrix | None:
     """P(class), a column per class, where the loss speaks of odds."""
     if solution.classes is None or not hasattr(solution.terms.loss, "log_odds"):
         return None
-    return np.exp(log_probabilities(solution, rows.scores))
+    return np.exp(log_probabilities(solution.terms.loss, rows.scores, solution.multiclass))
 
 
 def roc(positive: Any, scores: Vector, weights: Vector) -> tuple[Vector, Vector, float]:

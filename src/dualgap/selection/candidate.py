@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from dualgap.fitting.decisions import decisions, said
+from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.inputs import read_table
-from dualgap.fitting.probability import log_probabilities
 from dualgap.fitting.reading import Reading
 
 
@@ -65,9 +63,7 @@ class CandidateClassifier(ClassifierMixin, Candidate):  # type: ignore[misc]
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(class), a column per class."""
-        parts = self.multiclass == "one_vs_rest"
-        about: Any = SimpleNamespace(terms=self.reading.terms, parts=parts)
-        return log_probabilities(about, self._decisions(X))
+        return log_probabilities(self.reading.terms.loss, self._decisions(X), self.multiclass)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +16,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.divergence import Watch, advice
+from dualgap.solvers.textbook.schedules import Schedule
 from dualgap.solvers.textbook.slopes import slope, smooth_penalty
 from dualgap.solvers.textbook.steps import (
     Backtracking,
@@ -29,15 +32,35 @@ from dualgap.traits import Trait
 LONGEST = 1e100  # a trial step is not doubled beyond this
 
 
+def lengths(schedule: Schedule) -> Iterator[float]:
+    """η_1, η_2, …"""
+    return (float(schedule(k)) for k in count(1))
+
+
 def _smooth(problem: Problem) -> bool:
     return np.isfinite(problem.loss.curvature) and smooth_penalty(problem)
 
 
 @dataclass(frozen=True)
-class Stepping:
+class Stepping(ABC):
     """What first-order methods share: a step, and two products a step, of which it takes a thousand."""
 
     step: StepLike | None = None
+
+    @abstractmethod
+    def default(self, problem: Problem) -> Step:
+        """The step where none was given."""
+
+    @abstractmethod
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
+        """Without end: w after a step, Xw, and the length of the step."""
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        rule = self.default(problem) if self.step is None else read_step(self.step)
+        watch, begun = Watch(problem), problem.regulariser.feasible(start.w).copy()
+        for k, (w, z, size) in enumerate(self.walk(problem, begun, rule), 1):
+            watch.look(w, z, size)
+            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
 
     def cost(self, problem: Problem) -> float:
         return 1000 * 4.0 * problem.design.stored
@@ -59,10 +82,7 @@ class _Descent(Stepping):
             return ("it has a constraint (projected_gradient takes one)",)
         return () if Trait.CONVEX in problem.regulariser.traits else ("the penalty has no known slope",)
 
-    def rule(self, problem: Problem) -> Step:
-        """The step that was given, or the one that fits."""
-        if self.step is not None:
-            return read_step(self.step)
+    def default(self, problem: Problem) -> Step:
         return InverseCurvature() if _smooth(problem) else InverseRoot()
 
 
@@ -87,27 +107,19 @@ class GradientDescent(_Descent):
             missing.append("the penalty is not smooth (proximal_gradient takes it)")
         return tuple(missing)
 
-    def rule(self, problem: Problem) -> Step:
-        if self.step is not None:
-            return read_step(self.step)
+    def default(self, problem: Problem) -> Step:
         return InverseCurvature() if _smooth(problem) else Backtracking()
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        rule, watch = self.rule(problem), Watch(problem)
-        length = rule.schedule(problem)
-        w, k, size = start.w.copy(), 0, length(1)
-        z = problem.design.matvec(w)
-        while True:
-            k += 1
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
+        z, taken = problem.design.matvec(w), None
+        for size in lengths(rule.schedule(problem)):
             gradient = slope(problem, w, z)
             if isinstance(rule, Backtracking):
-                size = _backtrack(problem, (w, z), gradient, rule, min(2.0 * size, LONGEST))
-            else:
-                size = float(length(k))
+                first = min(2.0 * (size if taken is None else taken), LONGEST)
+                size = taken = _backtrack(problem, (w, z), gradient, rule, first)
             w = w - size * gradient
             z = problem.design.matvec(w)
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size
 
 
 def _backtrack(
@@ -136,20 +148,15 @@ class Subgradient(_Descent):
 
     name: ClassVar[str] = "subgradient"
 
-    def rule(self, problem: Problem) -> Step:
-        return InverseRoot() if self.step is None else read_step(self.step)
+    def default(self, problem: Problem) -> Step:
+        return InverseRoot()
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length, watch = self.rule(problem).schedule(problem), Watch(problem)
-        w, k = start.w.copy(), 0
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
         z = problem.design.matvec(w)
-        while True:
-            k += 1
-            size = float(length(k))
+        for size in lengths(rule.schedule(problem)):
             w = w - size * slope(problem, w, z)
             z = problem.design.matvec(w)
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size
 
 
 @solver("momentum", manual=True, given=True)
@@ -160,19 +167,14 @@ class Momentum(_Descent):
     name: ClassVar[str] = "momentum"
     gamma: float = 0.9
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length, watch = self.rule(problem).schedule(problem), Watch(problem)
-        w, k = start.w.copy(), 0
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
         z = problem.design.matvec(w)
         move = np.zeros_like(w)
-        while True:
-            k += 1
-            size = float(length(k))
+        for size in lengths(rule.schedule(problem)):
             move = self.gamma * move + size * slope(problem, w, z)
             w = w - move
             z = problem.design.matvec(w)
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size
 
 
 @solver("nesterov", manual=True, given=True)
@@ -187,18 +189,13 @@ class Nesterov(_Descent):
     name: ClassVar[str] = "nesterov"
     gamma: float | None = None
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        length, watch = self.rule(problem).schedule(problem), Watch(problem)
-        w, k = start.w.copy(), 0
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
         z = problem.design.matvec(w)
         move, moved = np.zeros_like(w), np.zeros_like(z)
-        while True:
-            k += 1
-            size = float(length(k))
+        for k, size in enumerate(lengths(rule.schedule(problem)), 1):
             gamma = (k - 1.0) / (k + 2.0) if self.gamma is None else self.gamma
             move = gamma * move + size * slope(problem, w - gamma * move, z - gamma * moved)
             w = w - move
             before, z = z, problem.design.matvec(w)
             moved = before - z
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size

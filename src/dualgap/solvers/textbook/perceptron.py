@@ -65,51 +65,34 @@ class Perceptron:
             k += 1
             fresh = perceptron_pass(lines, y, self.step, has, state, self.averaged)
             mistakes += fresh
+            answer = _weights(state, has, averaged=self.averaged)
             if fresh == 0:
-                plane = _weights(state, has, averaged=False)
-                yield self._separated(problem, (plane, self._answer(state, has)), mistakes, known)
+                planes = [_weights(state, has, averaged=False), answer, *([] if known is None else [known])]
+                yield self._separated(problem, planes, mistakes)
                 return
             if k == self.doubt and affordable(problem):
-                known = _opinion(problem)
-                if known.theta is not None:
-                    yield Iterate(
-                        self._answer(state, has),
-                        known.theta,
-                        step=self.step,
-                        answer=True,
-                        remark=_refutation(problem, known.theta, mistakes),
-                    )
+                known, theta = _opinion(problem)
+                if theta is not None:
+                    remark = _refutation(problem, theta, mistakes)
+                    yield Iterate(answer, theta, step=self.step, answer=True, remark=remark)
                     return
             look = glance(problem, k)[0]
-            yield Iterate(self._answer(state, has), step=self.step, certify=False, answer=True, look=look)
+            yield Iterate(answer, step=self.step, certify=False, answer=True, look=look)
 
-    def _answer(self, state: tuple[Vector, Vector, Vector], intercept: bool) -> Vector:
-        return _weights(state, intercept, averaged=self.averaged)
-
-    def _separated(
-        self, problem: Problem, found: tuple[Vector, Vector], mistakes: int, known: _Opinion | None
-    ) -> Iterate:
-        """The last iterate, with the bound on the mistakes beside those made."""
-        plane, answer = found
+    def _separated(self, problem: Problem, planes: list[Vector], mistakes: int) -> Iterate:
+        """The last iterate, with the bound on the mistakes beside those made; `planes` with the last w, the
+        answer and what is known.
+        """
+        plane, answer = planes[:2]
         if margin(problem, answer) <= 0.0:
             answer = plane
-        planes = [plane, answer] if known is None or known.plane is None else [plane, answer, known.plane]
         best = max(margin(problem, one) for one in planes)
         radius = float(np.sqrt(problem.design.row_square_norms().max()))
         remark = (
             f"The classes are separated, after {mistakes} mistakes; with R = {radius:.4g} and a plane of "
             f"margin γ = {best:.4g} there can be at most (R/γ)² = {(radius / best) ** 2:.4g}."
         )
-        zero = np.zeros(problem.n)
-        return Iterate(answer, zero, step=self.step, answer=True, remark=remark)
-
-
-@dataclass(frozen=True, eq=False)
-class _Opinion:
-    """What the hinge's linear program says: a plane that separates, or the θ that no plane allows."""
-
-    plane: Vector | None
-    theta: Vector | None
+        return Iterate(answer, np.zeros(problem.n), step=self.step, answer=True, remark=remark)
 
 
 def _weights(state: tuple[Vector, Vector, Vector], intercept: bool, *, averaged: bool) -> Vector:
@@ -125,20 +108,20 @@ def margin(problem: Problem, w: Vector) -> float:
     return float((problem.y * problem.predict(w)).min()) / length if length > 0 else 0.0
 
 
-def _opinion(problem: Problem) -> _Opinion:
-    """Solve min Σ a (1 − y x·w)₊: zero if and only if the classes can be separated."""
+def _opinion(problem: Problem) -> tuple[Vector | None, Vector | None]:
+    """Solve min Σ a (1 − y x·w)₊, zero if and only if the classes can be separated.
+
+    Returns a plane that separates, or the θ that no such plane allows.
+    """
     from dualgap.drive.limits import Limits
     from dualgap.drive.run import drive
 
     hinge = replace(problem, loss=Hinge(), regulariser=unregularised(problem.p))
     working = reduced(hinge)
-    outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(TOLERANCE))
-    best = outcome.bounds
+    best = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(TOLERANCE)).bounds
     if margin(problem, best.w) > 0.0:
-        return _Opinion(best.w, None)
-    if best.dual > 0.0 and best.box is None:
-        return _Opinion(None, best.theta)
-    return _Opinion(None, None)
+        return best.w, None
+    return None, best.theta if best.dual > 0.0 and best.box is None else None
 
 
 def _refutation(problem: Problem, theta: Vector, mistakes: int) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,27 +10,17 @@ import scipy.sparse as sp
 from dualgap.arrays import Vector
 
 
-@dataclass(frozen=True, eq=False)
-class _Constraint:
+class _Constraint(NamedTuple):
     parts: dict[int, Any]
     right: Vector
     equality: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
+class Solved(NamedTuple):
     """Values of the variables and multipliers of the constraints, by block."""
 
-    values_by_block: list[Vector]
-    multipliers_by_block: list[Vector]
-
-    def values(self, block: int) -> Vector:
-        """Of a block of variables."""
-        return self.values_by_block[block]
-
-    def multipliers(self, constraint: int) -> Vector:
-        """Of a block of constraints."""
-        return self.multipliers_by_block[constraint]
+    values: list[Vector]
+    multipliers: dict[int, Vector]
 
 
 class Program:
@@ -55,12 +44,14 @@ class Program:
 
     def equal(self, parts: dict[int, Any], right: Vector) -> int:
         """Σ parts[block] x_block = right."""
-        self._constraints.append(_Constraint(parts, right, True))
-        return len(self._constraints) - 1
+        return self._constrain(_Constraint(parts, right, True))
 
     def below(self, parts: dict[int, Any], right: Vector) -> int:
         """Σ parts[block] x_block ≤ right."""
-        self._constraints.append(_Constraint(parts, right, False))
+        return self._constrain(_Constraint(parts, right, False))
+
+    def _constrain(self, constraint: _Constraint) -> int:
+        self._constraints.append(constraint)
         return len(self._constraints) - 1
 
     def solve(self) -> Solved:
@@ -69,28 +60,25 @@ class Program:
 
         widths = [len(part) for part in self._linear]
         order = sorted(range(len(self._constraints)), key=lambda i: not self._constraints[i].equality)
-        A = sp.vstack([self._rows(self._constraints[i], widths) for i in order], format="csc")
-        b = np.concatenate([self._constraints[i].right for i in order])
-        equalities = sum(len(c.right) for c in self._constraints if c.equality)
+        constraints = [self._constraints[i] for i in order]
+        A = sp.vstack([_rows(one, widths) for one in constraints], format="csc")
+        b = np.concatenate([one.right for one in constraints])
+        equalities = sum(len(one.right) for one in constraints if one.equality)
         cones = [clarabel.ZeroConeT(equalities), clarabel.NonnegativeConeT(len(b) - equalities)]
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
         P = sp.diags_array(np.concatenate(self._quadratic), format="csc")
         found = clarabel.DefaultSolver(P, np.concatenate(self._linear), A, b, cones, settings).solve()
-        values = np.split(np.asarray(found.x), np.cumsum(widths)[:-1])
-        pieces = np.split(
-            np.asarray(found.z), np.cumsum([len(self._constraints[i].right) for i in order])[:-1]
-        )
-        multipliers = [
-            piece for _, piece in sorted(zip(order, pieces, strict=True), key=lambda pair: pair[0])
-        ]
-        return Solved(values, multipliers)
+        pieces = _parts(found.z, [len(one.right) for one in constraints])
+        return Solved(_parts(found.x, widths), dict(zip(order, pieces, strict=True)))
 
-    def _rows(self, constraint: _Constraint, widths: list[int]) -> Any:
-        height = len(constraint.right)
-        blocks = [
-            sp.csc_array(constraint.parts[k]) if k in constraint.parts else sp.csc_array((height, width))
-            for k, width in enumerate(widths)
-        ]
-        return sp.hstack(blocks, format="csc")
+
+def _parts(values: Any, widths: list[int]) -> list[Vector]:
+    return np.split(np.asarray(values), np.cumsum(widths)[:-1])
+
+
+def _rows(constraint: _Constraint, widths: list[int]) -> Any:
+    height = len(constraint.right)
+    blocks = [constraint.parts.get(k, sp.csc_array((height, width))) for k, width in enumerate(widths)]
+    return sp.hstack(blocks, format="csc")

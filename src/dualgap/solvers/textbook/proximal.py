@@ -9,21 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.drive.proof_schedule import due
 from dualgap.drive.registry import solver
-from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.textbook.descent import Stepping
-from dualgap.solvers.textbook.divergence import Watch
+from dualgap.solvers.textbook.descent import Stepping, lengths
 from dualgap.solvers.textbook.schedules import Falling, Schedule
 from dualgap.solvers.textbook.slopes import loss_curvature, risk_slope
-from dualgap.solvers.textbook.steps import (
-    Backtracking,
-    InverseCurvature,
-    InverseRoot,
-    Step,
-    read_step,
-)
+from dualgap.solvers.textbook.steps import Backtracking, InverseCurvature, InverseRoot, Step
 from dualgap.traits import Trait
 
 
@@ -50,25 +41,17 @@ class ProximalGradient(Stepping):
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return () if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth",)
 
-    def rule(self, problem: Problem) -> Step:
-        """The step that was given, or the one that fits."""
-        if self.step is not None:
-            return read_step(self.step)
+    def default(self, problem: Problem) -> Step:
         return InverseCurvature() if np.isfinite(problem.loss.curvature) else Backtracking()
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        rule, watch = self.rule(problem), Watch(problem)
-        length = _length(rule, problem)
-        w, weight, size, k = problem.regulariser.feasible(start.w).copy(), 1.0, length(1), 0
-        z = problem.design.matvec(w)
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
+        z, weight, taken = problem.design.matvec(w), 1.0, None
         ahead, foreseen = w, z
-        while True:
-            k += 1
+        for size in lengths(_length(rule, problem)):
             gradient = risk_slope(problem, foreseen)
             if isinstance(rule, Backtracking):
-                size = _backtrack(problem, (ahead, foreseen), gradient, rule, size)
-            else:
-                size = float(length(k))
+                first = size if taken is None else taken
+                size = taken = _backtrack(problem, (ahead, foreseen), gradient, rule, first)
             last, before = w, z
             w = problem.regulariser.prox(ahead - size * gradient, size)
             z = problem.design.matvec(w)
@@ -76,8 +59,7 @@ class ProximalGradient(Stepping):
             push = (weight - 1.0) / grown
             ahead, foreseen = _beyond(last, w, push), _beyond(before, z, push)
             weight = grown
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size
 
 
 def _beyond(last: Vector, now: Vector, push: float) -> Vector:
@@ -117,17 +99,13 @@ class ProjectedGradient(Stepping):
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return () if problem.regulariser.constrained else ("it has no constraint (give budget=)",)
 
-    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        bounded = np.isfinite(problem.loss.curvature)
-        step = self.step if self.step is not None else InverseCurvature() if bounded else InverseRoot()
-        length, watch = _length(read_step(step), problem), Watch(problem)
-        w, k = problem.regulariser.feasible(start.w).copy(), 0
+    def default(self, problem: Problem) -> Step:
+        return InverseCurvature() if np.isfinite(problem.loss.curvature) else InverseRoot()
+
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
         z = problem.design.matvec(w)
-        while True:
-            k += 1
-            size = float(length(k))
+        for size in lengths(_length(rule, problem)):
             nearest = problem.regulariser.prox(w - size * risk_slope(problem, z), 1.0)
             w = problem.regulariser.feasible(nearest)  # without the rounding, which would cost a product
             z = problem.design.matvec(w)
-            watch.look(w, z, size)
-            yield Iterate(w, prediction=z, step=size, certify=due(problem, k))
+            yield w, z, size

@@ -102,8 +102,8 @@ def _primal(problem: Problem) -> Iterate:
         sized = {w: sp.diags_array(penalty.scale, format="csr")[seen]}
         _measured(program, sized, penalty.largest, penalty.price, penalty.budget)
     solved = program.solve()
-    theta = -sum((solved.multipliers(one) for one in rows), np.zeros(problem.n))
-    return Iterate(solved.values(w), theta)
+    theta = -sum((solved.multipliers[one] for one in rows), np.zeros(problem.n))
+    return Iterate(solved.values[w], theta)
 
 
 def _measured(program: Program, parts: dict[int, Any], largest: bool, price: float, budget: float) -> None:
@@ -135,8 +135,8 @@ def _dual(problem: Problem) -> Iterate:
         betas.append(beta)
     balance = _conjugate(program, penalty, parts)
     solved = program.solve()
-    theta = -sum((solved.values(beta) for beta in betas), np.zeros(problem.n))
-    return Iterate(-solved.multipliers(balance), theta)
+    theta = -sum((solved.values[beta] for beta in betas), np.zeros(problem.n))
+    return Iterate(-solved.multipliers[balance], theta)
 
 
 def _conjugate(program: Program, penalty: _Penalty, parts: dict[int, Any]) -> int:

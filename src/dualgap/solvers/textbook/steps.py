@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,10 +24,7 @@ from dualgap.solvers.textbook.trials import SAMPLE, tried_length
 class Step(ABC):
     """A rule for the length of step k."""
 
-    @property
-    @abstractmethod
-    def robbins_monro(self) -> bool | None:
-        """Do the steps meet the conditions? None where that cannot be known."""
+    robbins_monro: ClassVar[bool | None] = False  # are the conditions met? None where that cannot be known
 
     @abstractmethod
     def schedule(self, problem: Problem) -> Schedule:
@@ -53,10 +50,6 @@ class Constant(Step):
     def __str__(self) -> str:
         return f"{self.size:g}"  # as it would be typed
 
-    @property
-    def robbins_monro(self) -> bool:
-        return False
-
     def schedule(self, problem: Problem) -> Schedule:
         return Falling(self.size, power=0.0)
 
@@ -66,10 +59,6 @@ class InverseCurvature(Step):
     """η_k = share/L with L the largest curvature of this very problem, computed, not guessed."""
 
     share: float = 1.0
-
-    @property
-    def robbins_monro(self) -> bool:
-        return False
 
     def schedule(self, problem: Problem) -> Schedule:
         bound = curvature_bound(problem)
@@ -86,10 +75,7 @@ class Harmonic(Step):
     """η_k = α/(k + 1)."""
 
     alpha: float = 1.0
-
-    @property
-    def robbins_monro(self) -> bool:
-        return True
+    robbins_monro = True
 
     def schedule(self, problem: Problem) -> Schedule:
         return Falling(self.alpha, beta=1.0)
@@ -101,10 +87,7 @@ class Ratio(Step):
 
     alpha: float
     beta: float
-
-    @property
-    def robbins_monro(self) -> bool:
-        return True
+    robbins_monro = True
 
     def schedule(self, problem: Problem) -> Schedule:
         return Falling(self.alpha, self.beta)
@@ -119,10 +102,6 @@ class InverseRoot(Step):
 
     alpha: float | None = None
 
-    @property
-    def robbins_monro(self) -> bool:
-        return False
-
     def schedule(self, problem: Problem) -> Schedule:
         return Falling(polyak(problem) if self.alpha is None else self.alpha, power=0.5)
 
@@ -131,9 +110,7 @@ class InverseRoot(Step):
 class InverseStrength(Step):
     """η_k = 1/(m k), m the strong convexity: Pegasos' 1/(λ' t), where its λ'/2 ‖w‖² is our λ ‖w‖²."""
 
-    @property
-    def robbins_monro(self) -> bool:
-        return True
+    robbins_monro = True
 
     def schedule(self, problem: Problem) -> Schedule:
         modulus = 2.0 * problem.regulariser.strong_convexity()
@@ -147,10 +124,7 @@ class Given(Step):
     """η_k = function(k)."""
 
     function: Callable[[int], float]
-
-    @property
-    def robbins_monro(self) -> None:
-        return None
+    robbins_monro = None
 
     def schedule(self, problem: Problem) -> Schedule:
         return self.function
@@ -167,10 +141,6 @@ class Backtracking(Step):
     shrink: float = 0.5
     decrease: float = 0.5
 
-    @property
-    def robbins_monro(self) -> bool:
-        return False
-
     def schedule(self, problem: Problem) -> Schedule:
         return Falling(self.first, power=0.0)
 
@@ -182,9 +152,7 @@ class Automatic(Step):
     Where the l2 part is too weak to shorten the step within a pass over n rows: η₀/(1 + k/n)^¾.
     """
 
-    @property
-    def robbins_monro(self) -> bool:
-        return True
+    robbins_monro = True
 
     def schedule(self, problem: Problem) -> Schedule:
         first, ridge = tried_length(problem), 2.0 * problem.regulariser.strong_convexity()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -17,17 +17,11 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.textbook.divergence import Watch, advice
 from dualgap.solvers.textbook.passes import Order, Runner, SampledRows, draw, slope_shape
 from dualgap.solvers.textbook.schedules import Schedule
-from dualgap.solvers.textbook.steps import (
-    Automatic,
-    Backtracking,
-    InverseStrength,
-    StepLike,
-    read_step,
-)
+from dualgap.solvers.textbook.steps import Automatic, Backtracking, InverseStrength, StepLike, read_step
 from dualgap.solvers.textbook.trials import first_length
 from dualgap.traits import Trait
 
-ORDERS = ("shuffled", "uniform", "given")
+ORDERS = get_args(Order)
 LONG = 30.0  # a row this many times as long as most is worth a word
 
 
@@ -50,22 +44,6 @@ def _long_rows(problem: Problem) -> str:
     )
 
 
-def _missing(problem: Problem, *, smooth: bool) -> tuple[str, ...]:
-    missing = []
-    if smooth and not problem.loss_has(Trait.SMOOTH):
-        missing.append("the loss is not smooth (stochastic_subgradient takes kinks)")
-    elastic = problem.regulariser.gauge.elastic
-    if problem.regulariser.constrained or elastic is None:
-        missing.append("the penalty is not none, l1, l2 or elastic_net, added to the loss")
-    elif smooth and elastic.l1.any():
-        missing.append("the penalty is not smooth (stochastic_subgradient takes kinks)")
-    elif len(set(elastic.l2[: problem.p - problem.intercept])) > 1:
-        missing.append("the columns have different l2 weights")
-    if slope_shape(problem.loss) is None:
-        missing.append("the loss has no compiled slope")
-    return tuple(missing)
-
-
 @dataclass(frozen=True)
 class Stochastic:
     """w ← w − η_k (n a_i L'(y_i, x_i·w) x_i + ∇g(w)) for rows drawn at random; an iterate is a pass.
@@ -86,7 +64,19 @@ class Stochastic:
     horizon: ClassVar[int] = 1000
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        return _missing(problem, smooth=self.smooth)
+        missing = []
+        if self.smooth and not problem.loss_has(Trait.SMOOTH):
+            missing.append("the loss is not smooth (stochastic_subgradient takes kinks)")
+        elastic = problem.regulariser.gauge.elastic
+        if problem.regulariser.constrained or elastic is None:
+            missing.append("the penalty is not none, l1, l2 or elastic_net, added to the loss")
+        elif self.smooth and elastic.l1.any():
+            missing.append("the penalty is not smooth (stochastic_subgradient takes kinks)")
+        elif len(set(elastic.l2[: problem.p - problem.intercept])) > 1:
+            missing.append("the columns have different l2 weights")
+        if slope_shape(problem.loss) is None:
+            missing.append("the loss has no compiled slope")
+        return tuple(missing)
 
     def cost(self, problem: Problem) -> float:
         return 100 * 4.0 * problem.design.stored

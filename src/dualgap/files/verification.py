@@ -17,6 +17,7 @@ from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective, column_scales
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.summary import held_columns
+from dualgap.fitting.telling import relative_gap
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import narrowest
 from dualgap.proof.check import SHARE, Checked
@@ -58,13 +59,7 @@ class Truth:
     @property
     def relative(self) -> float:
         """The relative gap."""
-        return relative_to(self.gap, self.objective, self.null)
-
-
-def relative_to(gap: float, objective: float, null: float) -> float:
-    """gap / max(|objective|, 1e-4 |null objective|), 0 where there is none."""
-    scale = max(abs(objective), SMALL * abs(null))
-    return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
+        return relative_gap(self.gap, self.objective, self.null)
 
 
 def examine(solution: Solution, X: Any, y: Any) -> tuple[list[str], dict[str, Any]]:
@@ -293,11 +288,11 @@ def _values(said: Solution, truth: Truth) -> Iterator[str]:
     if not abs(said.facts["null"] - truth.null) <= truth.null_room:
         nulls = truth.null, said.facts["null"]
         yield _unlike("without any column the objective is {}, the model says {}", *nulls, 12)
-    own = relative_to(said.objective - said.bound, said.objective, said.facts["null"])
+    own = relative_gap(said.objective - said.bound, said.objective, said.facts["null"])
     if not abs(own - said.relative_gap) <= 4.0 * FEW * own:
         apart = "objective and bound of the model are a relative {} apart, it says {}"
         yield _unlike(apart, own, said.relative_gap, 3)
-    open_ = relative_to(2.0 * truth.room, truth.objective, truth.null)
+    open_ = relative_gap(2.0 * truth.room, truth.objective, truth.null)
     if not said.relative_gap >= truth.relative - open_:
         yield _unlike("the relative gap is {}, the model says {}", truth.relative, said.relative_gap, 3)
     tolerance = said.certificate.tolerance

@@ -69,33 +69,20 @@ def certify(  # noqa: PLR0913
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
+    asked: dict[str, Any] = {
+        "penalty": penalty,
+        "lam": lam,
+        "C": C,
+        "budget": budget,
+        "fit_intercept": fit_intercept,
+        "penalty_factors": penalty_factors,
+        "standardize": standardize,
+    }
     if loss is None:
-        given = dict(
-            lam=lam,
-            C=C,
-            budget=budget,
-            penalty_factors=penalty_factors,
-            penalty=None if penalty == "l2" else penalty,
-            fit_intercept=None if fit_intercept else fit_intercept,
-            standardize=standardize or None,
-            multiclass=None if multiclass == "auto" else multiclass,
-            intercept=None if np.ndim(intercept) == 0 and intercept == 0.0 else intercept,
-        )
+        given = {**asked, "multiclass": multiclass, "intercept": intercept}
         task = _of_model(X, y, coef, sample_weight, given)
     else:
-        reading = read(
-            X,
-            y,
-            loss=loss,
-            penalty=penalty,
-            lam=lam,
-            C=C,
-            budget=budget,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            penalty_factors=penalty_factors,
-            standardize=standardize,
-        )
+        reading = read(X, y, loss=loss, sample_weight=sample_weight, **asked)
         form = read_form(multiclass, reading.terms.loss)
         task = _Task(
             (reading,), _weights(coef, intercept, reading), form, "These weights", (), reading.labels
@@ -142,7 +129,8 @@ def _weights(coef: Any, intercept: Any, reading: Reading, problems: int | None =
 
 
 def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, Any]) -> _Task:
-    stray = [name for name, value in given.items() if value is not None]
+    usual = signature(certify).parameters
+    stray = [name for name, value in given.items() if np.ndim(value) or value != usual[name].default]
     if stray:
         raise DataError(
             f"Give loss= beside {stray[0]}=; or a fitted model alone, which says what it minimised."

@@ -9,7 +9,7 @@ import dualgap.discrete  # noqa: F401  its searches enter the registry
 from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.multiclass import read_form
-from dualgap.fitting.reading import read
+from dualgap.fitting.reading import read, what_of
 from dualgap.problem.repeated import reduced
 
 
@@ -42,12 +42,9 @@ class Explanation:
     __repr__ = __str__
 
 
-HOW = ("solver", "tol", "max_iter", "max_time", "warm_start", "random_state", "callback", "stop")
-
-
 def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Explanation:
     """What `fit` with these keywords would do, without doing it."""
-    reading = read(X, y, **{name: value for name, value in keywords.items() if name not in HOW})
+    reading = read(X, y, **what_of(keywords))
     terms, design = reading.terms, reading.table.design
     form = read_form(multiclass, terms.loss)
     if reading.many_classes and form == "multinomial":

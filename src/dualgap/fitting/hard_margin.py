@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError, InfeasibleError
-from dualgap.fitting.objective import Objective
+from dualgap.fitting.objective import Objective, OneTask
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
@@ -21,7 +21,6 @@ from dualgap.kernel_machines.hull import Hulls, rounded_up
 from dualgap.kernel_machines.widest_plane import PlaneProblem, widest_plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
-from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.exact import hulls_meet, margin_at_most
@@ -32,13 +31,8 @@ if TYPE_CHECKING:
     from dualgap.proof.certificate import Task
 
 
-@dataclass(frozen=True, eq=False)
-class MarginTask:
-    """A problem on the rows that count, and θ given for all rows."""
-
-    problem: Problem
-    used: Mask
-    tolerance: float
+class MarginTask(OneTask):
+    """A plane without any error, judged as such."""
 
     def judged(self, w: Vector, theta: Any) -> Checked:
         """What the proof's kernel says."""

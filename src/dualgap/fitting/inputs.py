@@ -184,26 +184,20 @@ def _complain(table: Table) -> None:
 
 def read_numbers(y: Any, n: int) -> Vector:
     """Targets of a regression: n finite numbers."""
-    array = _one_dimensional(y, n, "y")
-    try:
-        if array.dtype.kind in "USMm":
-            raise TypeError
-        values = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(
-            f"y holds {_sort(array)}, but a regression loss needs numbers; use a "
-            "classification loss (hinge, logistic, …) for labels."
-        ) from None
+    advice = (
+        ", but a regression loss needs numbers; use a classification loss (hinge, logistic, …) for labels"
+    )
+    values = _floats(_one_dimensional(y, n, "y"), "y", advice)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
         raise DataError(
             f"y contains {what} in row {bad[0]}; drop that row. (Input y contains NaN or infinity.)"
         )
-    if np.abs(values).max(initial=0.0) > LARGEST:
+    top = np.abs(values).max(initial=0.0)
+    if top > LARGEST:
         i = int(np.argmax(np.abs(values)))
         raise DataError(f"y holds {values[i]:.3g} in row {i}, beyond {LARGEST:g}; rescale the target.")
-    top = np.abs(values).max(initial=0.0)
     if 0.0 < top < 1.0 / LARGEST:
         raise DataError(
             f"y holds nothing beyond {top:.3g}, so that squares vanish; multiply it by a power of ten."
@@ -276,13 +270,13 @@ def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
     return array
 
 
-def _floats(array: NDArray[Any], name: str) -> Vector:
+def _floats(array: NDArray[Any], name: str, advice: str = " where numbers are needed") -> Vector:
     try:
         if array.dtype.kind in "USMm":
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name} holds {_sort(array)} where numbers are needed.") from None
+        raise DataError(f"{name} holds {_sort(array)}{advice}.") from None
 
 
 def read_weights(sample_weight: Any, n: int) -> Vector:

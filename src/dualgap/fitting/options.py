@@ -11,10 +11,12 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import SOLVERS
-from dualgap.drive.solver import Solver
+from dualgap.drive.solver import Iterate, Solver
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
 from dualgap.errors import DataError, NoSolverError
+from dualgap.fitting.objective import Objective
+from dualgap.problem.precondition import Working
 
 
 def read_limits(
@@ -96,3 +98,16 @@ def read_start(warm_start: Any, shape: tuple[int, ...]) -> tuple[Vector, Vector,
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         raise DataError("warm_start holds NaN or infinity.")
     return coef, intercept, None if theta is None else np.asarray(theta)
+
+
+def read_iterate(
+    warm_start: Any, working: Working, terms: Objective, classes: tuple[int, ...] = ()
+) -> Iterate | None:
+    """A warm start in the solver's coordinates; a row of weights for each of so many classes."""
+    if warm_start is None:
+        return None
+    coef, intercept, theta = read_start(warm_start, (*classes, len(terms.scale)))
+    w = np.concatenate([coef, intercept[..., None]], axis=-1) if terms.fit_intercept else coef
+    if theta is None or theta.shape != (len(terms.used), *classes):
+        return Iterate(working.coordinates(w.ravel()))
+    return Iterate(working.coordinates(w.ravel()), working.working_theta(theta[terms.used]))

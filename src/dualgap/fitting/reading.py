@@ -27,6 +27,8 @@ from dualgap.penalties import Penalty
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
+HOW = "solver tol max_iter max_time warm_start random_state callback stop multiclass"
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -103,6 +105,11 @@ def read(  # noqa: PLR0913
     terms = Objective(loss, penalty, lam_, budget_, fit_intercept, weights, factors, scale)
     _ = terms.regulariser  # refuses factors that the penalty cannot take
     return Reading(table, terms, targets, classes)
+
+
+def what_of(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Those keywords of `fit` that say what is minimised, without those that say how."""
+    return {name: value for name, value in keywords.items() if name not in HOW.split()}
 
 
 def refuse_one_class(classes: NDArray[Any], present: NDArray[Any]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 from scipy.special import softmax
@@ -25,10 +25,11 @@ from dualgap.errors import UnboundedError
 from dualgap.fitting.reading import Reading
 from dualgap.linalg.cone import ROUNDING, separating
 from dualgap.multinomial.problem import MultinomialProblem
-from dualgap.problem.certificate import bounds
+from dualgap.problem.certificate import Bounds, bounds
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
 from dualgap.proof import exact
+from dualgap.proof.check import Checked
 from dualgap.traits import Trait
 
 RANK = 1e-11  # a singular value this small beside the largest is zero
@@ -42,22 +43,6 @@ DIGITS = (2, 4, 8, 12)  # decimals that a direction is rounded to: the rounder t
 GRIDS = (1, 2, 4, 16, 2**8, 2**16, 2**26)  # fractions of one for what exact planes leave open
 SOLVED = 40  # weights that planes are solved for: 0.6 s where no number is round, 0.3 s for small integers
 PER_WEIGHT = 8  # rows on the plane that are looked at, per weight
-
-
-class Seen(Protocol):
-    """Weights, their objective, and how far above the optimum it can be."""
-
-    @property
-    def w(self) -> Vector:
-        """The weights."""
-
-    @property
-    def primal(self) -> float:
-        """Their objective."""
-
-    @property
-    def gap(self) -> float:
-        """Its distance to a lower bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +94,7 @@ def watched(solvers: Sequence[Solver], working: Working, reading: Reading) -> Se
     return [cast(Solver, Watched(one, working, reading)) for one in solvers]
 
 
-def refuse_unattained(working: Working, best: Seen, reading: Reading) -> None:
+def refuse_unattained(working: Working, best: Bounds | Checked, reading: Reading) -> None:
     """Raise UnboundedError, with the direction, if the objective is shown to have no minimiser."""
     asked, inner = working.asked, working.problem
     if not may_be_unattained(asked):
@@ -121,13 +106,8 @@ def refuse_unattained(working: Working, best: Seen, reading: Reading) -> None:
     judge = _Judge(asked)
     found = _single_column(judge) or _iterate_itself(judge, best) or _combination(working, judge, best)
     if found is not None:
-        raise UnboundedError(
-            _message(found, reading), direction=found.coef, intercept=_plain(found.intercept)
-        )
-
-
-def _plain(intercept: Vector) -> float | Vector:
-    return float(intercept) if np.ndim(intercept) == 0 else intercept
+        level = found.intercept if np.ndim(found.intercept) else float(found.intercept)
+        raise UnboundedError(_message(found, reading), direction=found.coef, intercept=level)
 
 
 def _free_columns(problem: Problem) -> Index:
@@ -172,7 +152,7 @@ class _Pairs:
         return None if found is None else room @ found
 
 
-def _pairs(working: Working, columns: Matrix, best: Seen) -> _Pairs | None:
+def _pairs(working: Working, columns: Matrix, best: Bounds | Checked) -> _Pairs | None:
     """The rows of the working problem in these coordinates, and which of them hold little enough loss."""
     asked, inner = working.asked, working.problem
     allowed = max(best.gap, 0.0) + 1e-15 * abs(best.primal)
@@ -379,7 +359,7 @@ def _single_column(judge: _Judge) -> Direction | None:
     return None
 
 
-def _iterate_itself(judge: _Judge, best: Seen) -> Direction | None:
+def _iterate_itself(judge: _Judge, best: Bounds | Checked) -> Direction | None:
     """Weights that have run away on fully separated classes have room on both sides: the best direction."""
     rows = best.w.reshape(-1, judge.asked.design.shape[1])[:, judge.free]
     top = float(np.abs(rows).max())
@@ -389,7 +369,7 @@ def _iterate_itself(judge: _Judge, best: Seen) -> Direction | None:
     return found if found is not None and found.signs.min() > 0 else None
 
 
-def _combination(working: Working, judge: _Judge, best: Seen) -> Direction | None:
+def _combination(working: Working, judge: _Judge, best: Bounds | Checked) -> Direction | None:
     """What a search in good coordinates finds, made exact: the strictest, of those the roundest."""
     columns, made_by = judge.coordinates()
     rows = _pairs(working, working.rows(columns), best)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import not_
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +40,19 @@ CHANGING = (
     "LocallyLinearEmbedding",
 )
 
+# a keyword, which of its values make another problem of it than the ones certified here, and why
+REFUSED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("positive", bool, "constrains the weights' signs, which is another problem; fit without it"),
+    ("refit", not_, "averages the weights of the folds, which minimise nothing; use refit=True"),
+    ("early_stopping", bool, "keeps rows back, so that it minimises over others than these; fit without"),
+    (
+        "learning_rate",
+        lambda rate: rate in ("pa1", "pa2"),
+        "takes passive-aggressive steps, which minimise no objective; use another learning_rate",
+    ),
+    ("kernel", lambda kernel: kernel != "linear", 'has no weights for the columns; kernel="linear" has'),
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Claim:
@@ -48,8 +62,8 @@ class Claim:
     """
 
     loss: Loss
-    l1: float
-    l2: float
+    l1: float = 0.0
+    l2: float = 0.0
     times: float = 1.0
     per: Literal["nothing", "row", "weight"] = "nothing"
     class_weight: Any = None
@@ -58,7 +72,7 @@ class Claim:
     balance_by_weight: bool = False  # "balanced" counts the rows by their sample_weight
     noise: tuple[float, float] | None = None  # (ε, σ) of a noise scale σ that was fitted too
     multiclass: str = "one_vs_rest"
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
         """(penalty, λ) of mean loss + λ·penalty."""
@@ -126,12 +140,15 @@ def _few(names: tuple[str, ...]) -> str:
 def read_model(model: Any) -> Fitted:
     """The weights of a fitted model and the objective it states."""
     name, reader = _reader(model)
+    for keyword, refused, reason in REFUSED:
+        if hasattr(model, keyword) and refused(getattr(model, keyword)):
+            raise _refuse(model, f"{keyword}={getattr(model, keyword)!r} {reason}")
     try:
         claim = reader(model)
         found, seen = model.coef_, _seen(model)
     except AttributeError as error:
         raise DataError(f"This {type(model).__name__} is not fitted ({error}): fit it first.") from None
-    coef = np.asarray(_dense(found), dtype=np.float64)
+    coef = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     classes = getattr(model, "classes_", None)
     if coef.ndim == 2 and len(coef) == 1:
@@ -142,10 +159,6 @@ def read_model(model: Any) -> Fitted:
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else tuple(str(column) for column in names)
     return Fitted(name, claim, coef, intercept, fit_intercept, classes, names, seen)
-
-
-def _dense(values: Any) -> Any:
-    return values.toarray() if hasattr(values, "toarray") else values
 
 
 def _seen(model: Any) -> tuple[int, int | None] | None:
@@ -213,13 +226,6 @@ def _refuse(model: Any, reason: str) -> DataError:
     return DataError(f"This {type(model).__name__} is not certified: {reason}.")
 
 
-def _refuse_positive(model: Any) -> None:
-    if getattr(model, "positive", False):
-        raise _refuse(
-            model, "positive=True constrains the weights' signs, which is another problem; fit without it"
-        )
-
-
 def _alpha(model: Any) -> float:
     """The strength given, or the one that cross-validation chose."""
     return _number(model, "alpha_" if hasattr(model, "alpha_") else "alpha")
@@ -232,18 +238,7 @@ def _number(model: Any, name: str) -> float:
     return float(values[0])
 
 
-def _linear_regression(model: Any) -> Claim:
-    _refuse_positive(model)
-    return Claim(Squared(), 0.0, 0.0)
-
-
-def _ridge(model: Any) -> Claim:
-    _refuse_positive(model)
-    return Claim(Squared(), 0.0, _alpha(model))
-
-
 def _ridge_classifier(model: Any) -> Claim:
-    _refuse_positive(model)
     if model._label_binarizer.y_type_.startswith("multilabel"):
         raise _refuse(model, "it has several labels for a row; certify a Ridge of one column at a time")
     return Claim(
@@ -253,7 +248,6 @@ def _ridge_classifier(model: Any) -> Claim:
 
 def _elastic_net(model: Any) -> Claim:
     """1/(2 Σs) Σ s r² + alpha·ρ‖w‖₁ + alpha·(1−ρ)/2 ‖w‖²."""
-    _refuse_positive(model)
     alpha = _alpha(model)
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="weight")
@@ -286,10 +280,6 @@ def _logistic(model: Any) -> Claim:
 
 
 def _logistic_cv(model: Any) -> Claim:
-    if not model.refit:
-        raise _refuse(
-            model, "refit=False averages the weights of the folds, which minimise nothing; use refit=True"
-        )
     if model.solver == "liblinear" and model.fit_intercept and model.intercept_scaling != 1:
         raise _refuse(
             model,
@@ -348,27 +338,12 @@ def _linear_svr(model: Any) -> Claim:
 
 
 def _svc(model: Any) -> Claim:
-    _refuse_kernel(model)
     if len(model.classes_) > 2:
         raise _refuse(
             model,
             "an SVC of more than two classes fits every pair of classes on its own; certify a pair at a time",
         )
     return Claim(Hinge(), 0.0, 0.5, float(model.C), class_weight=model.class_weight)
-
-
-def _svr(model: Any) -> Claim:
-    _refuse_kernel(model)
-    return Claim(EpsilonInsensitive(float(model.epsilon)), 0.0, 0.5, float(model.C))
-
-
-def _refuse_kernel(model: Any) -> None:
-    if model.kernel != "linear":
-        raise _refuse(model, f'kernel={model.kernel!r} has no weights for the columns; kernel="linear" has')
-
-
-def _quantile(model: Any) -> Claim:
-    return Claim(Quantile(float(model.quantile)), float(model.alpha), 0.0, per="weight")
 
 
 def _huber(model: Any) -> Claim:
@@ -397,17 +372,6 @@ def _sgd(model: Any) -> Claim:
     }
     if model.loss not in losses:
         raise _refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}; use one of these")
-    if model.early_stopping:
-        raise _refuse(
-            model,
-            "early_stopping=True keeps rows back, so that it minimises over others than these; fit without",
-        )
-    if model.learning_rate in ("pa1", "pa2"):
-        raise _refuse(
-            model,
-            f"learning_rate={model.learning_rate!r} takes passive-aggressive steps, which minimise no "
-            "objective; use another learning_rate",
-        )
     loss = losses[model.loss]()
     ratios = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}
     if model.penalty not in ratios:
@@ -426,24 +390,19 @@ def _sgd(model: Any) -> Claim:
 
 
 READERS: dict[str, Callable[[Any], Claim]] = {
-    "LinearRegression": _linear_regression,
-    "Ridge": _ridge,
-    "RidgeCV": _ridge,
-    "RidgeClassifier": _ridge_classifier,
-    "RidgeClassifierCV": _ridge_classifier,
-    "Lasso": _elastic_net,
-    "LassoCV": _elastic_net,
-    "ElasticNet": _elastic_net,
-    "ElasticNetCV": _elastic_net,
+    "LinearRegression": lambda model: Claim(Squared()),
+    **dict.fromkeys(("Ridge", "RidgeCV"), lambda model: Claim(Squared(), l2=_alpha(model))),
+    **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _ridge_classifier),
+    **dict.fromkeys(("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"), _elastic_net),
     "LogisticRegression": _logistic,
     "LogisticRegressionCV": _logistic_cv,
     "LinearSVC": _linear_svc,
     "LinearSVR": _linear_svr,
     "SVC": _svc,
-    "SVR": _svr,
-    "QuantileRegressor": _quantile,
+    "SVR": lambda model: Claim(EpsilonInsensitive(float(model.epsilon)), l2=0.5, times=float(model.C)),
+    "QuantileRegressor": lambda model: Claim(
+        Quantile(float(model.quantile)), float(model.alpha), per="weight"
+    ),
     "HuberRegressor": _huber,
-    "SGDClassifier": _sgd,
-    "SGDRegressor": _sgd,
-    "Perceptron": _sgd,
+    **dict.fromkeys(("SGDClassifier", "SGDRegressor", "Perceptron"), _sgd),
 }

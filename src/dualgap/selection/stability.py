@@ -14,22 +14,11 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.fit import fit
 from dualgap.fitting.options import read_limits
-from dualgap.fitting.reading import read
+from dualgap.fitting.reading import read, what_of
 from dualgap.fitting.solution import Solution
 from dualgap.selection.running import run
 
 METHODS = ("bootstrap", "subsample")
-HOW = (
-    "solver",
-    "tol",
-    "max_iter",
-    "max_time",
-    "warm_start",
-    "random_state",
-    "callback",
-    "stop",
-    "multiclass",
-)
 TRIES = 100  # draws before it is given up that every class has a row
 SOON = 1e-9  # seconds: fit takes a positive number
 
@@ -125,7 +114,7 @@ def stability(
         raise DataError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     if not (isinstance(resamples, int) and resamples >= 1):
         raise DataError(f"resamples must be a whole number of at least 1, not {resamples!r}.")
-    reading = read(X, y, **{name: value for name, value in keywords.items() if name not in HOW})
+    reading = read(X, y, **what_of(keywords))
     base = reading.terms.sample_weight
     labels = None if reading.classes is None else reading.y
     rng = np.random.default_rng(random_state)

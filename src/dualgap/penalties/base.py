@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -55,8 +55,16 @@ class Counted(NamedTuple):
     l2: Vector
 
 
+def refused() -> NoReturn:
+    """What only convex gauges have."""
+    raise NotImplementedError("not convex")
+
+
 class Gauge(Protocol):
-    """h(w) ≥ 0, convex, h(0) = 0, on weighted coordinates; a coordinate of weight zero is free."""
+    """h(w) ≥ 0, h(0) = 0, on weighted coordinates; a coordinate of weight zero is free.
+
+    What only convex gauges have is refused here, and what has no special form says so.
+    """
 
     @property
     def traits(self) -> Trait:
@@ -69,24 +77,29 @@ class Gauge(Protocol):
     @property
     def elastic(self) -> Elastic | None:
         """h as a sum over the coordinates of l1 |w| + l2 w², None where it is no such sum."""
+        return None
 
     @property
     def ball(self) -> Ball | None:
         """h as a norm of an order above 1, None where it is none."""
+        return None
 
     @property
     def count(self) -> Counted | None:
         """h as a number of coordinates with a sum of squares, None where it is none."""
+        return None
 
     @property
     def concave(self) -> Concave | None:
         """h with its tangents and chords where it is concave in |w|, else None."""
+        return None
 
     def value(self, w: Vector) -> float:
         """h(w)."""
 
     def slope(self, w: Vector) -> Vector:
         """A subgradient at w, the one nearest to zero on kinks of |w_j|. Convex gauges only."""
+        refused()
 
     def substituted(self, factor: Vector) -> Gauge:
         """The gauge u ↦ h(factor ∘ u)."""
@@ -99,12 +112,26 @@ class Gauge(Protocol):
 
     def shrink(self, w: Vector, radius: float) -> Vector:
         """The longest multiple of w, at most w itself, with h ≤ radius; free coordinates stay."""
+        if self.value(w) <= radius:
+            return w
+        k = self.stretch(w, radius)
+        for slack in (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13):  # down to the last bit
+            shrunk = np.asarray(np.where(self.free, w, w * (k * (1.0 - slack))))
+            if self.value(shrunk) <= radius:
+                break
+        return shrunk
+
+    def stretch(self, w: Vector, radius: float) -> float:
+        """k ≥ 0 with h(k w) = radius, up to rounding."""
+        return radius / self.value(w)
 
     def project(self, point: Vector, radius: float) -> Projection:
         """The nearest point with h ≤ radius."""
+        refused()
 
     def prox(self, point: Vector, step: float) -> Vector:
         """argmin over w of step·h(w) + ½‖w − point‖²."""
+        refused()
 
     def penalised_conjugate(self, v: Vector, strength: float) -> float:
         """(strength·h)*(v), v in its domain; v on free coordinates is not looked at."""
@@ -114,12 +141,14 @@ class Gauge(Protocol):
 
     def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
         """v = s − σ prox(s/σ), the dual half of Moreau's identity, with dv/ds."""
+        refused()
 
     def support(self, v: Vector, radius: float) -> float:
         """sup of v·w over h(w) ≤ radius."""
 
     def price(self, v: Vector, radius: float) -> float:
         """The multiplier μ ≥ 0 at which μ·radius + (μh)*(v) is least, up to rounding: that is `support`."""
+        refused()
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
         """(strength·h)(w) − w·v plus (strength·h)*, from above for every v within `reach`; and κ ≥ 0.
@@ -128,10 +157,12 @@ class Gauge(Protocol):
         w'·v ≤ (strength·h)*(v/(1 + κ)) + (1 + κ)·strength·h(w'). Free coordinates are not looked at. What the
         caller adds: a share LOST of the first, of |w|·|v| and strength·h(w), and of 1 + κ, for the rounding.
         """
+        refused()
 
     @property
     def least(self) -> float:
         """The lowest price that strength 1 puts on a coordinate, infinite if none has one."""
+        return np.inf
 
     def doubt(self, w: Vector, value: float) -> float:
         """How far the `value` that is computed at w may be from h(w), with what underflows."""
@@ -141,6 +172,28 @@ class Gauge(Protocol):
 
     def strong_convexity(self) -> float:
         """The largest m with h(w) − m‖w‖² convex (in these coordinates)."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledGauge(Gauge):
+    """What gauges of an order with a scale for each coordinate share; scale zero makes a coordinate free."""
+
+    order: float
+    scale: Vector
+
+    @property
+    def free(self) -> Mask:
+        return np.asarray(self.scale == 0.0)
+
+    def substituted(self, factor: Vector) -> Self:
+        return dataclasses.replace(self, scale=self.scale * np.abs(factor))
+
+    def extended(self) -> Self:
+        return dataclasses.replace(self, scale=np.append(self.scale, 0.0))
+
+    def restricted(self, keep: Mask) -> Self:
+        return dataclasses.replace(self, scale=self.scale[keep])
 
 
 class Concave(Gauge, Protocol):

@@ -6,59 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Vector
 from dualgap.errors import DataError
-from dualgap.penalties.base import FAINT, LEAST, LOST, Penalty, Projection
+from dualgap.penalties.base import FAINT, LEAST, LOST, Penalty, ScaledGauge
 from dualgap.penalties.norm import norm
 from dualgap.traits import Trait
 
 
-class _Shared:
-    """What neither gauge below has, for want of convexity, and what both have alike."""
-
-    scale: Vector
-    least = np.inf
-    elastic = ball = count = None
-
-    @property
-    def traits(self) -> Trait:
-        return Trait.NONE
-
-    @property
-    def free(self) -> Mask:
-        return np.asarray(self.scale == 0.0)
-
-    def value(self, w: Vector) -> float:
-        raise NotImplementedError
-
-    def slope(self, w: Vector) -> Vector:
-        raise NotImplementedError("not convex")
-
-    def project(self, point: Vector, radius: float) -> Projection:
-        raise NotImplementedError("a ball of order below 1 is not convex")
-
-    def prox(self, point: Vector, step: float) -> Vector:
-        raise NotImplementedError("use the tangents instead")
-
-    def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
-        raise NotImplementedError("not convex")
-
-    def price(self, v: Vector, radius: float) -> float:
-        raise NotImplementedError("not convex")
-
-    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
-        raise NotImplementedError("not convex")
-
-    def strong_convexity(self) -> float:
-        return 0.0
-
-
 @dataclass(frozen=True, eq=False)
-class QuasiNorm(_Shared):
+class QuasiNorm(ScaledGauge):
     """(Σ |scale_j w_j|^order)^(1/order), order < 1: concave in |w|, never below the l1 norm."""
 
-    order: float
-    scale: Vector
+    traits = Trait.NONE
 
     @property
     def concave(self) -> QuasiNorm:
@@ -72,19 +31,6 @@ class QuasiNorm(_Shared):
         size = np.abs(self.scale * w)
         faint = (size < FAINT * float(size.max(initial=1.0))) & (w != 0.0) & ~self.free
         return np.inf if faint.any() else LOST / self.order * value
-
-    def substituted(self, factor: Vector) -> QuasiNorm:
-        return QuasiNorm(self.order, self.scale * np.abs(factor))
-
-    def extended(self) -> QuasiNorm:
-        return QuasiNorm(self.order, np.append(self.scale, 0.0))
-
-    def restricted(self, keep: Mask) -> QuasiNorm:
-        return QuasiNorm(self.order, self.scale[keep])
-
-    def shrink(self, w: Vector, radius: float) -> Vector:
-        size = self.value(w)
-        return w if size <= radius else np.where(self.free, w, w * (radius / size * (1.0 - 1e-15)))
 
     def tangent(self, w: Vector, smoothing: float) -> Vector:
         seen = ~self.free
@@ -112,11 +58,10 @@ class QuasiNorm(_Shared):
 
 
 @dataclass(frozen=True, eq=False)
-class Powers(_Shared):
+class Powers(ScaledGauge):
     """Σ scale_j |w_j|^order, order < 1."""
 
-    order: float
-    scale: Vector
+    traits = Trait.NONE
 
     @property
     def concave(self) -> Powers:
@@ -132,17 +77,8 @@ class Powers(_Shared):
     def substituted(self, factor: Vector) -> Powers:
         return Powers(self.order, self.scale * np.abs(factor) ** self.order)
 
-    def extended(self) -> Powers:
-        return Powers(self.order, np.append(self.scale, 0.0))
-
-    def restricted(self, keep: Mask) -> Powers:
-        return Powers(self.order, self.scale[keep])
-
-    def shrink(self, w: Vector, radius: float) -> Vector:
-        size = self.value(w)
-        if size <= radius:
-            return w
-        return np.where(self.free, w, w * ((radius / size) ** (1.0 / self.order) * (1.0 - 1e-15)))
+    def stretch(self, w: Vector, radius: float) -> float:
+        return float((radius / self.value(w)) ** (1.0 / self.order))
 
     def tangent(self, w: Vector, smoothing: float) -> Vector:
         return self.order * self.scale * (np.abs(w) + smoothing) ** (self.order - 1.0)

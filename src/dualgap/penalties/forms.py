@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -178,13 +178,13 @@ class Constrained:
         """The ball in the coordinates u, w = factor ∘ u."""
         return Constrained(self.gauge.substituted(factor), self.radius)
 
-    def with_gauge(self, gauge: Gauge) -> Constrained:
+    def with_gauge(self, gauge: Gauge) -> Self:
         """The same radius on another gauge."""
-        return Constrained(gauge, self.radius)
+        return replace(self, gauge=gauge)
 
-    def with_strength(self, strength: float) -> Constrained:
+    def with_strength(self, strength: float) -> Self:
         """Another radius on the same gauge."""
-        return Constrained(self.gauge, strength)
+        return replace(self, radius=strength)
 
     def strong_convexity(self) -> float:
         """0."""

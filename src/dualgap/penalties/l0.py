@@ -14,7 +14,7 @@ from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
-class Count:
+class Count(Gauge):
     """#{j counted, w_j ≠ 0} + Σ l2_j w_j². What is neither counted nor squared is free.
 
     Not convex. The conjugates below are exact all the same, so that every dual value bounds the optimum.
@@ -22,12 +22,7 @@ class Count:
 
     counted: Mask
     l2: Vector
-    least = np.inf
-    elastic = ball = concave = None
-
-    @property
-    def traits(self) -> Trait:
-        return Trait.SEPARABLE
+    traits = Trait.SEPARABLE
 
     @property
     def count(self) -> Counted:
@@ -39,9 +34,6 @@ class Count:
 
     def value(self, w: Vector) -> float:
         return self.size(w) + float(self.l2 @ (w * w))
-
-    def slope(self, w: Vector) -> Vector:
-        raise NotImplementedError("not convex")
 
     def doubt(self, w: Vector, value: float) -> float:
         faint = LEAST * float(np.count_nonzero(self.l2) + self.l2.sum())
@@ -86,24 +78,12 @@ class Count:
     def penalised_scale(self, v: Vector, strength: float) -> float:
         return 0.0 if np.any(v[self.counted & (self.l2 == 0.0)] != 0.0) else 1.0
 
-    def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
-        raise NotImplementedError("l0 is not convex")
-
-    def price(self, v: Vector, radius: float) -> float:
-        raise NotImplementedError("l0 is not convex")
-
-    def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
-        raise NotImplementedError("l0 is not convex")
-
     def support(self, v: Vector, radius: float) -> float:
         """Without the square: 0 or infinite."""
         return 0.0 if radius < 1.0 or not np.any(v[self.counted]) else np.inf
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         return np.inf if np.any(v[~self.free] != 0.0) else 0.0
-
-    def strong_convexity(self) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +134,6 @@ class AtMost(Constrained):
         gauge = self.gauge.substituted(factor)
         return AtMost(Count(gauge.counted, gauge.l2 * multiplier), self.radius)
 
-    def with_gauge(self, gauge: Gauge) -> AtMost:
-        assert isinstance(gauge, Count)
-        return AtMost(gauge, self.radius)
-
-    def with_strength(self, strength: float) -> AtMost:
-        return AtMost(self.gauge, strength)
-
 
 @dataclass(frozen=True)
 class L0(Penalty):
@@ -171,7 +144,12 @@ class L0(Penalty):
     takes_factors = takes_sizes = True
 
     def gauge(self, factors: Vector, scale: Vector) -> Count:
-        return Count(_counted(self.name, factors), np.zeros_like(scale))
+        if not np.all((factors == 0.0) | (factors == 1.0)):
+            raise DataError(
+                f"penalty_factors of {self.name} must be 0 (always in) or 1 (counted); a column is in or it "
+                "is not."
+            )
+        return Count(factors == 1.0, np.zeros_like(scale))
 
     def within(self, gauge: Gauge, budget: float) -> Constrained:
         assert isinstance(gauge, Count)
@@ -179,32 +157,19 @@ class L0(Penalty):
 
 
 @dataclass(frozen=True)
-class L0L2(Penalty):
+class L0L2(L0):
     """`lam`: λ (#{w_j ≠ 0} + α Σ w_j²). `budget`: at most so many weights, α Σ w_j² added to the loss."""
 
     alpha: float = 0.1
     name = "l0_l2"
     formula = "#{w_j != 0} + alpha sum w_j^2"
-    takes_factors = takes_sizes = True
 
     def __post_init__(self) -> None:
         positive("The alpha of l0_l2(alpha)", self.alpha)
 
     def gauge(self, factors: Vector, scale: Vector) -> Count:
-        counted = _counted(self.name, factors)
+        counted = super().gauge(factors, scale).counted
         return Count(counted, np.where(counted, self.alpha * scale * scale, 0.0))
-
-    def within(self, gauge: Gauge, budget: float) -> Constrained:
-        assert isinstance(gauge, Count)
-        return AtMost(gauge, budget)
 
     def subject(self, budget: float) -> str:
         return f" + {self.alpha:g} * (sum w_j^2) subject to #{{w_j != 0}} <= {budget:g}"
-
-
-def _counted(name: str, factors: Vector) -> Mask:
-    if not np.all((factors == 0.0) | (factors == 1.0)):
-        raise DataError(
-            f"penalty_factors of {name} must be 0 (always in) or 1 (counted); a column is in or it is not."
-        )
-    return np.asarray(factors == 1.0)

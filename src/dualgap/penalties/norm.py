@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, Ball, Projection
+from dualgap.arrays import Vector
+from dualgap.penalties.base import LEAST, LOST, Ball, Projection, ScaledGauge
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
@@ -34,14 +32,10 @@ def power(size: Vector, order: float) -> Vector:
     return np.asarray(size**order)
 
 
-@dataclass(frozen=True, eq=False)
-class Norm:
-    """Scale zero makes a coordinate free. Order 1 is `Separable`'s."""
+class Norm(ScaledGauge):
+    """Order 1 is `Separable`'s."""
 
-    order: float
-    scale: Vector
     least = 1.0
-    elastic = count = concave = None
 
     @property
     def ball(self) -> Ball:
@@ -53,10 +47,6 @@ class Norm:
         if self.order == np.inf:
             facts |= Trait.POLYHEDRAL
         return facts.closure()
-
-    @property
-    def free(self) -> Mask:
-        return np.asarray(self.scale == 0.0)
 
     @property
     def dual_order(self) -> float:
@@ -83,25 +73,6 @@ class Norm:
         """The dual norm of v, free coordinates not looked at."""
         seen = ~self.free
         return norm(v[seen] / self.scale[seen], self.dual_order)
-
-    def substituted(self, factor: Vector) -> Norm:
-        return Norm(self.order, self.scale * np.abs(factor))
-
-    def extended(self) -> Norm:
-        return Norm(self.order, np.append(self.scale, 0.0))
-
-    def restricted(self, keep: Mask) -> Norm:
-        return Norm(self.order, self.scale[keep])
-
-    def shrink(self, w: Vector, radius: float) -> Vector:
-        size = self.value(w)
-        if size <= radius:
-            return w
-        for slack in (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13):
-            shrunk = np.asarray(np.where(self.free, w, w * (radius / size * (1.0 - slack))))
-            if self.value(shrunk) <= radius:
-                break
-        return shrunk
 
     def prox(self, point: Vector, step: float) -> Vector:
         return point - self.penalised_dual_prox(point, 1.0, step).point
@@ -166,9 +137,6 @@ class Norm:
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         return self.polar(v)
-
-    def strong_convexity(self) -> float:
-        return 0.0
 
 
 def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, Elastic, Projection
+from dualgap.penalties.base import LEAST, LOST, Elastic, Gauge, Projection
 from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
-class Separable:
+class Separable(Gauge):
     """Both weights zero make a coordinate free."""
 
     l1: Vector
     l2: Vector
-    ball = count = concave = None
 
     @property
     def elastic(self) -> Elastic:
@@ -73,18 +72,8 @@ class Separable:
     def restricted(self, keep: Mask) -> Separable:
         return Separable(self.l1[keep], self.l2[keep])
 
-    def shrink(self, w: Vector, radius: float) -> Vector:
-        if self.value(w) <= radius:
-            return w
-        k = self._length(w, radius)
-        for slack in (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13):  # down to the last bit
-            shrunk = np.asarray(np.where(self.free, w, w * (k * (1.0 - slack))))
-            if self.value(shrunk) <= radius:
-                break
-        return shrunk
-
-    def _length(self, w: Vector, radius: float) -> float:
-        """k ≥ 0 with h(k w) = radius: k·linear + k²·square = radius, in the form without cancellation."""
+    def stretch(self, w: Vector, radius: float) -> float:
+        """k·linear + k²·square = radius, in the form without cancellation."""
         linear, square = float(self.l1 @ np.abs(w)), float(self.l2 @ (w * w))
         whole = linear + np.sqrt(linear * linear + 4.0 * square * radius)
         return float(2.0 * radius / whole) if whole > 0.0 else 0.0

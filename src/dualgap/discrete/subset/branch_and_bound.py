@@ -10,13 +10,14 @@ import numpy as np
 
 from dualgap.discrete.base import Finding
 from dualgap.discrete.reached import reached
+from dualgap.discrete.subset import wide
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
-from dualgap.discrete.subset.gram import exactly, gram_problem, is_quadratic
+from dualgap.discrete.subset.gram import exactly, gram_problem
 from dualgap.discrete.subset.selection import lacks_selection, selection
 from dualgap.discrete.subset.squares import affordable
-from dualgap.discrete.subset.wide import is_too_wide
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
 
 TOO_WIDE = "Too many columns to bound: this is a good set, not a proven one. Screen the columns first."
 
@@ -45,17 +46,17 @@ class BranchAndBound:
             yield all_in(problem, start.wanted)  # and on, if that left a gap
         if not selection(problem).counted.any():
             return
-        if is_quadratic(problem) and is_too_wide(problem):
+        if not problem.loss_has(Trait.QUADRATIC):
+            from dualgap.discrete.subset.dual_search import DualSearch
+
+            yield from DualSearch(problem, start).findings()
+        elif problem.p > wide.LARGEST:
             from dualgap.discrete.subset.heuristics import HardThresholding
 
             for finding in HardThresholding().iterates(problem, start):
                 yield replace(finding, ending=TOO_WIDE)
-        elif is_quadratic(problem):
-            yield from _on_gram(problem, start)
         else:
-            from dualgap.discrete.subset.dual_search import DualSearch
-
-            yield from DualSearch(problem, start).findings()
+            yield from _on_gram(problem, start)
 
 
 def _on_gram(problem: Problem, start: Finding) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.discrete.subset import tree as engine
-from dualgap.discrete.subset.exchange import exchange, forward
 from dualgap.discrete.subset.split import first_split, improve_split, lowered, spectral_split
 from dualgap.discrete.subset.split_bound import Scratch, relax
 
@@ -70,20 +69,6 @@ class Wanted:
 
 
 NOTHING = Part(np.zeros(0, np.int64), (), np.zeros((0, 0)), np.zeros(0), np.zeros(0), 0.0, 0)
-
-
-def incumbent(part: Part, start: Whole | None) -> tuple[Whole, float]:
-    """Greedy forward selection, then single exchanges; also from `start`, if there is one."""
-    limit = part.room
-    if part.price > 0.0:
-        limit = min(limit, int(1.0 / part.price) + 1)
-    first = forward(part.gram, part.linear, part.price, limit)
-    best, value = exchange(part.gram, part.linear, part.price, limit, first)
-    if start is not None:
-        other, lower = exchange(part.gram, part.linear, part.price, part.room, start)
-        if lower < value:
-            best, value = other, lower
-    return best, 1.0 + value
 
 
 class Branching:

@@ -5,10 +5,12 @@ All on  −2cᵀw + wᵀGw + price·#{w ≠ 0},  whose value on a set T of colum
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
@@ -18,15 +20,17 @@ Whole = NDArray[np.int64]
 DEPENDENT = 1e-11  # as in the search
 
 
-class SetRows(NamedTuple):
-    """The rows of G that belong to the columns of a set, in its order; the diagonal of G; and c."""
+class Rows(Protocol):
+    """G by its rows: an array, or rows that are made when they are asked for."""
 
-    rows: Matrix
-    diagonal: Vector
-    linear: Vector
+    def __getitem__(self, j: int, /) -> Vector:
+        """A row."""
+
+    def diagonal(self) -> Vector:
+        """The diagonal."""
 
 
-@compiled(inner=True)
+@compiled
 def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Vector, count: int) -> float:
     """Take column `pick`, whose row of G this is, out of all: row `count` of L⁻¹G. The fall in the value."""
     pivot, mine = left[pick], reduced[count]
@@ -49,22 +53,20 @@ def _eliminate(row: Vector, pick: int, reduced: Matrix, left: Vector, pulled: Ve
 
 
 @compiled(inner=True)
-def _take(columns: SetRows, support: Whole, left: Matrix, pulled: Matrix, reduced: Matrix) -> float:
+def _take(rows: Matrix, support: Whole, left: Matrix, pulled: Matrix, reduced: Matrix) -> float:
     """Take one column of the set after the other out of all: row i is what is left before column i is.
 
     Returns the value.
     """
     value = 0.0
-    copy(columns.diagonal, left[0])
-    copy(columns.linear, pulled[0])
     for i in range(support.shape[0]):
         copy(left[i], left[i + 1])
         copy(pulled[i], pulled[i + 1])
-        value -= _eliminate(columns.rows[i], support[i], reduced, left[i + 1], pulled[i + 1], i)
+        value -= _eliminate(rows[i], support[i], reduced, left[i + 1], pulled[i + 1], i)
     return value
 
 
-@compiled(inner=True)
+@compiled
 def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, int]:
     """The largest gain of one more column, and which; −1 if none has anything left."""
     most, pick = 0.0, -1
@@ -79,35 +81,32 @@ def _best_addition(left: Vector, pulled: Vector, barred: Whole) -> tuple[float, 
 
 
 @compiled
-def value_of(columns: SetRows, support: Whole, price: float) -> float:
-    """price·|T| − c_TᵀG_TT⁻¹c_T."""
-    size, p = support.shape[0], columns.linear.shape[0]
-    left, pulled, reduced = np.empty((size + 1, p)), np.empty((size + 1, p)), np.empty((size + 1, p))
-    return float(_take(columns, support, left, pulled, reduced) + price * size)
-
-
-@compiled
-def best_move(columns: SetRows, support: Whole, price: float, limit: int) -> tuple[float, int, int]:
-    """The value after the best single move, the position to drop and the column to add (−1: none).
+def _best_move(
+    rows: Matrix, diagonal: Vector, linear: Vector, support: Whole, price: float, limit: int
+) -> tuple[float, float, int, int]:
+    """The value of a set whose rows of G these are, the value after the best single move, the position to
+    drop and the column to add (−1: none).
 
     The last column is dropped first, so that what came before it need not be taken out again.
     """
-    size, p = support.shape[0], columns.linear.shape[0]
+    size, p = support.shape[0], linear.shape[0]
     left, pulled, reduced = np.empty((size + 1, p)), np.empty((size + 1, p)), np.empty((size + 1, p))
-    whole = _take(columns, support, left, pulled, reduced)
+    copy(diagonal, left[0])
+    copy(linear, pulled[0])
+    whole = _take(rows, support, left, pulled, reduced)
     best, out, into = np.inf, NONE, NONE
     for drop in range(size if size < limit else size - 1, -1, -1):
         value = whole + price * size
         if drop < size:
             value = price * (size - 1) + _value_before(left, pulled, support, drop)
             for i in range(drop + 1, size):
-                value -= _eliminate(columns.rows[i], support[i], reduced, left[drop], pulled[drop], i - 1)
+                value -= _eliminate(rows[i], support[i], reduced, left[drop], pulled[drop], i - 1)
         gain, pick = _best_addition(left[drop], pulled[drop], support)
         if gain <= price:
             gain, pick = price, NONE
         if value + price - gain < best:
             best, out, into = value + price - gain, drop if drop < size else NONE, pick
-    return best, out, into
+    return whole + price * size, best, out, into
 
 
 @compiled(inner=True)
@@ -121,141 +120,71 @@ def _value_before(left: Matrix, pulled: Matrix, support: Whole, count: int) -> f
     return value
 
 
-@compiled
-def forward(gram: Matrix, linear: Vector, price: float, limit: int) -> Whole:
+def forward(gram: Rows, linear: Vector, price: float, limit: int) -> Whole:
     """Columns in the order of greedy selection, while each is worth its price."""
     order = np.empty(limit, np.int64)
-    reduced = np.empty((limit, gram.shape[0]))
-    left, pulled = np.diag(gram).copy(), linear.copy()
+    reduced = np.empty((min(limit, 8), len(linear)))
+    left, pulled = gram.diagonal().copy(), linear.copy()
     for i in range(limit):
         gain, pick = _best_addition(left, pulled, order[:i])
         if pick < 0 or gain <= price:
             return order[:i]
+        if i == len(reduced):
+            reduced = np.vstack([reduced, np.empty_like(reduced)])
         order[i] = pick
         _eliminate(gram[pick], pick, reduced, left, pulled, i)
     return order
 
 
-@compiled
-def exchange(gram: Matrix, linear: Vector, price: float, limit: int, start: Whole) -> tuple[Whole, float]:
+def exchange(gram: Rows, linear: Vector, price: float, limit: int, start: Whole) -> tuple[Whole, float]:
     """Best single move after best single move, from `start`; the columns and their value."""
-    support = np.empty(limit + 1, np.int64)
-    rows = np.empty((limit + 1, gram.shape[0]))
-    size = start.shape[0]
-    for at in range(size):
-        support[at] = start[at]
-        copy(gram[start[at]], rows[at])
-    columns = SetRows(rows, np.diag(gram).copy(), linear)
-    value = value_of(columns, support[:size], price)
+    support, value, diagonal = start, np.inf, gram.diagonal().copy()
     for _ in range(10 * limit + 100):
-        best, out, into = best_move(columns, support[:size], price, limit)
+        rows = np.array([gram[j] for j in support.tolist()]).reshape(len(support), len(linear))
+        value, best, out, into = _best_move(rows, diagonal, linear, support, price, limit)
         if best >= value - 1e-13:
             break
         value = best
         if out >= 0:
-            size -= 1
-            support[out] = support[size]
-            copy(rows[size], rows[out])
+            support = np.delete(support, out)
         if into >= 0:
-            support[size] = into
-            copy(gram[into], rows[size])
-            size += 1
-    return support[:size].copy(), value
+            support = np.append(support, into)
+    return support, value
 
 
-@compiled
-def solve(gram: Matrix, linear: Vector, kept: Whole, w: Vector) -> float:
-    """w = G⁻¹c on the columns kept, by Cholesky; zero for those that depend on the ones before.
-
-    Returns the least pivot.
-    """
-    size = kept.shape[0]
-    factor, least = np.zeros((size, size)), np.inf
-    for i in range(size):
-        w[i] = linear[kept[i]]
-        for j in range(i + 1):
-            total = gram[kept[i], kept[j]]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if j < i:
-                factor[i, j] = total / factor[j, j]
-            else:
-                factor[i, i] = np.sqrt(total) if total > DEPENDENT else np.inf
-                least = min(least, total)
-        for k in range(i):
-            w[i] -= factor[i, k] * w[k]
-        w[i] /= factor[i, i]
-    for i in range(size - 1, -1, -1):
-        for k in range(i + 1, size):
-            if factor[k, k] < np.inf:
-                w[i] -= factor[k, i] * w[k]
-        w[i] /= factor[i, i]
-    return least
+def solve(gram: Matrix, linear: Vector, kept: Whole) -> tuple[Vector, float]:
+    """G⁻¹c on the columns kept, and the least of what is left of one beside those before it."""
+    if not len(kept):
+        return np.zeros(0), np.inf
+    part = gram[np.ix_(kept, kept)]
+    factor, failed = lapack.dpotrf(part, lower=1)
+    if failed:
+        return np.asarray(np.linalg.lstsq(part, linear[kept], rcond=DEPENDENT)[0]), 0.0
+    return np.asarray(lapack.dpotrs(factor, linear[kept], lower=1)[0]), float(factor.diagonal().min()) ** 2
 
 
-@compiled
 def thresholded(gram: Matrix, linear: Vector, price: float, limit: int, steps: int) -> Whole:
     """Gradient steps on −2cᵀw + wᵀGw from zero, all but the largest weights set to zero each time."""
-    p = linear.shape[0]
-    steepest = 0.0
-    for i in range(p):
-        total = 0.0
-        for j in range(p):
-            total += abs(gram[i, j])
-        steepest = max(steepest, total)
-    kept, w = np.empty(0, np.int64), np.zeros(limit)
-    for _ in range(steps if limit else 0):
-        ahead = linear.copy()
-        for a in range(kept.shape[0]):
-            row = gram[kept[a]]
-            for j in range(p):
-                ahead[j] -= w[a] * row[j]
-        ahead /= steepest
-        for a in range(kept.shape[0]):
-            ahead[kept[a]] += w[a]
-        again = np.sort(_leading(ahead, limit, price / steepest))
+    steepest = float(np.abs(gram).sum(axis=1).max(initial=1e-300))
+    kept, w = np.zeros(0, np.int64), np.zeros(0)
+    for _ in range(steps):
+        ahead = (linear - w @ gram[kept]) / steepest
+        ahead[kept] += w
+        leading = np.argsort(-np.abs(ahead), kind="stable")[:limit]
+        again = np.sort(leading[ahead[leading] ** 2 > price / steepest]).astype(np.int64)
         if np.array_equal(again, kept):
             break
-        kept = again
-        solve(gram, linear, kept, w)
+        kept, w = again, solve(gram, linear, again)[0]
     return kept
 
 
-@compiled(inner=True)
-def _leading(values: Vector, limit: int, least: float) -> Whole:
-    """The largest by size, of equal ones the first, whose squares are above `least`."""
-    found, count = np.empty(limit, np.int64), 0
-    for j in range(values.shape[0]):
-        size = abs(values[j])
-        if size * size <= least or (count == limit and size <= abs(values[found[limit - 1]])):
-            continue
-        at = min(count, limit - 1)
-        count = min(count + 1, limit)
-        while at > 0 and abs(values[found[at - 1]]) < size:
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = j
-    return found[:count]
-
-
-@compiled(inner=True)
-def _same(left: Whole, right: Whole) -> bool:
-    """Do two sets hold the same columns?"""
-    count = 0
-    for a in left:
-        for b in right:
-            count += a == b
-    return left.shape[0] == right.shape[0] == count
-
-
-@compiled
-def good_set(gram: Matrix, linear: Vector, price: float, limit: int, steps: int, start: Whole) -> Whole:
-    """The best of the exchanges from greedy selection, from gradient steps and from `start`, if not empty."""
+def good_set(
+    gram: Rows, linear: Vector, price: float, limit: int, others: Iterable[Whole]
+) -> tuple[Whole, float]:
+    """The best of the exchanges from greedy selection and from other sets, and its value."""
     first = forward(gram, linear, price, limit)
-    best, value = exchange(gram, linear, price, limit, first)
-    for other in (thresholded(gram, linear, price, limit, steps), start):
-        if other.shape[0] and not _same(other, first):
-            found, below = exchange(gram, linear, price, limit, other)
-            if below < value:
-                best, value = found, below
-    return best
+    found = [exchange(gram, linear, price, limit, first)]
+    for other in others:
+        if len(other) and set(other.tolist()) != set(first.tolist()):
+            found.append(exchange(gram, linear, price, limit, other))
+    return min(found, key=lambda pair: pair[1])

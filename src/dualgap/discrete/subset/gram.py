@@ -25,7 +25,6 @@ from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import check
 from dualgap.proof.rounding import FEW, U, gamma, two_product
-from dualgap.traits import Trait
 
 NEARLY = 1.0 - 1e-9  # correlation from which two columns are looked at: is one a multiple of the other?
 FAINT = 1e-70  # numbers whose ratios and products are far from underflow are above it
@@ -112,6 +111,12 @@ class GramProblem(UnitColumns):
     def given(self) -> Index:
         """The columns of the asked problem that those of the matrix are."""
         return np.flatnonzero(self.working.keep)[self.columns]
+
+    def leading(self, steps: int) -> NDArray[np.int64]:
+        """The columns that gradient steps from zero lead to."""
+        from dualgap.discrete.subset.exchange import thresholded
+
+        return thresholded(self.gram, self.linear, self.price, self.limit, steps)
 
     def full_model(self) -> float:
         """The scaled value with every column in and none paid for, from below: no set does better.
@@ -253,8 +258,3 @@ def _least_squares(table: Matrix, target: Vector) -> Vector:
         if not failed and size.min() > 1e-10 * size.max():
             return np.asarray(solution[:columns])
     return np.asarray(np.linalg.lstsq(table, target, rcond=None)[0])
-
-
-def is_quadratic(problem: Problem) -> bool:
-    """Is the Gram matrix all there is to know?"""
-    return problem.loss_has(Trait.QUADRATIC)

@@ -16,8 +16,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.reached import reached
-from dualgap.discrete.subset.branching import NOTHING, Branching, Doubt, Part, Wanted, Whole, incumbent
-from dualgap.discrete.subset.exchange import solve
+from dualgap.discrete.subset.branching import NOTHING, Branching, Doubt, Part, Wanted, Whole
+from dualgap.discrete.subset.exchange import good_set, solve
 from dualgap.discrete.subset.gram import GramProblem
 from dualgap.discrete.subset.selection import NO_BOUND
 from dualgap.discrete.subset.split import lowered
@@ -45,9 +45,12 @@ class GramSearch:
             np.arange(problem.size), (), problem.gram, problem.linear, problem.ridge, problem.price, room
         )
         self.tolerance = tolerance
-        self.support, self.upper = incumbent(whole, start)
-        u = np.empty(len(self.support))
-        if solve(problem.gram, problem.linear, self.support, u) < self._hidden(room):
+        most = room if not problem.price > 0.0 else min(room, int(1.0 / problem.price) + 1)
+        others = [] if start is None else [start[:most]]
+        self.support, value = good_set(problem.gram, problem.linear, problem.price, most, others)
+        self.upper = 1.0 + value
+        u, left = solve(problem.gram, problem.linear, self.support)
+        if left < self._hidden(room):
             self.support, self.upper, u = self.support[:0], 1.0, u[:0]
         self.least = problem.scaled(SMALL * problem.working.asked.null)
         self.rows = problem.working.problem.n

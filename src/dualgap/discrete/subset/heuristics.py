@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
+from dualgap.discrete.subset import wide
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.column_fits import TRIES, ColumnFits
-from dualgap.discrete.subset.gram import GramProblem, gram_problem, is_quadratic
+from dualgap.discrete.subset.gram import GramProblem, gram_problem
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
 from dualgap.discrete.subset.selection import lacks_selection, selection
-from dualgap.discrete.subset.wide import is_wide, wide_problem
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
 
 NOT_PROVEN = "A good set of columns, not proven to be the best; branch_and_bound can prove."
 
 Whole = NDArray[np.int64]
+Stated: TypeAlias = GramProblem | wide.WideProblem
 
 
 class Heuristic:
     """On the Gram matrix for a squared loss, by refitting for others. The bound is that of all columns."""
 
     seconds: ClassVar[float | None] = None
+    by_rows: ClassVar[bool] = True  # are a few rows of the matrix enough?
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return lacks_selection(problem)
@@ -41,27 +44,25 @@ class Heuristic:
             yield all_in(problem, start.wanted)  # and on, if that left a gap
         if not selection(problem).counted.any():
             return
-        if is_quadratic(problem):
-            wide = is_wide(problem) and self.without_gram(problem, start.w)
-            yield from wide or self._with_gram(problem, start.w)
+        if problem.loss_has(Trait.QUADRATIC):
+            stated, bound = self._stated(problem)
+            yield Finding(stated.weights(self.on_gram(stated, start.w)), bound, 1, ending=NOT_PROVEN)
             return
         columns = ColumnFits(problem)
         for fitted in self.on_columns(columns, start.w):
             yield Finding(columns.weights(fitted), nodes=columns.fits)
-        bound = _all_columns(columns)
-        theta = columns.working.theta(bound.theta)
-        yield Finding(None, columns.objective(bound.bound), columns.fits, theta, NOT_PROVEN)
+        whole = _all_columns(columns)
+        theta = columns.working.theta(whole.theta)
+        yield Finding(None, columns.objective(whole.bound), columns.fits, theta, NOT_PROVEN)
 
-    def _with_gram(self, problem: Problem, start: Vector | None) -> Iterator[Finding]:
+    def _stated(self, problem: Problem) -> tuple[Stated, float]:
+        """On rows of the matrix, or on the whole of it with the value of all columns; no loss is below 0."""
+        if self.by_rows and problem.p > wide.WIDE:
+            return wide.wide_problem(problem), 0.0
         stated = gram_problem(problem, whole=True)
-        bound = stated.objective(stated.full_model())
-        yield Finding(stated.weights(self.on_gram(stated, start)), bound, 1, ending=NOT_PROVEN)
+        return stated, stated.objective(stated.full_model())
 
-    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
-        """The same for many columns; nothing if that is not to be had. No loss is below zero."""
-        return []
-
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
+    def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         """The set of columns."""
         raise NotImplementedError
 
@@ -83,14 +84,10 @@ class GreedyForward(Heuristic):
 
     name: ClassVar[str] = "greedy_forward"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
+    def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import forward
 
         return forward(problem.gram, problem.linear, problem.price, problem.limit)
-
-    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
-        stated = wide_problem(problem)
-        return [Finding(stated.weights(stated.forward()), 0.0, 1, ending=NOT_PROVEN)]
 
     def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         for _, fitted in columns.forward():
@@ -105,13 +102,14 @@ class GreedyBackward(Heuristic):
     ColumnFits that depend on others are left out from the start.
     """
 
+    by_rows: ClassVar[bool] = False
     name: ClassVar[str] = "greedy_backward"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
+    def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import forward
 
         order = forward(problem.gram, problem.linear, 0.0, problem.size)
-        gram = problem.gram[np.ix_(order, order)]
+        gram = np.array([problem.gram[j][order] for j in order.tolist()])
         inverse = np.linalg.inv(gram) if len(order) else gram
         w = inverse @ problem.linear[order]
         while len(order):
@@ -151,19 +149,13 @@ class HardThresholding(Heuristic):
     steps: int = 100
     name: ClassVar[str] = "hard_thresholding"
 
-    def on_gram(self, problem: GramProblem, start: Vector | None) -> Whole:
+    def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import good_set
 
-        origin = np.zeros(0, np.int64) if start is None else problem.support(start)
-        return good_set(problem.gram, problem.linear, problem.price, problem.limit, self.steps, origin)
-
-    def without_gram(self, problem: Problem, start: Vector | None) -> list[Finding]:
-        stated = wide_problem(problem)
-        starts = [stated.forward(), stated.marginal()]
+        others = [problem.leading(self.steps)]
         if start is not None:
-            starts.append(stated.support(start))
-        best = min((stated.exchange(s) for s in starts), key=lambda f: f[1])[0]
-        return [Finding(stated.weights(best), 0.0, 1, ending=NOT_PROVEN)]
+            others.append(problem.support(start))
+        return good_set(problem.gram, problem.linear, problem.price, problem.limit, others)[0]
 
     def on_columns(self, columns: ColumnFits, start: Vector | None) -> Iterator[Relaxed]:
         from dualgap.discrete.subset.exchange import thresholded

@@ -347,12 +347,13 @@ def test_declared_traits_are_true(loss: Loss) -> None:
         assert loss.terms(y).softness > 0.0
 
 
-@pytest.mark.parametrize("loss", [x for x in LOSSES if hasattr(x, "probability")], ids=str)
-def test_probability_inverts_the_population_minimiser(loss: Loss) -> None:
+@pytest.mark.parametrize("loss", [x for x in LOSSES if hasattr(x, "log_odds")], ids=str)
+def test_log_odds_invert_the_population_minimiser(loss: Loss) -> None:
     for share in (0.05, 0.3, 0.5, 0.9):
         y, a = np.array([1.0, -1.0]), np.array([share, 1.0 - share])
         constant = loss.best_constant(y, a)
-        assert loss.probability(np.array([constant]))[0] == pytest.approx(share, rel=1e-9)  # type: ignore[attr-defined]
+        odds = loss.log_odds(np.array([constant]))  # type: ignore[attr-defined]
+        assert 1.0 / (1.0 + np.exp(-odds[0])) == pytest.approx(share, rel=1e-9)
 
 
 @every_loss

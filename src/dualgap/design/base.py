@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from dualgap.arrays import Index, Mask, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -18,7 +20,10 @@ class ScaledSparse(NamedTuple):
 
 
 class Design(Protocol):
-    """An n × p matrix. One file per kind of storage; nobody else looks inside."""
+    """An n × p matrix. One file per kind of storage; nobody else looks inside.
+
+    What follows from other answers is given here; a kind of storage that has it sooner says so itself.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -27,17 +32,21 @@ class Design(Protocol):
     @property
     def matrix(self) -> Any:
         """The numbers as NumPy or SciPy hold them, without a column of ones: what proofs are made of."""
+        return self.toarray()
 
     @property
     def features(self) -> Design:
         """The same without its column of ones, if it has one."""
+        return self
 
     @property
     def sparse(self) -> ScaledSparse | None:
         """The same as one sparse matrix with scaled columns, None where it is not stored so."""
+        return None
 
     def thinned(self) -> Design:
         """The same without its zeros, where these are most of it."""
+        return self
 
     @property
     def stored(self) -> int:
@@ -54,6 +63,8 @@ class Design(Protocol):
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         """Xᵀt and Σt for t = h ∘ (Xw + shift), in one pass where the storage allows."""
+        t = h * (self.matvec(w) + shift)
+        return self.transpose_matvec(t), float(t.sum())
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         """|X|ᵀ θ: the size of the terms that cancel in Xᵀ θ."""
@@ -69,9 +80,12 @@ class Design(Protocol):
 
     def row_square_norms(self) -> Vector:
         """Σ_j x_ij², row by row."""
+        array = self.toarray()
+        return np.asarray(np.einsum("ij,ij->i", array, array))
 
     def rough(self) -> Design:
         """The same matrix, products in 4-byte numbers where these take half the time."""
+        return self
 
     def rows(self, which: Index | Mask) -> Design:
         """Some of the rows."""
@@ -87,6 +101,19 @@ class Design(Protocol):
 
     def fill_transposed(self, out: Matrix) -> None:
         """Write Xᵀ into a C-contiguous p × n array: the columns one after another, in a single copy."""
+        out[...] = self.toarray().T
 
     def toarray(self) -> Matrix:
         """A dense copy or view."""
+
+
+class Wrapped(Design, Protocol):
+    """Another matrix seen differently, row for row: which rows are the same does not change."""
+
+    inner: Design
+
+    def row_marks(self) -> Vector:
+        return self.inner.row_marks()
+
+    def same_rows(self, left: Index, right: Index) -> Mask:
+        return self.inner.same_rows(left, right)

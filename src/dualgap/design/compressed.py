@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.design.base import ScaledSparse
+from dualgap.design.base import Design, ScaledSparse
 from dualgap.design.dense import BLOCK, Dense
 
 FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
@@ -17,7 +17,7 @@ SEEN = 64  # rows or columns that show how many zeros there are
 FEW = 8  # where one weight in so many is not zero, read those columns alone
 
 
-class Compressed:
+class Compressed(Design):
     """CSR for products with w and for rows, CSC for columns."""
 
     def __init__(self, matrix: sp.csr_array | sp.csc_array) -> None:
@@ -61,15 +61,8 @@ class Compressed:
         return self._given
 
     @property
-    def features(self) -> Compressed:
-        return self
-
-    @property
     def sparse(self) -> ScaledSparse:
         return ScaledSparse(self, np.ones(self.shape[1]))
-
-    def thinned(self) -> Compressed:
-        return self
 
     @property
     def stored(self) -> int:
@@ -98,10 +91,6 @@ class Compressed:
 
     def transpose_matvecs(self, thetas: Matrix) -> Matrix:
         return np.asarray((self._transposed @ thetas.T).T)
-
-    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
-        t = h * (self.matvec(w) + shift)
-        return self.transpose_matvec(t), float(t.sum())
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.asarray(abs(self._given).T @ theta)
@@ -215,9 +204,6 @@ class Compressed:
         number = (np.cumsum(keep) - 1).astype(given.indices.dtype)
         indices = np.take(number, given.indices, mode="clip")  # twice as fast as a checked look-up
         return Compressed(sp.csr_array((given.data, indices, given.indptr), shape=shape))
-
-    def fill_transposed(self, out: Matrix) -> None:
-        out[...] = self.toarray().T
 
     def toarray(self) -> Matrix:
         return np.asarray(self._given.toarray())

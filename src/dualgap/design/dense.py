@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(Design):
     """Products by BLAS; Gram matrices block by block, without a scaled copy of the whole."""
 
     array: Matrix
@@ -26,25 +27,18 @@ class Dense:
         return self.array.shape[0], self.array.shape[1]
 
     @property
-    def matrix(self) -> Matrix:
-        return self.array
-
-    @property
-    def features(self) -> Dense:
-        return self
-
-    @property
     def stored(self) -> int:
         return self.array.size
-
-    @property
-    def sparse(self) -> None:
-        return None
 
     def thinned(self) -> Design:
         from dualgap.design.compressed import Compressed  # which is stored otherwise, and made of this
 
         return Compressed.of(self) or self
+
+    def _blocks(self, count: int) -> Iterator[slice]:
+        """So many rows in parts of BLOCK numbers each."""
+        step = max(1, BLOCK // max(self.shape[1], 1))
+        return (slice(i, i + step) for i in range(0, count, step))
 
     def matvec(self, w: Vector) -> Vector:
         if (ALONG if self.array.flags.f_contiguous else ACROSS) * np.count_nonzero(w) <= len(w):
@@ -62,22 +56,18 @@ class Dense:
         return thetas @ self.array
 
     def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
-        n, p = self.shape
-        pull, total = np.zeros(p), 0.0
-        step = max(1, BLOCK // max(p, 1))
-        for i in range(0, n, step):  # a block is in the cache when it is read again
-            part = self.array[i : i + step]
-            t = h[i : i + step] * (part @ w + shift)
+        pull, total = np.zeros(self.shape[1]), 0.0
+        for block in self._blocks(len(h)):  # in the cache when it is read again
+            part = self.array[block]
+            t = h[block] * (part @ w + shift)
             pull += part.T @ t
             total += float(t.sum())
         return pull, total
 
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
-        n, p = self.shape
-        total = np.zeros(p)
-        step = max(1, BLOCK // max(p, 1))
-        for i in range(0, n, step):
-            total += np.abs(self.array[i : i + step]).T @ theta[i : i + step]
+        total = np.zeros(self.shape[1])
+        for block in self._blocks(len(theta)):
+            total += np.abs(self.array[block]).T @ theta[block]
         return total
 
     def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
@@ -120,12 +110,6 @@ class Dense:
             return np.asarray(np.einsum("ij,ij->j", self.array, self.array) * a[0])
         return np.asarray(np.einsum("ij,ij,i->j", self.array, self.array, a))
 
-    def row_square_norms(self) -> Vector:
-        return np.asarray(np.einsum("ij,ij->i", self.array, self.array))
-
-    def rough(self) -> Dense:
-        return self
-
     def rows(self, which: Index | Mask) -> Dense:
         return Dense(self.array[which])
 
@@ -139,17 +123,12 @@ class Dense:
 
     def same_rows(self, left: Index, right: Index) -> Mask:
         same = np.ones(len(left), dtype=bool)
-        step = max(1, BLOCK // max(self.shape[1], 1))
-        for i in range(0, len(left), step):
-            part = slice(i, i + step)
+        for part in self._blocks(len(left)):
             same[part] = (self.array[left[part]] == self.array[right[part]]).all(axis=1)
         return same
 
     def columns(self, which: Index | Mask) -> Dense:
         return Dense(self.array[:, which])
-
-    def fill_transposed(self, out: Matrix) -> None:
-        out[...] = self.array.T
 
     def toarray(self) -> Matrix:
         return self.array

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.design.base import Design, ScaledSparse
+from dualgap.design.base import Design, ScaledSparse, Wrapped
 
 
 @dataclass(frozen=True, eq=False)
-class WithOnes:
+class WithOnes(Wrapped):
     """[X, 1]: the last coordinate of w is the intercept."""
 
     inner: Design
@@ -82,12 +82,6 @@ class WithOnes:
 
     def rows(self, which: Index | Mask) -> WithOnes:
         return WithOnes(self.inner.rows(which))
-
-    def row_marks(self) -> Vector:
-        return self.inner.row_marks()
-
-    def same_rows(self, left: Index, right: Index) -> Mask:
-        return self.inner.same_rows(left, right)
 
     def columns(self, which: Index | Mask) -> Design:
         p = self.inner.shape[1]

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.design.base import Design, ScaledSparse
+from dualgap.design.base import Design, ScaledSparse, Wrapped
 from dualgap.design.compressed import Compressed
 
 
 @dataclass(frozen=True, eq=False)
-class Standardised:
+class Standardised(Wrapped):
     """Products cost one pass over X and O(n + p) more.
 
     Gram matrices are corrected by rank two, which loses (centre/scale)² digits: `precondition` uses
@@ -29,22 +29,11 @@ class Standardised:
         return self.inner.shape
 
     @property
-    def matrix(self) -> Matrix:
-        return self.toarray()
-
-    @property
-    def features(self) -> Standardised:
-        return self
-
-    @property
     def sparse(self) -> ScaledSparse | None:
         found = None if self.centred else self.inner.sparse
         if found is None or len(found.scale) > len(self.scale):
             return None
         return ScaledSparse(found.matrix, found.scale / self.scale)
-
-    def thinned(self) -> Design:
-        return self
 
     @property
     def stored(self) -> int:
@@ -113,20 +102,13 @@ class Standardised:
     def row_square_norms(self) -> Vector:
         if isinstance(self.inner, Compressed) and not self.centred:
             return self.inner.scaled(1.0 / self.scale).row_square_norms()
-        array = self.toarray()
-        return np.asarray(np.einsum("ij,ij->i", array, array))
+        return super().row_square_norms()
 
     def rough(self) -> Standardised:
         return Standardised(self.inner.rough(), self.centre, self.scale)
 
     def rows(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.rows(which), self.centre, self.scale)
-
-    def row_marks(self) -> Vector:
-        return self.inner.row_marks()
-
-    def same_rows(self, left: Index, right: Index) -> Mask:
-        return self.inner.same_rows(left, right)
 
     def columns(self, which: Index | Mask) -> Standardised:
         return Standardised(self.inner.columns(which), self.centre[which], self.scale[which])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,11 +11,6 @@ from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.losses.base import Loss, Terms, pair
 from dualgap.traits import Trait
-
-
-def _check(epsilon: float) -> None:
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise DataError(f"epsilon must be a finite number of at least 0, not {epsilon!r}.")
 
 
 @dataclass(frozen=True)
@@ -26,9 +22,11 @@ class EpsilonInsensitive(Loss):
     declared = Trait.PIECEWISE_LINEAR | Trait.LEAVES_ROWS_OUT
     degree = 1
     translates = True
+    softness: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _check(self.epsilon)
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise DataError(f"epsilon must be a finite number of at least 0, not {self.epsilon!r}.")
 
     def value(self, y: Vector, z: Vector) -> Vector:
         return np.maximum(np.abs(z - y) - self.epsilon, 0.0)
@@ -53,37 +51,26 @@ class EpsilonInsensitive(Loss):
         return np.full(len(y), -1.0), np.full(len(y), 1.0)
 
     def terms(self, y: Vector) -> Terms:
-        zero, one = np.zeros(len(y)), np.ones(len(y))
+        zero, (lower, upper) = np.zeros(len(y)), self.domain(y)
         kink = pair(y - self.epsilon, y + self.epsilon)
-        return Terms(kink, pair(-one, zero), pair(zero, one), 0.0)
+        return Terms(kink, pair(lower, zero), pair(zero, upper), self.softness)
 
     def rescaled(self, unit: float) -> Loss:
-        return EpsilonInsensitive(self.epsilon / unit)
+        return replace(self, epsilon=self.epsilon / unit)
 
 
 @dataclass(frozen=True)
-class SquaredEpsilonInsensitive(Loss):
+class SquaredEpsilonInsensitive(EpsilonInsensitive):
     """The tube with a square outside it: smooth."""
 
-    epsilon: float = 0.1
     name = "squared_epsilon_insensitive"
     declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE | Trait.LEAVES_ROWS_OUT
     degree = 2
-    translates = True
-
-    def __post_init__(self) -> None:
-        _check(self.epsilon)
-
-    @property
-    def curvature(self) -> float:
-        return 2.0
+    softness = 0.5
+    curvature = 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        outside = np.maximum(np.abs(z - y) - self.epsilon, 0.0)
-        return outside * outside
-
-    def past_edge(self, y: Vector, z: Vector) -> Vector:
-        return np.abs(z - y) - self.epsilon
+        return super().value(y, z) ** 2
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         r = z - y
@@ -103,11 +90,3 @@ class SquaredEpsilonInsensitive(Loss):
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return np.full(len(y), -np.inf), np.full(len(y), np.inf)
-
-    def terms(self, y: Vector) -> Terms:
-        zero, far = np.zeros(len(y)), np.full(len(y), np.inf)
-        kink = pair(y - self.epsilon, y + self.epsilon)
-        return Terms(kink, pair(-far, zero), pair(zero, far), 0.5)
-
-    def rescaled(self, unit: float) -> Loss:
-        return SquaredEpsilonInsensitive(self.epsilon / unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import xlogy
 
 from dualgap.arrays import Vector
 from dualgap.losses.base import Loss, class_weights, divergence
@@ -43,10 +43,6 @@ class Exponential(Loss):
     def log_odds(self, z: Vector) -> Vector:
         """log P(y = +1)/P(y = −1): the population minimiser is half of it."""
         return 2.0 * z
-
-    def probability(self, z: Vector) -> Vector:
-        """P(y = +1): the population minimiser is half the log-odds."""
-        return np.asarray(expit(2.0 * z))
 
     def best_constant(self, y: Vector, a: Vector) -> float:
         plus, minus = class_weights(y, a)

@@ -20,13 +20,10 @@ class Huber(Loss):
     declared = Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE
     degree = 2
     translates = True
+    curvature = 2.0
 
     def __post_init__(self) -> None:
         positive("The delta of huber(delta)", self.delta)
-
-    @property
-    def curvature(self) -> float:
-        return 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:
         size = np.abs(z - y)

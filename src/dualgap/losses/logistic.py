@@ -19,10 +19,7 @@ class Logistic(Loss):
     name = "logistic"
     slope_shape = 1
     declared = Trait.BOUNDED_CURVATURE | Trait.ENTROPIC | Trait.CLASSIFICATION
-
-    @property
-    def curvature(self) -> float:
-        return 0.25
+    curvature = 0.25
 
     def value(self, y: Vector, z: Vector) -> Vector:
         m = y * z
@@ -60,10 +57,6 @@ class Logistic(Loss):
     def log_odds(self, z: Vector) -> Vector:
         """log P(y = +1)/P(y = −1) given the prediction."""
         return z
-
-    def probability(self, z: Vector) -> Vector:
-        """P(y = +1) given the prediction."""
-        return np.asarray(expit(z))
 
     def best_constant(self, y: Vector, a: Vector) -> float:
         plus, minus = class_weights(y, a)

@@ -8,15 +8,16 @@ import numpy as np
 from scipy.special import expit
 
 from dualgap.arrays import Vector, positive
-from dualgap.losses.base import Loss, class_weights
+from dualgap.losses.base import class_weights
+from dualgap.losses.zero_one import ZeroOne
 from dualgap.traits import Trait
 
 
 @dataclass(frozen=True)
-class Sigmoid(Loss):
+class Sigmoid(ZeroOne):
     """Smooth, between 0 and 1, not convex; tends to zero_one as s grows, and is never below half of it.
 
-    The conjugate is that of the constant 0, the largest convex function below it.
+    The conjugate is that of the constant 0, as of zero_one: the largest convex function below it.
     """
 
     steepness: float = 4.0
@@ -40,12 +41,6 @@ class Sigmoid(Loss):
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         q = expit(-self.steepness * y * z)
         return np.asarray(self.steepness**2 * q * (1.0 - q) * (1.0 - 2.0 * q))
-
-    def conjugate(self, y: Vector, u: Vector) -> Vector:
-        return np.zeros(len(y))
-
-    def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.zeros(len(y)), np.zeros(len(y))
 
     def best_constant(self, y: Vector, a: Vector) -> float:
         """The infimum lies at ±∞; far enough that the smaller class is all that is left."""

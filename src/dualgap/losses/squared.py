@@ -19,10 +19,7 @@ class Squared(Loss):
     declared = Trait.QUADRATIC
     degree = 2
     translates = True
-
-    @property
-    def curvature(self) -> float:
-        return 2.0
+    curvature = 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:
         r = z - y

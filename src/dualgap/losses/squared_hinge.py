@@ -19,10 +19,7 @@ class SquaredHinge(Loss):
     declared = (
         Trait.PIECEWISE_QUADRATIC | Trait.BOUNDED_CURVATURE | Trait.CLASSIFICATION | Trait.LEAVES_ROWS_OUT
     )
-
-    @property
-    def curvature(self) -> float:
-        return 2.0
+    curvature = 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:
         short = np.maximum(1.0 - y * z, 0.0)

@@ -14,12 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.kernel_machines.hull import nearest_points, plane
+from dualgap.kernel_machines.hull import Hulls, nearing, plane
 from dualgap.proof import exact
 from dualgap.proof.exact import clears, hulls_meet, leads, margin_at_most, separates, signs, whole
 
 FORMS = (np.asarray, sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix)
 TINY = 5e-324
+
+
+def nearest_points(X: Matrix, y: Vector, *, intercept: bool, factors: Vector | None = None) -> Hulls:
+    return list(nearing(X, y, intercept=intercept, factors=factors))[-1]
 
 
 def dot(x: Any, w: Any, *more: float) -> Fraction:

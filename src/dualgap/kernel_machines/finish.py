@@ -6,13 +6,14 @@ has the last word and the block method goes on where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
+from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernels import Gram
 from dualgap.linalg.cholesky import cholesky
 
@@ -21,63 +22,91 @@ LESS = 1e-15  # the same where refinement in more digits makes up for too little
 SLACK = 1e-8  # beyond a bound, of the width of the box (or the largest value) before a variable is held there
 EDGE = 1e-9  # of the unit, before a held variable is let go
 MOST_FREE = 6000  # variables: their matrix in double precision, 288 MB, is the most that is factored
+MOST = 25  # guesses: a choice, far more than were seen
 SETTLED = 1e-13  # of the unit: slopes that agree to this agree
 STEPS = 12  # of refinement against Kβ in twice the digits, while each halves what is left
 
 
-@dataclass(frozen=True, eq=False)
-class Finished:
-    """An exact solution for one guess: β of the rows, f = Kβ, and the intercept if the free ones fix it."""
+class FreeGuess(ABC):
+    """Which variables are `free`; the others are held at the values in `parts`."""
 
-    beta: Vector
-    f: Vector
-    b: float | None
-    sure: bool = False  # f is exact where the loss is not flat around f + b, and nearly elsewhere
+    def __init__(self, box: Box, parts: Vector) -> None:
+        self.box, self.parts = box, parts.copy()
+        self.free = free_variables(box, parts)
+
+    def run(self) -> Iterator[Proposal | None]:
+        """Correct the guess until it stands; then, and only then, an answer. None is a pause."""
+        seen: set[bytes] = set()
+        for _ in range(MOST):
+            tried = yield from self._tried()
+            if tried is None or tried in seen:
+                return
+            if not tried:
+                yield self._answer()
+                return
+            seen.add(tried)
+            yield None
+
+    @abstractmethod
+    def _tried(self) -> Generator[None, None, bytes | None]:
+        """The free variables solved for, and what that makes of the guess: nothing if it stands.
+
+        None if it cannot be solved.
+        """
+
+    @abstractmethod
+    def _answer(self) -> Proposal:
+        """What the guess that stands says."""
+
+    def _correct(self, pull: Vector, slack: float, edge: float) -> bytes:
+        """Hold what left the box, let go what pulls away from its bound; the new guess if there is one."""
+        box, free = self.box, self.free
+        under, over = box.outside(self.parts, free, slack)
+        eager = self._let_go(box.eager(self.parts, free, pull, edge), pull)
+        self._hold(np.where(under, box.low, np.where(over, box.high, self.parts)))
+        self.free = (free & ~under & ~over) | eager
+        return self.free.tobytes() if (under | over | eager).any() else b""
+
+    def _let_go(self, eager: Mask, pull: Vector) -> Mask:
+        """Which of the variables that pull away are let go."""
+        return eager
+
+    def _hold(self, parts: Vector) -> None:
+        self.parts = parts
 
 
-@dataclass(eq=False)
-class ActiveSet:
-    """The guess: `free` variables, the others held at the values in `parts`.
+class ActiveSet(FreeGuess):
+    """In double precision.
 
     `image`, if given, is β ↦ Kβ in as many digits as it takes, where those of a plain product do not suffice.
     """
 
-    box: Box
-    gram: Gram
-    tied: bool
-    parts: Vector
-    image: Callable[[Vector], Vector] | None = None
-    free: Mask = field(init=False)
-    b: float | None = None
-    slack: float = SLACK
-    _held: Vector = field(init=False)
-    _held_f: Vector = field(init=False)
+    def __init__(
+        self,
+        box: Box,
+        gram: Gram,
+        tied: bool,
+        parts: Vector,
+        image: Callable[[Vector], Vector] | None = None,
+        slack: float = SLACK,
+    ) -> None:
+        super().__init__(box, parts)
+        self.gram, self.tied, self.image, self.slack = gram, tied, image, slack
+        self.b: float | None = None
+        self._held, self._held_f = np.zeros(box.n), np.zeros(box.n)
 
-    def __post_init__(self) -> None:
-        box = self.box
-        self.free = (self.parts > box.low) & (self.parts < box.high)
-        self._held = np.zeros(box.n)
-        self._held_f = np.zeros(box.n)
+    def _tried(self) -> Generator[None, None, bytes | None]:
+        yield from ()
+        f = self._solved() if np.count_nonzero(self.free) <= MOST_FREE else None
+        if f is None:
+            return None
+        self._found = Proposal("active_set", self.box.joined(self.parts), f, self.b)
+        slope = self.box.slope(self.parts, f)
+        b = self._level(slope) if self.b is None else self.b
+        return self._correct(slope - b, self.slack, EDGE * max(self.box.unit, 1e-300))
 
-    def run(self, most: int = 25) -> Iterator[Finished | None]:
-        """Correct the guess until it stands; then, and only then, an answer. None is a pause."""
-        seen: set[bytes] = set()
-        for _ in range(most):
-            if np.count_nonzero(self.free) > MOST_FREE:
-                return
-            f = self._solved()
-            if f is None:
-                return
-            beta = self.box.joined(self.parts)
-            changes = self._correct(f)
-            if not changes:
-                yield Finished(beta, f, self.b)
-                return
-            guess = self.free.tobytes()
-            if guess in seen:
-                return
-            seen.add(guess)
-            yield None
+    def _answer(self) -> Proposal:
+        return self._found
 
     def _solved(self) -> Vector | None:
         """The free variables solved for; f = Kβ in double precision."""
@@ -119,22 +148,6 @@ class ActiveSet:
         self.parts, f, self.b = kept
         return f
 
-    def _correct(self, f: Vector) -> bool:
-        """Hold what left the box, let go what pulls away from its bound; was anything changed?"""
-        box, free = self.box, self.free
-        slope = box.slope(self.parts, f)
-        b = self._level(slope) if self.b is None else self.b
-        under, over = box.outside(self.parts, free, self.slack)
-        eager = box.eager(self.parts, free, slope - b, EDGE * max(box.unit, 1e-300))
-        if self.b is None and eager.any():
-            eager = self._worst_pair(slope)
-        self.parts = np.where(under, box.low, np.where(over, box.high, self.parts))
-        self.free = (free & ~under & ~over) | eager
-        changed = bool(under.any() or over.any() or eager.any())
-        if not changed:
-            self.parts = np.clip(self.parts, box.low, box.high)
-        return changed
-
     def _level(self, slope: Vector) -> float:
         """An intercept between what the held variables ask for."""
         if not self.tied:
@@ -142,10 +155,18 @@ class ActiveSet:
         top, bottom = extremes(self.box, self.parts, slope)
         return 0.5 * (float(slope[top]) + float(slope[bottom]))
 
-    def _worst_pair(self, slope: Vector) -> Mask:
-        found = np.zeros(len(slope), dtype=bool)
-        found[list(extremes(self.box, self.parts, slope))] = True
+    def _let_go(self, eager: Mask, pull: Vector) -> Mask:
+        """The worst pair alone, where no free variable has settled b."""
+        if self.b is not None or not eager.any():
+            return eager
+        found = np.zeros(len(pull), dtype=bool)
+        found[list(extremes(self.box, self.parts, pull))] = True
         return found
+
+
+def free_variables(box: Box, parts: Vector) -> Mask:
+    """Those that lie strictly inside."""
+    return np.asarray((parts > box.low) & (parts < box.high))
 
 
 def extremes(box: Box, parts: Vector, slope: Vector) -> tuple[int, int]:

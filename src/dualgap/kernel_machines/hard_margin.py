@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -202,11 +202,8 @@ class SurfacePursuit(Pursuit[KernelProblem, Surface]):
 
 
 @solver("kernel_nearest_points", kind="kernel margin")
-@dataclass(frozen=True)
 class KernelNearestPoints:
     """Soft margins with C raised until no coefficient is at its bound, then the nearest points of hulls."""
-
-    name: ClassVar[str] = "kernel_nearest_points"
 
     def missing(self, problem: KernelProblem) -> tuple[str, ...]:
         return ()

@@ -10,7 +10,6 @@ or how wide a margin can be at most, `proof.exact` says of the weights.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,11 +61,6 @@ def nearing(X: Matrix, y: Vector, *, intercept: bool, factors: Vector | None = N
     """
     rows = _counted_from_a_row(X, intercept) / (1.0 if factors is None else factors)
     return _Search(rows, y, intercept).states(50 * sum(X.shape) + 1000)
-
-
-def nearest_points(X: Matrix, y: Vector, *, intercept: bool, factors: Vector | None = None) -> Hulls:
-    """The nearest, however long it takes."""
-    return deque(nearing(X, y, intercept=intercept, factors=factors), maxlen=1)[0]
 
 
 def _counted_from_a_row(X: Matrix, intercept: bool) -> Matrix:

@@ -7,16 +7,17 @@ guess stands, and the free variables are refined against it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.kernel_machines.box import Box
-from dualgap.kernel_machines.finish import EDGE, SLACK, Finished
+from dualgap.kernel_machines.finish import EDGE, SLACK, FreeGuess
 from dualgap.kernel_machines.problem import KernelProblem
+from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernels import Gram
 from dualgap.linalg.cholesky import Bordered
 from dualgap.linalg.support_factor import SupportFactor
@@ -42,10 +43,9 @@ class SingleGram:
     shift: float
 
     def block(self, which: Index) -> Any:
-        """A fresh block; its upper triangle is set."""
-        block = self.gram.lower_single(which).T
-        with np.errstate(all="ignore"):  # the other triangle is memory that nobody has set
-            block += np.float32(self.shift)
+        """A fresh block."""
+        block = self.gram.single(which)
+        block += np.float32(self.shift)
         block[np.diag_indices_from(block)] += self.ridge[which].astype(np.float32)
         return block
 
@@ -55,28 +55,16 @@ class SingleGram:
         return np.asarray(self.gram.block(rows, columns) + self.shift + same * self.ridge[columns])
 
 
-@dataclass(eq=False)
-class RefinedSet:
-    """The guess: free variables, the others held where they are; f = Kβ nearly."""
+class RefinedSet(FreeGuess):
+    """The guess with f = Kβ carried along, nearly."""
 
-    problem: KernelProblem
-    box: Box
-    parts: Vector
-    f: Vector
-    free: Mask = field(init=False)
-    b: float = 0.0
-    rounding: float = field(init=False)
-    shift: float = field(init=False)
-    _factor: SupportFactor = field(init=False)
-    _inverse: Bordered = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.parts, self.f = self.parts.copy(), self.f.copy()
-        self.free = (self.parts > self.box.low) & (self.parts < self.box.high)
+    def __init__(self, problem: KernelProblem, box: Box, parts: Vector, f: Vector) -> None:
+        super().__init__(box, parts)
+        self.problem, self.f, self.b = problem, f.copy(), 0.0
         self.rounding = self._sampled_rounding()
-        gram, free = self.problem.gram, max(1, int(np.count_nonzero(self.free)))
-        self.shift = float(gram.diagonal.mean()) / free if self.problem.intercept else 0.0
-        ridge = self.box.ridge[: self.box.n] + JITTER * float(gram.diagonal.max())
+        gram, free = problem.gram, max(1, int(np.count_nonzero(self.free)))
+        self.shift = float(gram.diagonal.mean()) / free if problem.intercept else 0.0
+        ridge = box.ridge[: box.n] + JITTER * float(gram.diagonal.max())
         # as it is or not at all: what a larger jitter hides, refinement does not find again
         self._factor = SupportFactor(SingleGram(gram, ridge, self.shift), (0.0,))
 
@@ -87,28 +75,22 @@ class RefinedSet:
         some = support[:: max(1, len(support) // SAMPLE)]
         return float(np.abs(self._exact_at(some, support, beta) - self.f[some]).max(initial=0.0))
 
-    def run(self, most: int = 25) -> Iterator[Finished | None]:
-        """Correct the guess until it stands; then an answer. None is a pause."""
-        seen: set[bytes] = set()
-        for _ in range(most):
-            free = np.flatnonzero(self.free)
-            rows = self.box.row[free]
-            if not self._fits(rows):
-                return
-            self._solve(free, rows)
-            changed = self._correct(ROUGH, max(3.0 * self.rounding, EDGE * self.box.unit))
-            if not changed:
-                yield None
-                self._refine(free, rows)
-                changed = self._correct(SLACK, EDGE * self.box.unit)
-            if not changed:
-                yield self._finished()
-                return
-            guess = self.free.tobytes()
-            if guess in seen:
-                return
-            seen.add(guess)
+    def _tried(self) -> Generator[None, None, bytes | None]:
+        free = np.flatnonzero(self.free)
+        rows = self.box.row[free]
+        if not self._fits(rows):
+            return None
+        self._solve(free, rows)
+        edge = EDGE * self.box.unit
+        changed = self._correct(self._pull(), ROUGH, max(3.0 * self.rounding, edge))
+        if not changed:
             yield None
+            self._refine(free, rows)
+            changed = self._correct(self._pull(), SLACK, edge)
+        return changed
+
+    def _pull(self) -> Vector:
+        return self.box.slope(self.parts, self.f) - self.b
 
     def _fits(self, rows: Index) -> bool:
         """Some free rows, each once, whose factor has room beside the rows kept."""
@@ -164,23 +146,12 @@ class RefinedSet:
         exact = self._exact_at(support, support, beta)
         self.rounding = max(float(np.abs(exact - self.f[support]).max(initial=0.0)), 1e-9 * self.box.unit)
         self.f[support] = exact
-        pull = np.abs(self.box.slope(self.parts, self.f) - self.b).reshape(self.box.terms, -1).min(axis=0)
+        pull = np.abs(self._pull()).reshape(self.box.terms, -1).min(axis=0)
         close = np.flatnonzero((beta == 0.0) & (pull <= SAFETY * self.rounding))
         self.f[close] = self._exact_at(close, support, beta)
 
     def _exact_at(self, where: Index, support: Index, beta: Vector) -> Vector:
         return self.problem.gram.product_at(where, support, beta[support])
-
-    def _correct(self, slack: float, edge: float) -> bool:
-        """Hold what left the box, let go what pulls away from its bound; was anything changed?"""
-        box, free = self.box, self.free
-        pull = box.slope(self.parts, self.f) - self.b
-        under, over = box.outside(self.parts, free, slack)
-        eager = box.eager(self.parts, free, pull, edge)
-        changed = under | over | eager
-        self._hold(np.where(under, box.low, np.where(over, box.high, self.parts)))
-        self.free = (free & ~under & ~over) | eager
-        return bool(changed.any())
 
     def _hold(self, parts: Vector) -> None:
         moved = self.box.joined(parts - self.parts)
@@ -189,7 +160,7 @@ class RefinedSet:
         if len(rows):
             self.f += self.problem.gram.quick.product(rows, moved[rows])
 
-    def _finished(self) -> Finished:
+    def _answer(self) -> Proposal:
         """The answer, with f in double precision wherever a prediction costs or could."""
         problem = self.problem
         self._hold(np.clip(self.parts, self.box.low, self.box.high))
@@ -200,9 +171,4 @@ class RefinedSet:
         support = np.flatnonzero(beta)
         rest = np.flatnonzero((beta == 0.0) & ~(flat[0] & flat[1]))
         self.f[rest] = self._exact_at(rest, support, beta)
-        return Finished(beta, self.f, self.b, sure=True)
-
-
-def free_variables(box: Box, parts: Vector) -> int:
-    """How many lie strictly inside."""
-    return int(np.count_nonzero((parts > box.low) & (parts < box.high)))
+        return Proposal("active_set", beta, self.f, self.b, fixed=True)

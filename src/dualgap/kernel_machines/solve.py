@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,11 +14,11 @@ from dualgap.drive.run import Outcome, run
 from dualgap.kernel_machines.block import Blocks
 from dualgap.kernel_machines.box import Box, box_of
 from dualgap.kernel_machines.factored import LARGEST, factor, lifted, linear_outcome, pulled_back
-from dualgap.kernel_machines.finish import ActiveSet
+from dualgap.kernel_machines.finish import ActiveSet, free_variables
 from dualgap.kernel_machines.newton import DENSE, newton
 from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernel_machines.pursuit import KernelPursuit, Proposal
-from dualgap.kernel_machines.refined import RefinedSet, free_variables
+from dualgap.kernel_machines.refined import RefinedSet
 from dualgap.proof.rounding import U
 from dualgap.traits import Trait
 
@@ -38,11 +37,8 @@ def solve(problem: KernelProblem, limits: Limits) -> Outcome:
 
 
 @solver("kernel_decomposition", kind="kernel")
-@dataclass(frozen=True)
 class Decomposition:
     """Blocks until the violation is small, then the active set: losses of straight and quadratic pieces."""
-
-    name: ClassVar[str] = "kernel_decomposition"
 
     def missing(self, problem: KernelProblem) -> tuple[str, ...]:
         pieces = Trait.PIECEWISE_QUADRATIC in problem.loss.traits
@@ -59,11 +55,8 @@ class Decomposition:
 
 
 @solver("kernel_newton", kind="kernel")
-@dataclass(frozen=True)
 class KernelNewton:
     """Newton's iterates, each with the dual point of its slopes: smooth losses."""
-
-    name: ClassVar[str] = "kernel_newton"
 
     def missing(self, problem: KernelProblem) -> tuple[str, ...]:
         return () if Trait.SMOOTH in problem.loss.traits else ("the loss is not smooth",)
@@ -84,11 +77,8 @@ class KernelNewton:
 
 
 @solver("kernel_factor", kind="kernel")
-@dataclass(frozen=True)
 class KernelFactor:
     """K = RRᵀ and the linear solvers, slow and always there; then the active set from where they ended."""
-
-    name: ClassVar[str] = "kernel_factor"
 
     def missing(self, problem: KernelProblem) -> tuple[str, ...]:
         few = problem.n <= LARGEST
@@ -135,20 +125,19 @@ def decomposition(problem: KernelProblem, start: Vector) -> Iterator[Proposal]:
 def _finish(problem: KernelProblem, box: Box, parts: Vector, f: Vector | None = None) -> Iterator[Proposal]:
     """The active set; in single precision first where f = Kβ came from there."""
     try:
-        if f is not None and problem.gram.quick is not problem.gram.exact and free_variables(box, parts):
+        if (
+            f is not None
+            and problem.gram.quick is not problem.gram.exact
+            and free_variables(box, parts).any()
+        ):
             try:
-                for done in RefinedSet(problem, box, parts, f).run():
-                    if done is None:
-                        yield Proposal("active_set", box.joined(parts), certify=False)
-                    else:
-                        yield Proposal("active_set", done.beta, done.f, done.b, fixed=True)
+                pause = Proposal("active_set", box.joined(parts), certify=False)
+                yield from (found or pause for found in RefinedSet(problem, box, parts, f).run())
                 return
             except np.linalg.LinAlgError:
                 pass
         image = problem.precise if _coarse(problem, box, parts) else None
-        for found in ActiveSet(box, problem.gram, problem.intercept, parts, image).run():
-            if found is not None:
-                yield Proposal("active_set", found.beta, found.f, found.b)
+        yield from filter(None, ActiveSet(box, problem.gram, problem.intercept, parts, image).run())
     except np.linalg.LinAlgError:
         return
 

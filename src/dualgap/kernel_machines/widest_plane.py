@@ -47,11 +47,8 @@ class PlaneProblem:
 
 
 @solver("nearest_points", kind="margin")
-@dataclass(frozen=True)
 class NearestPoints:
     """An active set of rows whose hulls come nearer and nearer (Wolfe, 1976)."""
-
-    name: ClassVar[str] = "nearest_points"
 
     def missing(self, problem: PlaneProblem) -> tuple[str, ...]:
         return ()

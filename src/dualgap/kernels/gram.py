@@ -283,14 +283,10 @@ class Gram:
                 if part.start >= right.stop:
                     total[right] += coef[part] @ band
 
-    def lower_single(self, rows: Index) -> NDArray[np.float32]:
-        """K[rows, rows] in single precision, right on and below the diagonal only."""
+    def single(self, rows: Index) -> Any:
+        """K[rows, rows] in single precision; below the diagonal alone took no less time."""
         assert self.kernel is not None
-        table, m = self._single_table[rows], len(rows)
-        K: NDArray[np.float32] = np.empty((m, m), np.float32)
-        for band in _bands(0, m, 1, CHUNK):
-            K[band, : band.stop] = self.kernel(table[band], table[: band.stop])
-        return K
+        return self.kernel(self._single_table[rows], self._single_table[rows])
 
     def square(self, rows: Index) -> Matrix:
         """K[rows, rows] to write on; the rows are kept for `combine` where there is room."""

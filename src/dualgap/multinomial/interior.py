@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -22,11 +21,8 @@ from dualgap.traits import Trait
 
 
 @solver("multinomial_interior_point", kind="multinomial")
-@dataclass(frozen=True)
 class MultinomialInteriorPoint:
     """Few steps whatever the conditioning; penalties with kinks at zero or at their largest weight."""
-
-    name: ClassVar[str] = "multinomial_interior_point"
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
         """Not the smooth penalties, not many coordinates."""

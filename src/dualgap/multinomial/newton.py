@@ -9,8 +9,6 @@ large.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -32,11 +30,8 @@ PRODUCTS = 500  # with the Hessian, for one step
 
 
 @solver("multinomial_newton", kind="multinomial")
-@dataclass(frozen=True)
 class MultinomialNewton:
     """Newton steps with the exact Hessian: Cholesky while it is small, conjugate gradients beyond."""
-
-    name: ClassVar[str] = "multinomial_newton"
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
         """Fits every multinomial problem."""

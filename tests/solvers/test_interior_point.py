@@ -17,7 +17,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Penalised, Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.active_set import Finish, finish
+from dualgap.solvers.active_set import Finish
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.interior_point.boxes import Boxes
 from dualgap.solvers.interior_point.extension import ColumnBeside, Equations, RowBelow
@@ -164,7 +164,7 @@ def test_the_active_set_finishes_what_is_nearly_done(loss: Loss, penalty: Penalt
     near = run(problem, InteriorPoint(), 1e-9).bounds
     rng = np.random.default_rng(0)
     theta = near.theta * (1.0 + 1e-7 * rng.normal(size=problem.n))
-    found = finish(problem, near.w * (1.0 + 1e-7 * rng.normal(size=problem.p)), theta)
+    found = Finish(problem)(near.w * (1.0 + 1e-7 * rng.normal(size=problem.p)), theta)
     assert found is not None and found.theta is not None
     point, v = problem.feasible(found.theta)
     gap = problem.primal(found.w) - problem.dual(point, v)
@@ -184,7 +184,7 @@ def test_there_is_no_finish_for_curved_losses_or_balls() -> None:
     sharp = Recipe().build(losses.Absolute(), penalties.L1())
     ball = sharp.with_regulariser(Constrained(sharp.regulariser.gauge, 1.0))
     for problem in (curved, ball):
-        assert finish(problem, problem.null_weights, problem.null_dual) is None
+        assert Finish(problem)(problem.null_weights, problem.null_dual) is None
 
 
 def test_iterates_come_with_their_prediction() -> None:

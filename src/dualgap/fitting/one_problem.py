@@ -16,7 +16,7 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
-from dualgap.problem.as_given import unchanged
+from dualgap.problem.precondition import unchanged
 from dualgap.problem.repeated import reduced
 from dualgap.problem.zeros import with_zeros
 

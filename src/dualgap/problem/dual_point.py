@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.linalg.balance import balance, orthogonal
 from dualgap.traits import Trait
 
@@ -47,6 +47,15 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
 
 def _moved(before: Vector, after: Vector) -> float:
     return float(np.abs(after - before).sum())
+
+
+def shared(slope: Vector, lower: Matrix, upper: Matrix) -> Matrix:
+    """Slopes of the terms of each row, within their bounds, that sum to the row's if any do."""
+    parts = np.empty(lower.shape)
+    for k in range(lower.shape[1]):
+        parts[:, k] = np.clip(slope, lower[:, k], upper[:, k])
+        slope = slope - parts[:, k]
+    return parts
 
 
 def null_dual(problem: Problem) -> Vector:

@@ -6,7 +6,7 @@ problem that was asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ ILL = 1e-7  # singular values below this share of the largest leave too few digi
 NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
 TINY = 1e-200  # squares below it are rounding
 FAINT = 1e-290  # a column below it has no weight that could be written down: it is left where it is
-FEW_EMPTY = 0.1  # of the columns: new numbers for the others cost more than so many zeros do
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +37,7 @@ class Working:
     basis: Matrix | None  # if set, u = basis @ v where v are the solver's coordinates
     unit: float
     offset: float
-
-    @property
-    def as_given(self) -> bool:
-        """Is this for an algorithm that is to be watched, not helped?"""
-        return False
+    as_given: bool = field(default=False, kw_only=True)  # is it to be watched, not helped?
 
     def weights(self, u: Vector) -> Vector:
         """The solver's coordinates back to the asked ones."""
@@ -83,6 +78,13 @@ class Working:
     def working_theta(self, theta: Vector) -> Vector:
         """The inverse of `theta`."""
         return theta / self.unit ** (self.asked.loss.degree - 1) if self.asked.loss.degree else theta
+
+
+def unchanged(asked: Problem) -> Working:
+    """The problem exactly as it was asked: for algorithms that are to be watched, not helped."""
+    p = asked.p - asked.intercept
+    one, zero = np.ones(p), np.zeros(p)
+    return Working(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=True)
 
 
 def precondition(asked: Problem) -> Working:
@@ -174,22 +176,11 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
     keep = size > 0.0
     if asked.intercept:
         keep[inner.constant_columns()] = False
-    if not len(faint) and not counts[~keep].any() and _harmless(asked, keep):
-        keep = np.ones_like(keep)
-        size[size == 0.0] = 1.0
     kept: Design = inner
     if not keep.all():
         kept = inner.columns(keep) if counts[~keep].any() else inner.without_empty(keep)
     scale = _power_of_two(size[keep])
     return Standardised(kept, np.zeros(len(scale)), scale), keep, np.zeros(len(scale)), scale
-
-
-def _harmless(asked: Problem, keep: Mask) -> bool:
-    """Are the other columns, which are empty, few, and is each of them kept at zero by a price of its own?"""
-    empty = np.flatnonzero(~keep)
-    if len(empty) > FEW_EMPTY * len(keep) or asked.regulariser.gauge.elastic is None:
-        return False
-    return not bool(asked.free[empty].any())
 
 
 def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design, Matrix]:

@@ -60,13 +60,11 @@ class Guess:
         return all(np.array_equal(one, two) for one, two in zip(mine, theirs, strict=True))
 
 
-def finish(problem: Problem, w: Vector, theta: Vector) -> Iterate | None:
-    """The exact solution on the active set guessed from (w, θ); None where the problem has no such form."""
-    return Finish(problem)(w, theta)
-
-
 class Finish:
-    """`finish` for a run of points of one problem: a guess that was just tried is not tried again."""
+    """The exact solution on the active set guessed from (w, θ); None where the problem has no such form.
+
+    For a run of points of one problem: a guess that was just tried is not tried again.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._pieces = problem, _pieces(problem)

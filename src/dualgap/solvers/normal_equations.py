@@ -7,9 +7,10 @@ Around w, with slopes g and curvatures h ≥ 0 of the loss at z = Xw, the model 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,28 +42,34 @@ class ModelPoint:
     pull: Vector | None = None
 
 
-class Factored(Protocol):
+class Factored(ABC):
     """The model with its curvature settled."""
 
+    @abstractmethod
     def step(self, point: ModelPoint, accuracy: float) -> Vector:
         """The minimising d. `accuracy` bounds the relative residual where the method is iterative."""
 
     def dual(self, point: ModelPoint) -> Vector | None:
         """The θ from which the last step made its weights, R(w + d) = Xᵀθ − linear, if it did."""
+        return None
 
 
-class NormalEquations(Protocol):
-    """A design and a ridge; the curvature changes from step to step."""
+class NormalEquations(ABC):
+    """A design and a ridge; the curvature changes from step to step.
 
-    costly: ClassVar[bool]  # does settling the curvature cost more than a step?
+    `products` is the design, or one whose products are cheaper and accurate enough for a step.
+    """
 
-    @property
-    def products(self) -> Design:
-        """The design, or one whose products are cheaper and accurate enough for a step."""
+    costly: ClassVar[bool] = True  # does settling the curvature cost more than a step?
 
+    def __init__(self, design: Design, ridge: Vector) -> None:
+        self.design, self.products, self.ridge = design, design, ridge
+
+    @abstractmethod
     def factored(self, curvature: Vector) -> Factored:
         """Settle the curvature."""
 
+    @abstractmethod
     def refine(self) -> None:
         """Steps converge slowly: spare no digits from here on."""
 
@@ -120,17 +127,15 @@ def fitted(problem: Problem, iterate: Iterate) -> Iterate:
     return replace(iterate, theta=np.zeros(problem.n), correlation=None)
 
 
-class Primal:
+class Primal(NormalEquations):
     """XᵀHX + R by Cholesky.
 
     At first in 4-byte numbers, where these are much faster. Where few curvatures have changed since the last
     step, as they do for losses of quadratic pieces, XᵀHX is changed through their rows alone.
     """
 
-    costly: ClassVar[bool] = True
-
     def __init__(self, design: Design, ridge: Vector) -> None:
-        self.design, self.products, self.ridge = design, design, ridge
+        super().__init__(design, ridge)
         self._single = _primal_work(design) > SINGLE
         self._kept: tuple[Vector, Matrix] | None = None
 
@@ -159,15 +164,12 @@ class Primal:
 
 
 @dataclass(frozen=True, eq=False)
-class _PrimalFactor:
+class _PrimalFactor(Factored):
     system: Primal
     solve: Solve
 
     def step(self, point: ModelPoint, accuracy: float) -> Vector:
         return -self.solve(gradient(self.system.design, self.system.ridge, point))
-
-    def dual(self, point: ModelPoint) -> None:
-        return None
 
 
 def gradient(design: Design, ridge: Vector, point: ModelPoint) -> Vector:
@@ -176,17 +178,15 @@ def gradient(design: Design, ridge: Vector, point: ModelPoint) -> Vector:
     return pull + ridge * point.w + point.linear
 
 
-class Dual:
+class Dual(NormalEquations):
     """I + H½ K H½ by Cholesky, K = X R⁻¹ Xᵀ over the firmly ridged columns; the loose ones by elimination.
 
     Loose columns are the free ones and those, fewer than n, whose ridge is so small beside the others that
     they would drown them in K.
     """
 
-    costly: ClassVar[bool] = True
-
     def __init__(self, design: Design, ridge: Vector) -> None:
-        self.design, self.products, self.ridge = design, design, ridge
+        super().__init__(design, ridge)
         self.loose = _loose(ridge, design.shape[0])
         self.inverse = np.where(self.loose, 0.0, 1.0 / np.where(self.loose, 1.0, ridge))
         self._single = _dual_work(design, ridge) > SINGLE
@@ -212,7 +212,7 @@ def _loose(ridge: Vector, n: int) -> Mask:
     return np.asarray(ridge < 1e-3 * np.partition(positive, rank)[rank])
 
 
-class _DualFactor:
+class _DualFactor(Factored):
     """Solves for φ, where −slope + H½φ is the dual point θ of the model's minimiser.
 
     The weights are then R⁻¹(Xᵀθ − linear), a formula without cancellation however small the ridge.
@@ -249,7 +249,7 @@ class _DualFactor:
         return np.asarray(self.root * self._phi - point.slope)
 
 
-class Gradients:
+class Gradients(NormalEquations):
     """XᵀHX + R by conjugate gradients with the diagonal, for the first H, as preconditioner.
 
     At first in 4-byte numbers, where these are much faster.
@@ -258,7 +258,8 @@ class Gradients:
     costly: ClassVar[bool] = False
 
     def __init__(self, design: Design, ridge: Vector, squares: Callable[[], Vector] | None = None) -> None:
-        self.design, self.products, self.ridge = design, design.rough(), ridge
+        super().__init__(design, ridge)
+        self.products = design.rough()
         self._squares = squares
         self._diagonal: Vector | None = None
 
@@ -277,7 +278,7 @@ class Gradients:
 
 
 @dataclass(frozen=True, eq=False)
-class _GradientFactor:
+class _GradientFactor(Factored):
     system: Gradients
     curvature: Vector
     diagonal: Vector
@@ -290,6 +291,3 @@ class _GradientFactor:
 
         right = -gradient(self.system.design, ridge, point)
         return conjugate_gradients(apply, right, self.diagonal, accuracy)
-
-    def dual(self, point: ModelPoint) -> None:
-        return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.problem.dual_point import shared
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import cut_off
 from dualgap.traits import Trait
@@ -29,39 +30,51 @@ class RowCurve:
     terms: Matrix
 
 
-class RowLosses(Protocol):
-    """The loss as a function of the predictions, differentiable once and almost everywhere twice."""
+class RowLosses(ABC):
+    """The loss as a function of the predictions, differentiable once and almost everywhere twice.
 
+    As it is here it has no multipliers, so that nothing moves, gets stiffer or is at rest.
+    """
+
+    @abstractmethod
     def at(self, z: Vector) -> RowCurve:
         """The derivatives at z."""
 
-    def excess(self, z: Vector, curve: RowCurve) -> float:
-        """What the multipliers fall short of the loss, L(z) + L*(d) − d·z ≥ 0 summed over the rows."""
-
+    @abstractmethod
     def typical_curvature(self, z: Vector) -> float:
         """A second derivative that is representative around z, for a row of weight one."""
 
     def level(self, z: Vector) -> float:
         """Their mean where the loss decides it, 0 where the multipliers do."""
+        return 0.0
+
+    def excess(self, z: Vector, curve: RowCurve) -> float:
+        """What the multipliers fall short of the loss, L(z) + L*(d) − d·z ≥ 0 summed over the rows."""
+        return 0.0
 
     def moved(self, curve: RowCurve) -> RowLosses:
         """The multipliers taken over from a point."""
+        return self
 
     def stiffened(self, factor: float) -> RowLosses:
         """`factor` times as stiff."""
+        return self
 
     def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
         """The rows on or near a bend, at least `few`, and how near; None where that spares little."""
+        return None
 
     def some(self, which: Index) -> RowLosses:
         """These rows alone."""
+        raise NotImplementedError("a loss without multipliers has no rows at rest")
 
     def joined(self, before: RowCurve, which: Index, some: RowLosses) -> RowLosses:
         """All rows, these with the multipliers and stiffness they have in `some`, the others as before."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothLoss:
+class SmoothLoss(RowLosses):
     """A smooth loss needs no multipliers."""
 
     problem: Problem
@@ -70,9 +83,6 @@ class SmoothLoss:
         loss, y, a = self.problem.loss, self.problem.y, self.problem.a
         return RowCurve(a * loss.derivative(y, z), a * loss.second_derivative(y, z), NO_TERMS)
 
-    def excess(self, z: Vector, curve: RowCurve) -> float:
-        return 0.0
-
     def typical_curvature(self, z: Vector) -> float:
         return max(self.level(z), 1e-3)
 
@@ -80,24 +90,9 @@ class SmoothLoss:
         problem = self.problem
         return float(problem.a @ problem.loss.second_derivative(problem.y, z))
 
-    def moved(self, curve: RowCurve) -> SmoothLoss:
-        return self
-
-    def stiffened(self, factor: float) -> SmoothLoss:
-        return self
-
-    def awake(self, z: Vector, curve: RowCurve, few: int) -> tuple[Index, float] | None:
-        return None
-
-    def some(self, which: Index) -> SmoothLoss:
-        raise NotImplementedError("a smooth loss has no rows at rest")
-
-    def joined(self, before: RowCurve, which: Index, some: RowLosses) -> SmoothLoss:
-        return self
-
 
 @dataclass(frozen=True, eq=False)
-class KinkedLoss:
+class KinkedLoss(RowLosses):
     """Each term: max over lower ≤ d ≤ upper of d·beyond − softness d²/2 − (d − anchor)²/(2 stiffness).
 
     beyond = z − kink; all arrays are (n, K), but for the softness, which may be a column, or 0 for kinks.
@@ -134,9 +129,6 @@ class KinkedLoss:
 
     def typical_curvature(self, z: Vector) -> float:
         return float(self.stiffness.sum())
-
-    def level(self, z: Vector) -> float:
-        return 0.0
 
     def moved(self, curve: RowCurve) -> KinkedLoss:
         return replace(self, anchor=curve.terms)
@@ -191,15 +183,6 @@ def _kinked(problem: Problem, z: Vector, theta: Vector | None) -> KinkedLoss:
     lower, upper = a * terms.lower, a * terms.upper
     distance = float(problem.a @ total(np.abs(z[:, None] - terms.kink))) / terms.kink.shape[1]
     stiffness = CURVED_SHARE * (upper - lower) / max(distance, 1e-8)
-    anchor = 0.5 * (lower + upper) if theta is None else _shared(-theta, lower, upper)
+    anchor = 0.5 * (lower + upper) if theta is None else shared(-theta, lower, upper)
     softness = terms.softness / a if terms.softness else None
     return KinkedLoss(terms.kink, lower, upper, softness, anchor, stiffness)
-
-
-def _shared(slope: Vector, lower: Matrix, upper: Matrix) -> Matrix:
-    """Multipliers within their bounds that sum to the slope of each row, if any do."""
-    anchor = np.empty(lower.shape)
-    for k in range(lower.shape[1]):
-        anchor[:, k] = np.clip(slope, lower[:, k], upper[:, k])
-        slope = slope - anchor[:, k]
-    return anchor

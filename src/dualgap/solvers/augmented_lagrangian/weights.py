@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -27,51 +28,42 @@ class WeightCurve:
     primal: Vector
 
 
-class SmoothedPenalty(Protocol):
+@dataclass(frozen=True, eq=False)
+class SmoothedPenalty(ABC):
     """The penalty as a function of the weights, differentiable once and almost everywhere twice."""
 
-    @property
-    def anchor(self) -> Vector:
-        """The multipliers."""
+    anchor: Vector  # the multipliers
+    exact: ClassVar[bool]  # is it the penalty itself?
 
-    @property
-    def exact(self) -> bool:
-        """Is it the penalty itself?"""
-
+    @abstractmethod
     def at(self, w: Vector) -> WeightCurve:
         """The derivatives at w."""
 
-    def moved(self, v: Vector) -> SmoothedPenalty:
+    def moved(self, v: Vector) -> Self:
         """The multipliers taken over."""
+        return replace(self, anchor=v)
 
-    def stiffened(self, factor: float) -> SmoothedPenalty:
+    def stiffened(self, factor: float) -> Self:
         """`factor` times as stiff."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticWeights:
+class QuadraticWeights(SmoothedPenalty):
     """½ Σ stiffness_j w_j², exactly: no multipliers, so the anchor follows v."""
 
     stiffness: Vector
-    anchor: Vector
     exact: ClassVar[bool] = True
 
     def at(self, w: Vector) -> WeightCurve:
         return WeightCurve(self.stiffness * w, self.stiffness, None, 1.0, w)
 
-    def moved(self, v: Vector) -> QuadraticWeights:
-        return replace(self, anchor=v)
-
-    def stiffened(self, factor: float) -> QuadraticWeights:
-        return self
-
 
 @dataclass(frozen=True, eq=False)
-class SplitWeights:
+class SplitWeights(SmoothedPenalty):
     """max over v of v·w − g*(v) − ‖v − anchor‖²/(2 sigma): Moreau's smoothing of g, shifted."""
 
     regulariser: Regulariser
-    anchor: Vector
     sigma: float
     exact: ClassVar[bool] = False
 
@@ -82,10 +74,7 @@ class SplitWeights:
         primal = (s - half.v) / self.sigma
         return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, half.sign, primal)
 
-    def moved(self, v: Vector) -> SplitWeights:
-        return replace(self, anchor=v)
-
-    def stiffened(self, factor: float) -> SplitWeights:
+    def stiffened(self, factor: float) -> Self:
         return replace(self, sigma=self.sigma * factor)
 
 
@@ -93,8 +82,8 @@ def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> Smooth
     """The penalty, split only where it has a kink or an edge."""
     elastic = regulariser.gauge.elastic
     if elastic is not None and not regulariser.constrained and not elastic.l1.any():
-        return QuadraticWeights(2.0 * regulariser.strength * elastic.l2, anchor)
-    return SplitWeights(regulariser, anchor, sigma)
+        return QuadraticWeights(anchor, 2.0 * regulariser.strength * elastic.l2)
+    return SplitWeights(anchor, regulariser, sigma)
 
 
 def growth(steps: int, most: float) -> float:

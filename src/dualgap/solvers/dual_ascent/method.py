@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import Index, Mask, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate, Solver
+from dualgap.problem.dual_point import shared
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import cut_off
@@ -156,7 +157,8 @@ class _Ascent:
             np.array(part, dtype=np.float64, order="C") for part in (terms.kink, terms.lower, terms.upper)
         )
         self.softness, self.entropy = float(terms.softness), float(terms.entropy)
-        self.dual = _split(start.theta, problem.a, self.lower, self.upper)
+        slope = np.zeros(problem.n) if start.theta is None else -start.theta / problem.a
+        self.dual = shared(slope, self.lower, self.upper)
         inverse = np.where(self.free, 0.0, 1.0 / np.where(self.free, 1.0, self.ridge))
         mean_square = float(problem.column_squares @ inverse)
         self.scale = np.sqrt(np.where(self.free, SHARE * mean_square, inverse))
@@ -243,16 +245,3 @@ class _Ascent:
         self.offset = self.offset + self.problem.design.matvec(ahead - self.centre)
         self.centre = ahead
         return drift
-
-
-def _split(theta: Vector | None, a: Vector, lower: Matrix, upper: Matrix) -> Matrix:
-    """Dual variables of the terms that sum to −θ/a as nearly as their bounds allow."""
-    dual: Matrix = np.clip(np.zeros_like(lower), lower, upper)
-    if theta is None:
-        return dual
-    rest = -theta / a - dual.sum(axis=1)
-    for k in range(dual.shape[1]):
-        moved = np.clip(dual[:, k] + rest, lower[:, k], upper[:, k])
-        rest = rest - (moved - dual[:, k])
-        dual[:, k] = moved
-    return dual

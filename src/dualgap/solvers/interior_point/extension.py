@@ -101,34 +101,24 @@ class Equations:
     diagonal: Vector
 
 
-class Extension(Protocol):
-    """How a regulariser's own unknown s enters the equations."""
+class Extension:
+    """How a regulariser's own unknown s enters the equations; as it is here, there is none."""
 
     def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
         """The left side."""
-
-    def right(self, k: Vector, rho: Vector, value: float) -> tuple[Vector, Vector]:
-        """(k, rho), `value` being the right side of the unknown's own equation."""
-
-    def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
-        """δ and Δw without it, and Δs."""
-
-
-class NoExtension:
-    """There is no such unknown."""
-
-    def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
         return Equations(design, h, diagonal)
 
     def right(self, k: Vector, rho: Vector, value: float) -> tuple[Vector, Vector]:
+        """(k, rho), `value` being the right side of the unknown's own equation."""
         return k, rho
 
     def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
+        """δ and Δw without it, and Δs."""
         return delta, dw, 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class PriceRow:
+class PriceRow(Extension):
     """s is a price:  rowᵀΔw − softness·Δs = −value, and Δr has the term row·Δs."""
 
     row: Vector
@@ -145,7 +135,7 @@ class PriceRow:
 
 
 @dataclass(frozen=True, eq=False)
-class SizeColumn:
+class SizeColumn(Extension):
     """s is a size: eᵀΔw + T·Δs = value, and Δr has the term e·Δs.
 
     In the coordinates Δw + share·Δs, share = D⁻¹e, the block of Δw and Δs is diagonal, `corner` being

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from abc import ABC, abstractmethod
+from typing import cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dualgap.traits import Trait
 OVERSHOOT = 0.5  # share of the promised decrease that may have turned into ascent at the end of a step
 
 
-class LossRows(Protocol):
+class LossRows(ABC):
     """The gradient g, linearised as Δg = h(Δz − k), with `count` complementarity pairs.
 
     `linked` asks for one step length for primal and dual, since an equation has both in it;
@@ -26,35 +27,39 @@ class LossRows(Protocol):
     design: Linear
     count: int
     linked: bool
-    local: bool
+    local: bool = False
     gradient: Vector
 
+    @abstractmethod
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
         """The pairs (slack, price) to begin with at this prediction."""
 
-    def bind(self, slack: Vector, price: Vector) -> None:
+    def bind(self, slack: Vector, price: Vector) -> None:  # noqa: B027 - without pairs there is nothing
         """The arrays in which the method will move the pairs."""
 
+    @abstractmethod
     def linearise(self, z: Vector) -> Vector:
         """h at this prediction."""
 
+    @abstractmethod
     def offset(self, aim: Vector) -> Vector:
         """k, where the pairs' products are to change by `aim`."""
 
+    @abstractmethod
     def move(self, change: Vector) -> Move:
         """What goes with this Δg, for the last `aim`."""
 
     def longest(self, dz: Vector, step: float) -> float:
         """The step, shortened until a local linearisation is to be trusted."""
+        return step
 
+    @abstractmethod
     def advance(self, inner: Vector, step: float, z: Vector) -> None:
         """Move what is not a pair; z is the new prediction."""
 
 
-class TermRows:
+class TermRows(LossRows):
     """A piecewise quadratic loss: every term of every row is a box."""
-
-    local = False
 
     def __init__(self, problem: Problem) -> None:
         self.design: Linear = problem.design
@@ -89,9 +94,6 @@ class TermRows:
             change = self._curvature * (self._spread(change / self._h + self._mean) - self._k)
         return self._boxes.move(change)
 
-    def longest(self, dz: Vector, step: float) -> float:
-        return step
-
     def advance(self, inner: Vector, step: float, z: Vector) -> None:
         self._boxes.d = self._boxes.d + step * inner
         self.gradient = self._total(self._boxes.d)
@@ -103,7 +105,7 @@ class TermRows:
         return values if self._terms == 1 else np.asarray(values.reshape(self._terms, -1).sum(axis=0))
 
 
-class DifferentiableRows:
+class DifferentiableRows(LossRows):
     """A loss by its own derivatives: no pairs, Newton's method with a watch on the step."""
 
     count = 0
@@ -117,9 +119,6 @@ class DifferentiableRows:
     def start(self, z: Vector, mu: float) -> tuple[Vector, Vector]:
         self.gradient = -self._problem.slope(z)
         return self._nothing, self._nothing
-
-    def bind(self, slack: Vector, price: Vector) -> None:
-        """There are no pairs."""
 
     def linearise(self, z: Vector) -> Vector:
         problem = self._problem

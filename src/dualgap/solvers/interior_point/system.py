@@ -8,8 +8,6 @@ feasibility and the method stalls.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
@@ -21,26 +19,18 @@ REFINEMENTS = 2  # steps against the rounding of the elimination, which D over m
 EXACT = 1e-14  # relative residual not worth refining
 
 
-class Elimination(Protocol):
-    """One way to eliminate."""
-
-    def factorise(self, equations: Equations) -> None:
-        """Take a new left side."""
-
-    def solve(self, k: Vector, rho: Vector, refined: bool) -> tuple[Vector, Vector]:
-        """(δ, Δw); `refined` corrects the equation that the elimination spoils."""
-
-
 class Tall:
     """p ≤ n: (XᵀHX + D) Δw = rho + XᵀHk."""
 
     def factorise(self, equations: Equations) -> None:
+        """Take a new left side."""
         self._left = equations
         matrix = equations.design.weighted_gram(equations.h)
         matrix.flat[:: len(matrix) + 1] += equations.diagonal
         self._solve = cholesky(matrix)
 
     def solve(self, k: Vector, rho: Vector, refined: bool) -> tuple[Vector, Vector]:
+        """(δ, Δw); `refined` corrects the equation that the elimination spoils."""
         design, h, diagonal = self._left.design, self._left.h, self._left.diagonal
         dw = self._solve(rho + design.transpose_matvec(h * k))
         delta = h * (design.matvec(dw) - k)
@@ -89,6 +79,9 @@ class Wide:
         dw = self._inverse * (rho - self._left.design.transpose_matvec(delta))
         dw[self._free] = -f
         return delta, dw
+
+
+Elimination = Tall | Wide
 
 
 def system(design: Design, free: Mask) -> Elimination:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.penalties import Regulariser
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
-from dualgap.solvers.interior_point.extension import Extension, NoExtension, PriceRow, SizeColumn
+from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Bend:
     ds: float
 
 
-class PenaltyHalf(Protocol):
+class PenaltyHalf(ABC):
     """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
     There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked`
@@ -33,26 +33,31 @@ class PenaltyHalf(Protocol):
     linked: bool
     free: Mask
 
+    @abstractmethod
     def start(self, w: Vector, mu: float) -> tuple[Vector, Vector, Vector]:
         """A strictly feasible w near this one, and the pairs (slack, price) to begin with."""
 
     def bind(self, slack: Vector, price: Vector) -> None:
         """The arrays in which the method will move the pairs."""
+        self._slack, self._price = slack, price
 
+    @abstractmethod
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         """(r, D, extension) at w."""
 
+    @abstractmethod
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         """The constant of Δr and the right side for s; the products are to change by `aim`."""
 
+    @abstractmethod
     def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
         """Δw itself and what goes with it and Δs, for the last `aim`."""
 
-    def advance(self, inner: Vector, primal: float, dual: float) -> None:
+    def advance(self, inner: Vector, primal: float, dual: float) -> None:  # noqa: B027 - mostly nothing
         """Move what is not a pair."""
 
 
-class PenalisedSeparable:
+class PenalisedSeparable(PenaltyHalf):
     """Σ l1|w| + l2 w²: an identity row with box ±l1 for each sharp coordinate, a diagonal 2 l2."""
 
     def __init__(self, l1: Vector, l2: Vector) -> None:
@@ -75,7 +80,7 @@ class PenalisedSeparable:
         r, diagonal = self._square * w, self._square.copy()
         r[self._sharp] += self._boxes.d
         diagonal[self._sharp] += self._curvature
-        return r, diagonal, NoExtension()
+        return r, diagonal, Extension()
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
         self._k = self._boxes.offset(aim)
@@ -90,7 +95,7 @@ class PenalisedSeparable:
         self._boxes.d = self._boxes.d + dual * inner
 
 
-class SeparableBall:
+class SeparableBall(PenaltyHalf):
     """Σ l1|w| + l2 w² ≤ radius, as Σ l1 s + Σ l2 w² + κ = radius with s ≥ |w|, and κ ≥ 0 priced at τ.
 
     The pairs are (s − w, α) and (s + w, β) of the sharp coordinates, then (κ, τ). With
@@ -116,9 +121,6 @@ class SeparableBall:
         self._s = np.abs(sharp) + slack[:m]
         slack[:m], slack[m:-1] = self._s - sharp, self._s + sharp
         return w, slack, price
-
-    def bind(self, slack: Vector, price: Vector) -> None:
-        self._slack, self._price = slack, price
 
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         m, slack, price = len(self._sharp), self._slack, self._price
@@ -164,7 +166,7 @@ class SeparableBall:
         self._s = self._s + primal * inner
 
 
-class LargestWeight:
+class LargestWeight(PenaltyHalf):
     """scale·|w| ≤ t, where t is fixed (the ball) or has a price: pairs (t − scale·w, α), (t + scale·w, β)."""
 
     linked = False
@@ -187,9 +189,6 @@ class LargestWeight:
         slack = np.concatenate([top - size, top + size])
         return w, slack, mu / slack
 
-    def bind(self, slack: Vector, price: Vector) -> None:
-        self._slack, self._price = slack, price
-
     def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
         m = len(self._seen)
         self._ratio = self._price / self._slack
@@ -198,7 +197,7 @@ class LargestWeight:
         r[self._seen] = self._scale * (self._price[:m] - self._price[m:])
         diagonal[self._seen] = self._scale * self._scale * (above + below)
         if self._strength is None or not m:
-            return r, diagonal, NoExtension()
+            return r, diagonal, Extension()
         share = np.zeros_like(w)
         share[self._seen] = (below - above) / (above + below) / self._scale
         return r, diagonal, SizeColumn(share, float((4.0 * above * below / (above + below)).sum()))
@@ -219,9 +218,6 @@ class LargestWeight:
         dw = dw.copy()
         dw[self._seen] -= (below - above) / total * ds / self._scale
         return dw, Move(slack, self._lift - self._ratio * slack, np.empty(0))
-
-    def advance(self, inner: Vector, primal: float, dual: float) -> None:
-        """t lives in the slacks."""
 
 
 def weights(regulariser: Regulariser) -> PenaltyHalf | None:

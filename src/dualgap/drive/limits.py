@@ -58,12 +58,6 @@ class Limits:
         share = max(self.until - now, 0.0) / parts
         return replace(self, seconds=share, until=now + share)
 
-    def late(self, elapsed: float) -> bool:
-        """Is the time over, `elapsed` seconds into a run?"""
-        if self.until is not None:
-            return time.perf_counter() >= self.until
-        return self.seconds is not None and elapsed >= self.seconds
-
     def or_seconds(self, seconds: float | None) -> Limits:
         """These limits, with so many seconds where none are given."""
         return self if self.seconds is not None or self.until is not None else replace(self, seconds=seconds)

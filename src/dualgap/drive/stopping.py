@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,17 +104,11 @@ class ObjectiveChange(Stop):
     patience: int = 1
 
     def watch(self) -> Watch:
-        last: list[float] = []
-        calm = [0]
+        def small(before: Moment, now: Moment) -> bool:
+            was = before.record.objective
+            return abs(now.record.objective - was) <= self.tolerance * abs(was)
 
-        def quiet(moment: Moment) -> bool:
-            value = moment.record.objective
-            small = bool(last) and abs(value - last[-1]) <= self.tolerance * abs(last[-1])
-            calm[0] = calm[0] + 1 if small else 0
-            last[:] = [value]
-            return calm[0] >= self.patience
-
-        return quiet
+        return _calm(small, self.patience)
 
 
 @dataclass(frozen=True)
@@ -125,16 +119,24 @@ class ParameterChange(Stop):
     patience: int = 1
 
     def watch(self) -> Watch:
-        last: list[Vector] = []
-        calm = [0]
+        def small(before: Moment, now: Moment) -> bool:
+            return float(np.linalg.norm(now.w - before.w)) <= self.tolerance
 
-        def quiet(moment: Moment) -> bool:
-            small = bool(last) and float(np.linalg.norm(moment.w - last[-1])) <= self.tolerance
-            calm[0] = calm[0] + 1 if small else 0
-            last[:] = [moment.w.copy()]
-            return calm[0] >= self.patience
+        return _calm(small, self.patience)
 
-        return quiet
+
+def _calm(small: Callable[[Moment, Moment], bool], patience: int) -> Watch:
+    """Has so little happened between one moment and the next, so many times in a row?"""
+    last: list[Moment] = []
+    calm = 0
+
+    def quiet(moment: Moment) -> bool:
+        nonlocal calm
+        calm = calm + 1 if last and small(last[0], moment) else 0
+        last[:] = [replace(moment, w=moment.w.copy())]
+        return calm >= patience
+
+    return quiet
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,8 @@ def cross_validate(  # noqa: PLR0913
         limits.shared(),
         read_flag("standardize", standardize),
     )
-    grid = _Grid(lams, budgets, n_lams, lam_min_ratio, len(folds) + 2)
-    plan = replace(plan, **_strengths(reading, plan, grid))
+    # turns: folds, the fit on all rows, and the path on all rows that makes budgets
+    plan = replace(plan, **_strengths(reading, plan, lams, budgets, n_lams, lam_min_ratio, len(folds) + 2))
     given = (X, y) if scoring.wants_rows else (None, None)
     work = FoldWork(reading, plan, scoring, *given)
     done, interrupted = run(work, folds, n_jobs, what="folds", progress=bool(progress))
@@ -120,22 +121,11 @@ def cross_validate(  # noqa: PLR0913
     search.interrupted = interrupted
     _warn(search)
     if interrupted:  # who asks for the solution later gives it its time
-        search.refit = Refit(reading, replace(plan, limits=limits))
+        search.refit = partial(_refit, reading, replace(plan, limits=limits))
     else:
         search.solution  # noqa: B018 - the fit on all rows
     search.seconds = time.perf_counter() - began
     return search
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """The keywords that say which strengths."""
-
-    lams: Any
-    budgets: Any
-    count: Any
-    ratio: Any
-    turns: int  # folds, the fit on all rows, and the path on all rows that makes budgets
 
 
 def _read_form(form: str, lams: Any, budgets: Any) -> str:
@@ -148,12 +138,14 @@ def _read_form(form: str, lams: Any, budgets: Any) -> str:
     return "constrained" if budgets is not None else form
 
 
-def _strengths(reading: Reading, plan: Plan, grid: _Grid) -> dict[str, Any]:
+def _strengths(
+    reading: Reading, plan: Plan, lams: Any, budgets: Any, n_lams: Any, lam_min_ratio: Any, turns: int
+) -> dict[str, Any]:
     """The strengths of the plan, and how many of them are not to be had in time."""
-    count, ratio = read_count(grid.count), read_share("lam_min_ratio", grid.ratio)
-    if grid.budgets is not None:
-        return {"strengths": read_budgets(grid.budgets)}
-    lams = read_lams(grid.lams)
+    count, ratio = read_count(n_lams), read_share("lam_min_ratio", lam_min_ratio)
+    if budgets is not None:
+        return {"strengths": read_budgets(budgets)}
+    lams = read_lams(lams)
     if lams is not None:
         return {"strengths": np.unique(lams)[::-1]}
     if not convex(reading):
@@ -164,28 +156,22 @@ def _strengths(reading: Reading, plan: Plan, grid: _Grid) -> dict[str, Any]:
     found = grid_of_lams(reading, count, ratio)
     if plan.form == "penalised":
         return {"strengths": found}
-    hurried = replace(plan, limits=plan.limits.part(grid.turns))
+    hurried = replace(plan, limits=plan.limits.part(turns))
     budgets, missing = grid_of_budgets(reading, hurried, found)
     return {"strengths": budgets, "missing": missing}
 
 
-@dataclass(frozen=True, eq=False)
-class Refit:
+def _refit(reading: Reading, plan: Plan, strength: float) -> Solution:
     """The fit on all rows."""
-
-    reading: Reading
-    plan: Plan
-
-    def __call__(self, strength: float) -> Solution:
-        found = fit_at(self.reading, self.plan, strength)
-        if not found.converged:
-            warnings.warn(
-                f"The relative duality gap of the fit on all rows is {found.relative_gap:.2e}, above "
-                f"tol={self.plan.limits.tolerance:g}. {found.status}",
-                NotCertifiedWarning,
-                stacklevel=4,
-            )
-        return found
+    found = fit_at(reading, plan, strength)
+    if not found.converged:
+        warnings.warn(
+            f"The relative duality gap of the fit on all rows is {found.relative_gap:.2e}, above "
+            f"tol={plan.limits.tolerance:g}. {found.status}",
+            NotCertifiedWarning,
+            stacklevel=4,
+        )
+    return found
 
 
 def _search(
@@ -209,7 +195,7 @@ def _search(
         status=_status(len(done), n_folds, reached, len(plan.strengths) + plan.missing),
         seconds=0.0,
         repeats=_repeats(done, reading.terms.sample_weight),
-        refit=Refit(reading, plan),
+        refit=partial(_refit, reading, plan),
     )
 
 

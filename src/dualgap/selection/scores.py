@@ -6,7 +6,8 @@ import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,87 +47,52 @@ class Held:
         return np.array([matrix @ coef.T + b for coef, b in zip(coefs, intercepts, strict=True)])
 
 
-class Score(Protocol):
-    """One number per strength."""
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One number per strength. `one` makes it from the weights, the intercept and their decisions."""
 
-    @property
-    def name(self) -> str:
-        """In tables and pictures."""
-
-    @property
-    def greater_is_better(self) -> bool:
-        """Is more better?"""
-
-    @property
-    def wants_rows(self) -> bool:
-        """Does it look at X and y as they were given?"""
+    name: str
+    one: Callable[[Held, Any, Any, Any], float]
+    greater_is_better: bool = False
+    wants_rows: bool = False  # does it look at X and y as they were given?
 
     def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
         """The weighted score of each strength."""
+        each = zip(coefs, intercepts, held.decisions(coefs, intercepts), strict=True)
+        return np.array([self.one(held, w, b, z) for w, b, z in each])
 
 
-@dataclass(frozen=True)
-class MeanLoss:
+def _mean_loss(held: Held, w: Any, b: Any, z: Any) -> float:
     """The loss that is fitted; beyond two classes the sum over the classes, or the joint one."""
-
-    name = "loss"
-    greater_is_better, wants_rows = False, False
-
-    def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        reading, classes = held.reading, held.reading.classes is not None
-        how = (held.multiclass, classes)
-        each = (row_losses(reading.terms.loss, reading.y, z, *how) for z in held.decisions(coefs, intercepts))
-        return np.array([one @ held.share for one in each])
+    reading, classes = held.reading, held.reading.classes is not None
+    return float(row_losses(reading.terms.loss, reading.y, z, held.multiclass, classes) @ held.share)
 
 
-@dataclass(frozen=True)
-class ErrorShare:
+def _share_of_errors(held: Held, w: Any, b: Any, z: Any) -> float:
     """The share of rows given a wrong class."""
-
-    name = "zero_one"
-    greater_is_better, wants_rows = False, False
-
-    def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        wrong = (said(z) != held.reading.y for z in held.decisions(coefs, intercepts))
-        return np.array([one @ held.share for one in wrong])
+    return float((said(z) != held.reading.y) @ held.share)
 
 
-@dataclass(frozen=True, eq=False)
-class Scorer:
-    """A scorer of scikit-learn: scorer(estimator, X, y), greater is better."""
-
-    name: str
-    scorer: Callable[..., Any]
-    weighted: bool
-    greater_is_better, wants_rows = True, True
-
-    def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        more = {"sample_weight": held.weights} if self.weighted else {}
-        z = held.decisions(coefs, intercepts)
-        found = []
-        for w, b, scores in zip(coefs, intercepts, z, strict=True):
-            model = candidate(held.reading, held.multiclass, w, b, (held.X, scores))
-            found.append(self._number(self.scorer(model, held.X, held.y, **more)))
-        return np.array(found)
-
-    def _number(self, value: Any) -> float:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"The scorer {self.name} must return one number, not {type(value).__name__}."
-            ) from None
+def _scored(name: str, scorer: Any, weighted: bool, held: Held, w: Any, b: Any, z: Any) -> float:
+    """What a scorer of scikit-learn says: scorer(estimator, X, y), greater is better."""
+    more = {"sample_weight": held.weights} if weighted else {}
+    model = candidate(held.reading, held.multiclass, w, b, (held.X, z))
+    value = scorer(model, held.X, held.y, **more)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"The scorer {name} must return one number, not {type(value).__name__}.") from None
 
 
 def read_score(score: Any, reading: Reading, *, weighted: bool) -> Score:
     """ "loss", "zero_one", the name of a scikit-learn scorer, or a callable (estimator, X, y) → number."""
     if isinstance(score, str):
         if score == "loss":
-            return MeanLoss()
+            return Score("loss", _mean_loss)
         if score == "zero_one":
             if reading.classes is None:
                 raise DataError('score="zero_one" counts wrong classes; a regression has none. Use "loss".')
-            return ErrorShare()
+            return Score("zero_one", _share_of_errors)
         scorer = _named(score)
     elif callable(score):
         scorer = score
@@ -138,7 +104,7 @@ def read_score(score: Any, reading: Reading, *, weighted: bool) -> Score:
             f"The scorer {name} takes no sample_weight, so that it would ignore the weights of the rows; "
             'use score="loss", or a scorer with a sample_weight argument.'
         )
-    return Scorer(name, scorer, weighted)
+    return Score(name, partial(_scored, name, scorer, weighted), greater_is_better=True, wants_rows=True)
 
 
 def _named(name: str) -> Any:

@@ -24,7 +24,7 @@ from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.rows import KinkedLoss, SmoothLoss, rows_of
 from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.system import Grams, NewtonSystem
-from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights
+from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights, WeightCurve
 from dualgap.solvers.sampling import worth
 from random_problems import Recipe, relative_gap, run
 
@@ -284,7 +284,9 @@ def test_newton_systems_by_rows_and_by_columns(shape: str, rows: int, sparse: bo
     matrix = array.T @ (curvature[:, None] * array) + np.diag(delta + eta)
     if rank_one is not None:
         matrix += sign * np.outer(rank_one, rank_one)
-    found = NewtonSystem(design, curvature, delta, rank_one, sign, eta).solve(right, free)
+    found = NewtonSystem(design, curvature, WeightCurve(right, delta, rank_one, sign, right), eta).solve(
+        right, free
+    )
     expected = np.linalg.solve(matrix, right)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
 

@@ -18,12 +18,12 @@ from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernels import Gram
 from dualgap.kernels.gram import symmetric
 from dualgap.losses import Loss
+from dualgap.problem.problem import relative_gap
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.kernel import Entries, KernelStatement, check_kernel
 from dualgap.proof.margin import check_kernel_margin
 from dualgap.proof.rounding import added
-from dualgap.proof.statement import SMALL
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class StatedKernel:
             intercept=b,
             objective=found.primal,
             bound=found.dual,
-            relative_gap=relative(found.gap, found.primal, null),
+            relative_gap=relative_gap(found.gap, found.primal, null),
             converged=outcome.status is Status.CERTIFIED,
             status=outcome.sentence,
             solver=outcome.solver,
@@ -183,12 +183,6 @@ class StatedKernel:
             certificate=certificate,
             null=null,
         )
-
-
-def relative(gap: float, objective: float, null: float) -> float:
-    """gap / max(objective, 1e-4 null objective); no gap is relative to an infinite objective."""
-    scale = max(objective, SMALL * null)
-    return 0.0 if gap == 0.0 else gap / scale if 0.0 < scale < np.inf else np.inf
 
 
 def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
@@ -206,7 +200,7 @@ def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
         tolerance=tolerance,
     )
     null = sum(part.null for part in parts)
-    gap = relative(joined.gap, joined.objective, null)
+    gap = relative_gap(joined.gap, joined.objective, null)
     converged = gap <= tolerance
     doubts = [p.status for p in parts if not p.converged]
     trace = Trace()

@@ -19,7 +19,7 @@ from dualgap.drive.pursuit import Look, Pursuit
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import run
 from dualgap.errors import DataError, InfeasibleError
-from dualgap.kernel_machines.answer import KernelSolution, StatedKernel, relative
+from dualgap.kernel_machines.answer import KernelSolution, StatedKernel
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.factored import factor
 from dualgap.kernel_machines.finish import ActiveSet
@@ -30,6 +30,7 @@ from dualgap.kernel_machines.solve import decomposition
 from dualgap.kernels.base import array_of
 from dualgap.linalg.balance import balance
 from dualgap.losses import Hinge, Loss
+from dualgap.problem.problem import relative_gap
 from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import Checked
 from dualgap.proof.exact import hulls_meet
@@ -192,7 +193,7 @@ class SurfacePursuit(Pursuit[KernelProblem, Surface]):
         return check_kernel_margin(stated, 0.5 * theta, b, theta, self.tolerance)
 
     def relative(self, gap: float, objective: float) -> float:
-        return relative(gap, objective, 0.0)
+        return relative_gap(gap, objective, 0.0)
 
     def nonzero(self, w: Vector) -> int | None:
         return int(np.count_nonzero(w[:-1]))

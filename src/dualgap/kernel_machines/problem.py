@@ -14,9 +14,9 @@ from dualgap.kernels import Gram
 from dualgap.linalg.balance import balance
 from dualgap.losses import Loss
 from dualgap.problem.certificate import Bounds
+from dualgap.problem.problem import relative_gap
 from dualgap.proof.check import Checked
 from dualgap.proof.kernel import Entries, KernelStatement, Products, Spanned, check_kernel
-from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
 LEVEL = 1e-13  # a slope this small beside the weights is zero
@@ -147,9 +147,8 @@ class KernelProblem:
         return [self.best_intercept(f), b] if Trait.PIECEWISE_LINEAR in self.loss.traits else [b]
 
     def relative(self, gap: float, objective: float) -> float:
-        """gap / max(|objective|, 1e-4 |null objective|)."""
-        scale = max(abs(objective), SMALL * abs(self.null))
-        return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
+        """The gap as a share of the objective."""
+        return relative_gap(gap, objective, self.null)
 
     def best_intercept(self, f: Vector) -> float:
         """The b that minimises Σ a L(y, f + b)."""

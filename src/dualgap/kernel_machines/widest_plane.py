@@ -15,7 +15,7 @@ from dualgap.drive.pursuit import Look, Pursuit
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import Outcome, run
 from dualgap.kernel_machines.hull import SURE, Hulls, nearing, plane
-from dualgap.problem.problem import Problem
+from dualgap.problem.problem import Problem, relative_gap
 from dualgap.proof.check import Checked
 from dualgap.proof.margin import check_margin
 
@@ -110,7 +110,7 @@ class PlanePursuit(Pursuit[PlaneProblem, Hulls]):
         return self._judged[1]
 
     def relative(self, gap: float, objective: float) -> float:
-        return gap / objective if 0.0 < objective < np.inf else np.inf
+        return relative_gap(gap, objective, 0.0)
 
     def nonzero(self, w: Vector) -> int | None:
         return len(self._kept.difference)

@@ -120,9 +120,7 @@ class _Descent:
         problem, curve = self.problem, self.curve
         system = curvature(problem.design, problem.a, softmax(self.z, axis=1))
         pin_shift(system, problem.classes, problem.free)
-        system[np.diag_indices(problem.p)] += curve.diagonal + self.eta
-        if curve.rank_one is not None:
-            system += curve.sign * np.outer(curve.rank_one, curve.rank_one)
+        curve.add_to(system, self.eta)
         return -cholesky(system)(gradient)
 
     def _by_conjugate_gradients(self, gradient: Vector) -> Vector:
@@ -139,9 +137,6 @@ class _Descent:
         def times(x: Vector) -> Vector:
             dz = problem.predict(x)
             pulled = problem.correlation(weights * (dz - (pi * dz).sum(axis=1, keepdims=True)))
-            result = pulled + (curve.diagonal + self.eta) * x
-            if curve.rank_one is not None:
-                result = result + curve.sign * curve.rank_one * float(curve.rank_one @ x)
-            return result
+            return pulled + curve.times(x) + self.eta * x
 
         return times

@@ -194,13 +194,18 @@ class Problem(Statement):
         return replace(found, primal=plain, known=found.primal)
 
     def relative(self, gap: float, objective: float) -> float:
-        """gap / max(|objective|, 1e-4 |null objective|), 0 where both are nothing."""
-        scale = max(abs(objective), SMALL * abs(self.null))
-        return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
+        """The gap as a share of the objective."""
+        return relative_gap(gap, objective, self.null)
 
     def loss_has(self, trait: Trait) -> bool:
         """Does the loss have this trait?"""
         return trait in self.loss.traits
+
+
+def relative_gap(gap: float, objective: float, null: float) -> float:
+    """gap / max(|objective|, 1e-4 |null objective|), 0 without a gap; none is a share of what is infinite."""
+    scale = max(abs(objective), SMALL * abs(null))
+    return 0.0 if gap <= 0.0 else gap / scale if 0.0 < scale < np.inf else np.inf
 
 
 def _told(problem: Problem, known: dict[str, Any]) -> Problem:

@@ -82,10 +82,8 @@ class Lagrangian:
     def newton(self, point: LagrangianPoint) -> LagrangianPoint | None:
         """One step, or nothing if rounding leaves no way down."""
         gradient = self.gradient(point)
-        curve, design = point.weights, self.problem.design
-        system = NewtonSystem(
-            design, point.rows.curvature, curve.diagonal, curve.rank_one, curve.sign, self.eta, self.grams
-        )
+        design = self.problem.design
+        system = NewtonSystem(design, point.rows.curvature, point.weights, self.eta, self.grams)
         dw = -system.solve(gradient, self.problem.free)
         first = float(gradient @ dw)
         if not first < 0.0:
@@ -97,9 +95,7 @@ class Lagrangian:
         def along(t: float) -> tuple[float, float, tuple[RowCurve, WeightCurve]]:
             rows, weights = self.rows.at(point.z + t * dz), self.weights.at(point.w + t * dw)
             slope = still + float(rows.slope @ dz) + float(weights.v @ dw) + self.eta * (drift + t * spread)
-            bend = float(rows.curvature @ (dz * dz) + weights.diagonal @ (dw * dw)) + self.eta * spread
-            if weights.rank_one is not None:
-                bend += weights.sign * float(weights.rank_one @ dw) ** 2
+            bend = float(rows.curvature @ (dz * dz) + weights.times(dw) @ dw) + self.eta * spread
             return slope, bend, (rows, weights)
 
         t, found = search(along, first, SLOPE)

@@ -9,6 +9,7 @@ import numpy as np
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.linalg.cholesky import Bordered, cholesky
+from dualgap.solvers.augmented_lagrangian.weights import WeightCurve
 
 SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
 
@@ -28,13 +29,11 @@ class Grams:
 
 @dataclass(frozen=True, eq=False)
 class NewtonSystem:
-    """`delta` is zero where nothing but the proximal term `eta` > 0 holds a weight back."""
+    """δ, the penalty's diagonal, is zero where nothing but the proximal term `eta` > 0 holds a weight."""
 
     design: Design
     curvature: Vector
-    delta: Vector
-    rank_one: Vector | None
-    sign: float
+    penalty: WeightCurve
     eta: float
     grams: Grams = field(default_factory=Grams)
 
@@ -47,9 +46,7 @@ class NewtonSystem:
 
     def _by_columns(self, right: Vector) -> Vector:
         matrix = self.grams.of(self.design, self.curvature)
-        if self.rank_one is not None:
-            matrix += np.outer(self.sign * self.rank_one, self.rank_one)
-        matrix.flat[:: len(right) + 1] += self.delta + self.eta
+        self.penalty.add_to(matrix, self.eta)
         return cholesky(matrix)(right)
 
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
@@ -61,15 +58,12 @@ class NewtonSystem:
 
     def _soft(self, free: Mask, rows: int) -> Mask:
         """Coordinates that the rows hold, not their own stiffness; more than the rows they cannot be."""
-        held = self.delta + self.eta
+        held = self.penalty.diagonal + self.eta
         soft = free | (held <= SOFT * held.max())
         return soft if np.count_nonzero(soft) <= rows else free
 
     def _product(self, rows: Design, curvature: Vector, x: Vector) -> Vector:
-        total = (self.delta + self.eta) * x + rows.transpose_matvec(curvature * rows.matvec(x))
-        if self.rank_one is not None:
-            total += self.sign * float(self.rank_one @ x) * self.rank_one
-        return total
+        return self.penalty.times(x) + self.eta * x + rows.transpose_matvec(curvature * rows.matvec(x))
 
 
 class _RowSolver:
@@ -83,11 +77,12 @@ class _RowSolver:
 
     def __init__(self, system: NewtonSystem, rows: Design, curvature: Vector, soft: Mask) -> None:
         self.rows, self.soft = rows, soft
-        held = system.delta + system.eta
+        penalty = system.penalty
+        held = penalty.diagonal + system.eta
         self.inverse = np.where(soft, 0.0, 1.0 / held)
-        self.rank_one = system.rank_one
-        self.extra = system.rank_one is not None and system.sign > 0
-        self.falls = system.rank_one is not None and system.sign < 0
+        self.rank_one = penalty.rank_one
+        self.extra = self.rank_one is not None and penalty.sign > 0
+        self.falls = self.rank_one is not None and penalty.sign < 0
         pivots = self._pivots(system, held)
         self.bordered = Bordered(cholesky(self._kernel(curvature)), self._border(), pivots)
 
@@ -119,7 +114,7 @@ class _RowSolver:
         if not self.falls or self.rank_one is None:
             return pivots
         share = np.zeros_like(held)
-        np.divide(self.rank_one**2, system.delta, out=share, where=self.rank_one != 0)
+        np.divide(self.rank_one**2, system.penalty.diagonal, out=share, where=self.rank_one != 0)
         corner = float(share[self.soft].sum() + (share * system.eta) @ self.inverse)
         edge = -self.rank_one[self.soft][:, None]
         return np.block([[pivots, edge], [edge.T, np.array([[corner]])]])

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.penalties import Regulariser
 
 EASY = ((4, 1.0), (10, 0.5), (18, 0.25))  # steps a round took at most, and the power of growth it earns
@@ -26,6 +26,19 @@ class WeightCurve:
     rank_one: Vector | None
     sign: float
     primal: Vector
+
+    def times(self, x: Vector) -> Vector:
+        """The derivative times x."""
+        found = self.diagonal * x
+        return (
+            found if self.rank_one is None else found + self.sign * float(self.rank_one @ x) * self.rank_one
+        )
+
+    def add_to(self, matrix: Matrix, eta: float) -> None:
+        """The derivative, and eta on the diagonal, added in place."""
+        if self.rank_one is not None:
+            matrix += np.outer(self.sign * self.rank_one, self.rank_one)
+        matrix.flat[:: len(matrix) + 1] += self.diagonal + eta
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,11 @@ class Finding:
     most: int | None = None
 
 
+def unmet(*wants: tuple[bool, str]) -> tuple[str, ...]:
+    """What is said of the wants that are not met."""
+    return tuple(lack for met, lack in wants if not met)
+
+
 class DiscreteSolver(Protocol):
     """A new one is a new file with `@solver("name", kind="search")` and a line in `discrete/__init__.py`.
 

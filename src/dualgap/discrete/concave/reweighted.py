@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.discrete.as_is import as_is
-from dualgap.discrete.base import Finding
+from dualgap.discrete.base import Finding, unmet
 from dualgap.discrete.reached import reached
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates, solver
@@ -67,12 +67,8 @@ class ReweightedL1:
     name: ClassVar[str] = "reweighted_l1"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking: tuple[str, ...] = ()
-        if problem.regulariser.gauge.concave is None:
-            lacking = ("the penalty is not a power below one",)
-        if not problem.loss_has(Trait.CONVEX):
-            lacking = ("the loss is not convex", *lacking)
-        return lacking
+        convex, bends = problem.loss_has(Trait.CONVEX), problem.regulariser.gauge.concave is not None
+        return unmet((convex, "the loss is not convex"), (bends, "the penalty is not a power below one"))
 
     def cost(self, problem: Problem) -> float:
         return 1e3 * problem.design.stored

@@ -104,7 +104,8 @@ def _flat(signs: Signs) -> tuple[Vector, float]:
 
     if signs.dimension == 1:
         side = signs.rows[:, 0]
-        costs = [float(np.where(side > 0.0, *pair).sum()) for pair in _pairs(signs)]
+        pairs = (signs.minus, signs.plus), (signs.plus, signs.minus)
+        costs = [float(np.where(side > 0.0, *pair).sum()) for pair in pairs]
         return np.array([1.0 if costs[0] <= costs[1] else -1.0]), min(costs)
     doubts = HiddenCells(signs)
     cost, _, angle = cheapest_cell(_sides(signs), 0, 1, np.inf, doubts.empty())
@@ -112,10 +113,6 @@ def _flat(signs: Signs) -> tuple[Vector, float]:
     if signs.integers is not None and (doubts.lost or doubts.least < cost):
         cost = exact.sweep(signs.integers, signs.plus, signs.minus)
     return np.array([np.cos(angle), np.sin(angle)]), cost
-
-
-def _pairs(signs: Signs) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
-    return (signs.minus, signs.plus), (signs.plus, signs.minus)
 
 
 def _inside(signs: Signs, entered: Index, angle: float) -> Vector:

@@ -103,15 +103,11 @@ class Cover:
 
     def _disjoint(self, left: Index) -> Iterator[Index]:
         """Disjoint infeasible subsets of these rows until they can be separated, all noted."""
-        while len(left):
-            u, stuck = self.signed.part(left)
+        for u, stuck in self.signed.disjoint(left):
             if u is not None:
                 self._offer(u)
-            if not len(stuck):
-                return
-            self._note(stuck)
-            yield stuck
-            left = np.setdiff1d(left, stuck)
+            if self._note(stuck) or len(stuck):
+                yield stuck
 
     def _note(self, subset: Index) -> bool:
         key = np.sort(subset).tobytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from scipy.optimize import nnls
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Dense
 from dualgap.discrete.as_is import as_is
-from dualgap.discrete.integers import Integers, frame, infeasible, residues
+from dualgap.discrete.integers import Frame, Integers, frame, infeasible, residues
 from dualgap.drive.limits import Limits
 from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate
@@ -22,7 +21,7 @@ from dualgap.losses import Logistic, SquaredHinge
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
-from dualgap.problem.precondition import precondition
+from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U
 from dualgap.solvers.newton import Newton
@@ -32,16 +31,6 @@ LARGEST = 1_000_000  # entries of a table of which integers are made
 THIN = 1e-9  # spread of the columns below which directions may be lost to rounding
 
 
-class Coordinates(Protocol):
-    """How planes become weights."""
-
-    def weights(self, u: Vector) -> Vector:
-        """u in the coordinates of the problem."""
-
-    def coordinates(self, w: Vector) -> Vector:
-        """The u nearest to some weights."""
-
-
 @dataclass(frozen=True, eq=False)
 class Signs:
     """Distinct rows of length one; `minus` is paid where rows·u > 0, `plus` where it is below, both at 0.
@@ -49,7 +38,7 @@ class Signs:
     With `integers`, which are the rows exactly but for a factor, bounds can be proven; without, they cannot.
     """
 
-    coordinates: Coordinates
+    coordinates: Frame | Working
     rows: Matrix
     length: Vector
     plus: Vector
@@ -125,6 +114,15 @@ class Signed:
         subset, u = infeasible(self.integers[left])
         return (u, left[:0]) if subset is None else (None, left[subset])
 
+    def disjoint(self, left: Index) -> Iterator[tuple[Vector | None, Index]]:
+        """Disjoint parts of these rows that no u has, until some u has all that is left: then that u."""
+        while len(left):
+            u, stuck = self.part(left)
+            yield u, stuck
+            if not len(stuck):
+                return
+            left = np.setdiff1d(left, stuck)
+
     def certain(self, subset: Index) -> Index:
         """Those of some rows that certainly no u has all on its positive side; none if some u does."""
         if self.integers is None or self._surely(self.rows[subset]):
@@ -157,9 +155,9 @@ def statements(problem: Problem) -> Iterator[Signs]:
     if table.size > LARGEST:
         yield _stout(problem, table)
         return
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    first, *sides = _distinct(problem, table)
     found = frame(table[first])
-    exact = _signs(found, found.table, found.rows, *_sides(problem, which, len(first)))
+    exact = _signs(found, found.table, found.rows, *sides)
     if found.spread < THIN:
         stout = _stout(problem, table)
         if stout.dimension < exact.dimension:
@@ -167,25 +165,24 @@ def statements(problem: Problem) -> Iterator[Signs]:
     yield exact
 
 
-def _sides(problem: Problem, which: Index, count: int) -> tuple[Vector, Vector]:
-    """What the positive and the negative labels of the distinct rows weigh."""
+def _distinct(problem: Problem, table: Matrix) -> tuple[Index, Vector, Vector]:
+    """The first of every kind of row, and what its positive and its negative labels weigh."""
+    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
     up = problem.y > 0
-    plus = np.bincount(which.ravel(), np.where(up, problem.a, 0.0), count)
-    minus = np.bincount(which.ravel(), np.where(up, 0.0, problem.a), count)
-    return plus.astype(np.float64), minus.astype(np.float64)
+    plus = np.bincount(which.ravel(), np.where(up, problem.a, 0.0), len(first))
+    minus = np.bincount(which.ravel(), np.where(up, 0.0, problem.a), len(first))
+    return first, plus.astype(np.float64), minus.astype(np.float64)
 
 
 def _stout(problem: Problem, table: Matrix) -> Signs:
     """In the coordinates of convex problems, which leave out what is lost to rounding."""
-    plain = problem.with_regulariser(unregularised(problem.p))
-    working = precondition(plain)
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    rows = working.problem.design.toarray()[first]
-    return _signs(working, rows, None, *_sides(problem, which, len(first)))
+    working = precondition(problem.with_regulariser(unregularised(problem.p)))
+    first, *sides = _distinct(problem, table)
+    return _signs(working, working.problem.design.toarray()[first], None, *sides)
 
 
 def _signs(
-    coordinates: Coordinates, rows: Matrix, integers: Integers | None, plus: Vector, minus: Vector
+    coordinates: Frame | Working, rows: Matrix, integers: Integers | None, plus: Vector, minus: Vector
 ) -> Signs:
     length = np.sqrt((rows * rows).sum(axis=1))
     live = length > (1e-12 * length.max(initial=1e-300) if integers is None else 0.0)
@@ -217,16 +214,9 @@ def separator(signed: Matrix) -> tuple[Vector | None, Index]:
 
 def packing(signs: Signs) -> float:
     """Disjoint infeasible subsets, the cheapest row of each: a bound that costs little."""
-    signed = signs.signed
-    left = np.arange(len(signed.rows))
-    total = 0.0
-    while len(left):
-        _, stuck = signed.part(left)
-        if not len(stuck):
-            break
-        total += float(signed.weights[stuck].min())
-        left = np.setdiff1d(left, stuck)
-    return total
+    weights = signs.signed.weights
+    found = signs.signed.disjoint(np.arange(len(weights)))
+    return sum(float(weights[stuck].min()) for _, stuck in found if len(stuck))
 
 
 def surrogates(signs: Signs) -> list[Vector]:

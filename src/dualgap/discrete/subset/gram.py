@@ -41,8 +41,16 @@ class UnitColumns:
     linear: Vector
     ridge: Vector  # the part of the diagonal that comes from the square
     unit: float
-    price: float
-    limit: int
+
+    @cached_property
+    def price(self) -> float:
+        """Of a column, from below."""
+        return self.selection.price / self.unit * (1.0 - 4.0 * U) if self.unit > 0.0 else 0.0
+
+    @cached_property
+    def limit(self) -> int:
+        """How many columns may be chosen."""
+        return min(self.selection.limit, self.size)
 
     @property
     def size(self) -> int:
@@ -62,12 +70,8 @@ class UnitColumns:
 
     def weights(self, chosen: NDArray[np.int64]) -> Vector:
         """The best weights on these columns, from the data and not from the Gram matrix, as asked."""
-        return self.working.weights(self.fitted(self.columns[chosen]))
-
-    def fitted(self, columns: Index) -> Vector:
-        """The best working weights on some columns of the working design."""
         inner = self.working.problem
-        live = np.sort(np.append(np.flatnonzero(~self.selection.counted), columns))
+        live = np.sort(np.append(np.flatnonzero(~self.selection.counted), self.columns[chosen]))
         root = np.sqrt(inner.a)
         table = inner.design.columns(live).toarray() * root[:, None]
         ridge = np.sqrt(self.selection.ridge[live])
@@ -78,7 +82,7 @@ class UnitColumns:
         u = np.zeros(inner.p)
         if len(live):
             u[live] = _least_squares(table, target)
-        return u
+        return self.working.weights(u)
 
     def support(self, w: Vector) -> NDArray[np.int64]:
         """The columns that some asked weights use, the largest first, as many as may be."""
@@ -176,44 +180,21 @@ def gram_problem(problem: Problem, *, whole: bool = False) -> GramProblem:
     sure = part.sure and (stated is asked or well_centred(working))
     if not sure and affordable(asked):
         return exactly(asked, working)
-    return GramProblem(
-        working,
-        chosen,
-        part.columns,
-        part.linear,
-        part.ridge,
-        part.unit,
-        chosen.price / part.unit * (1.0 - 4.0 * U) if part.unit > 0.0 else 0.0,
-        min(chosen.limit, len(part.columns)),
-        part.gram,
-        part,
-        sure,
-    )
+    scaled = part.columns, part.linear, part.ridge, part.unit, part.gram
+    return GramProblem(working, chosen, *scaled, part, sure)
 
 
 def exactly(asked: Problem, working: Working | None = None) -> GramProblem:
     """State the problem on its Gram matrix in integers, each entry rounded at the end."""
     working = precondition(asked) if working is None else working
-    chosen, squares = selection(working.problem), Squares(asked)
+    squares = Squares(asked)
     counted = np.flatnonzero(selection(asked).counted)
     rest = squares.left((), counted)
     assert rest is not None
     unit = below(rest.unit) / working.objective_unit
     place = np.cumsum(working.keep) - 1
-    return GramProblem(
-        working,
-        chosen,
-        place[rest.columns],
-        rest.linear,
-        rest.ridge,
-        unit,
-        chosen.price / unit * (1.0 - 4.0 * U) if unit > 0.0 else 0.0,
-        min(chosen.limit, len(rest.columns)),
-        rest.gram,
-        None,
-        True,
-        squares,
-    )
+    scaled = place[rest.columns], rest.linear, rest.ridge, unit, rest.gram
+    return GramProblem(working, selection(working.problem), *scaled, None, True, squares)
 
 
 def _without_multiples(part: Reduced, working: Working) -> Reduced:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
+from dualgap.discrete.base import unmet
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
+NO_COUNT = "the penalty does not count columns"
 NO_BOUND = (
     "There is no useful bound: without an l2 part so many dependent columns can fit everything. This is the "
     "best set found, not a proven one; l0_l2(alpha) makes a proof possible."
@@ -55,7 +57,5 @@ def selection(problem: Problem) -> Selection:
 
 def lacks_selection(problem: Problem) -> tuple[str, ...]:
     """What a problem lacks to be one of choosing columns for a convex loss."""
-    lacking = () if chooses_columns(problem) else ("the penalty does not count columns",)
-    if not problem.loss_has(Trait.CONVEX):
-        lacking = ("the loss is not convex", *lacking)
-    return lacking
+    convex = problem.loss_has(Trait.CONVEX)
+    return unmet((convex, "the loss is not convex"), (chooses_columns(problem), NO_COUNT))

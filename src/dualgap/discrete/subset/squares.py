@@ -13,24 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.discrete.integers import Integers
 from dualgap.discrete.subset.selection import Selection, selection
 from dualgap.problem.problem import Problem
 from dualgap.proof.exact import whole
 from dualgap.proof.rounding import two_product
 
-Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
-
 ROUNDED = 8 * 2.0**-53  # of an entry of a `Rest` in floats: three roundings of numbers, and two square roots
 SLICES = 40  # parts of the columns beyond which their numbers are taken one by one
 FAINT = 2.0**-900  # products below which their rounding error may be lost
-DIRECT = 20_000_000  # products of single integers that are worth waiting for: seconds
-LARGEST = 1_000_000_000  # the same for those made by BLAS, ten and more of them for each
+LARGEST = 1_000_000_000  # products that are worth waiting for: each is made of ten or more by BLAS
 ALIKE = 1.0 - 1e-9  # correlation from which two columns may be multiples of one another
 
 

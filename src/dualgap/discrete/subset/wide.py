@@ -83,14 +83,7 @@ def wide_problem(problem: Problem) -> WideProblem:
     columns = np.flatnonzero(alive)
     length, ridge = np.sqrt(rest[columns]), chosen.ridge[columns] / rest[columns]
     scale = np.sqrt(unit) if unit > 0.0 else 1.0
+    linear = inner.design.transpose_matvec(root * target)[columns] / (length * scale)
     return WideProblem(
-        working,
-        chosen,
-        columns,
-        inner.design.transpose_matvec(root * target)[columns] / (length * scale),
-        ridge,
-        unit,
-        chosen.price / unit if unit > 0.0 else 0.0,
-        min(chosen.limit, len(columns)),
-        GramRows(inner, columns, ridge, length, basis),
+        working, chosen, columns, linear, ridge, unit, GramRows(inner, columns, ridge, length, basis)
     )

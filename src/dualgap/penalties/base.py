@@ -177,7 +177,10 @@ class Gauge(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScaledGauge(Gauge):
-    """What gauges of an order with a scale for each coordinate share; scale zero makes a coordinate free."""
+    """What gauges of an order with a scale for each coordinate share; scale zero makes a coordinate free.
+
+    The conjugates are those of a norm.
+    """
 
     order: float
     scale: Vector
@@ -195,9 +198,23 @@ class ScaledGauge(Gauge):
     def restricted(self, keep: Mask) -> Self:
         return dataclasses.replace(self, scale=self.scale[keep])
 
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        return 0.0
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        size = self.smallest_strength_at_zero(v)
+        return 1.0 if size <= strength else strength / size
+
+    def support(self, v: Vector, radius: float) -> float:
+        return radius * self.smallest_strength_at_zero(v)
+
 
 class Concave(Gauge, Protocol):
     """h(w) concave in |w|: every tangent is a weighted l1 norm above it, every chord one below it."""
+
+    @property
+    def concave(self) -> Self:
+        return self
 
     def tangent(self, w: Vector, smoothing: float) -> Vector:
         """∂h/∂|w_j| at |w_j| + smoothing; 0 on free coordinates."""

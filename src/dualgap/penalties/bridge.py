@@ -8,20 +8,16 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
-from dualgap.penalties.base import FAINT, LEAST, LOST, Penalty, ScaledGauge
+from dualgap.penalties.base import FAINT, LEAST, LOST, Concave, Penalty, ScaledGauge
 from dualgap.penalties.norm import norm
 from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
-class QuasiNorm(ScaledGauge):
+class QuasiNorm(ScaledGauge, Concave):
     """(Σ |scale_j w_j|^order)^(1/order), order < 1: concave in |w|, never below the l1 norm."""
 
     traits = Trait.NONE
-
-    @property
-    def concave(self) -> QuasiNorm:
-        return self
 
     def value(self, w: Vector) -> float:
         return norm(self.scale * w, self.order)
@@ -42,30 +38,16 @@ class QuasiNorm(ScaledGauge):
     def chord(self, reach: float) -> Vector:
         return self.scale
 
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.smallest_strength_at_zero(v)
-        return 1.0 if size <= strength else strength / size
-
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.smallest_strength_at_zero(v)
-
     def smallest_strength_at_zero(self, v: Vector) -> float:
         seen = ~self.free
         return float(np.max(np.abs(v[seen]) / self.scale[seen], initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Powers(ScaledGauge):
+class Powers(ScaledGauge, Concave):
     """Σ scale_j |w_j|^order, order < 1."""
 
     traits = Trait.NONE
-
-    @property
-    def concave(self) -> Powers:
-        return self
 
     def value(self, w: Vector) -> float:
         return float(self.scale @ np.abs(w) ** self.order)
@@ -89,9 +71,6 @@ class Powers(ScaledGauge):
         if reach > 0.0:
             slopes[seen] = self.scale[seen] ** (1.0 / self.order) * reach ** (1.0 - 1.0 / self.order)
         return slopes
-
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
 
     def penalised_scale(self, v: Vector, strength: float) -> float:
         return 0.0 if np.any(v[~self.free] != 0.0) else 1.0

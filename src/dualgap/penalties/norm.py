@@ -69,7 +69,7 @@ class Norm(ScaledGauge):
             return np.asarray(self.scale * np.sign(inside) * largest)
         return np.asarray(self.scale * np.sign(inside) * (np.abs(inside) / size) ** (self.order - 1.0))
 
-    def polar(self, v: Vector) -> float:
+    def smallest_strength_at_zero(self, v: Vector) -> float:
         """The dual norm of v, free coordinates not looked at."""
         seen = ~self.free
         return norm(v[seen] / self.scale[seen], self.dual_order)
@@ -98,13 +98,6 @@ class Norm(ScaledGauge):
         rank_one[seen] = np.copysign(slim * normal / np.sqrt(along), point[seen])
         return Projection(result, diagonal, rank_one)
 
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.polar(v)
-        return 1.0 if size <= strength else strength / size
-
     def penalised_dual_prox(self, s: Vector, sigma: float, strength: float) -> Projection:
         seen = ~self.free
         inverse = 1.0 / self.scale[seen]
@@ -122,11 +115,8 @@ class Norm(ScaledGauge):
         rank_one[seen] = inner.rank_one
         return Projection(point, diagonal, rank_one)
 
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.polar(v)
-
     def price(self, v: Vector, radius: float) -> float:
-        return self.polar(v)
+        return self.smallest_strength_at_zero(v)
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
         seen = ~self.free
@@ -134,9 +124,6 @@ class Norm(ScaledGauge):
         size, along = strength * norm(self.scale[seen] * w, self.order), float((w * v).sum())
         polar = norm((np.abs(v) + reach) / self.scale[seen], self.dual_order)
         return max(size - along, 0.0) + float((np.abs(w) * reach).sum()), max(polar / strength - 1.0, 0.0)
-
-    def smallest_strength_at_zero(self, v: Vector) -> float:
-        return self.polar(v)
 
 
 def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:

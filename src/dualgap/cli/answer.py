@@ -14,37 +14,34 @@ if TYPE_CHECKING:
     from dualgap.selection.search import Search
 
 
-class FitAnswer:
-    """A solution, and the search that chose its strength where there was one."""
+def tell(
+    solution: Solution,
+    search: Search | None,  # that chose its strength, where there was one
+    task: PreparedTask,
+    args: argparse.Namespace,
+    how: Solving,
+    console: Console,
+) -> int:
+    """To people, to the files that were asked for, to machines; the exit code."""
+    from dualgap.cli import pages
 
-    def __init__(self, solution: Solution, search: Search | None = None) -> None:
-        self.solution, self.search = solution, search
-
-    def tell(self, task: PreparedTask, args: argparse.Namespace, how: Solving, console: Console) -> int:
-        """To people, to the files that were asked for, to machines; the exit code."""
-        from dualgap.cli import pages
-
-        solution, search = task.named(self.solution), self.search
-        console.say(f"\n{solution.summary()}")
-        if args.out:
-            solution.save(args.out, data=task.rows)
-            console.say(
-                f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}"
-            )
-        if args.report and search is not None:
-            search.solution = solution
-            path = pages.along(task, search, how, console)
-            pages.write(search, args.report, console, data=task.rows, along=path)
-        elif args.report:
-            pages.write(solution, args.report, console, data=task.rows)
-        console.result(described(solution) | self._scores() | {"model": args.out, "report": args.report})
-        return ending(solution)
-
-    def _scores(self) -> dict[str, Any]:
-        if self.search is None:
-            return {}
-        told = {name: getattr(self.search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
-        return {**told, "status": f"{self.search.status} {self.solution.status}"}
+    solution = task.named(solution)
+    console.say(f"\n{solution.summary()}")
+    if args.out:
+        solution.save(args.out, data=task.rows)
+        console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
+    if args.report and search is not None:
+        search.solution = solution
+        path = pages.along(task, search, how, console)
+        pages.write(search, args.report, console, data=task.rows, along=path)
+    elif args.report:
+        pages.write(solution, args.report, console, data=task.rows)
+    told = described(solution)
+    if search is not None:
+        told |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
+        told["status"] = f"{search.status} {solution.status}"
+    console.result(told | {"model": args.out, "report": args.report})
+    return ending(solution)
 
 
 def refuse_interrupted(search: Search) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dualgap.cli import options
-from dualgap.cli.answer import FitAnswer, refuse_interrupted
+from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
 
 SHOWN = 20  # lines of the table
@@ -54,4 +54,4 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for k in sorted({*picked.tolist(), *marked}):
         line = f"  {search.lams[k]:>12.5g} {search.mean[k]:>12.6g} {search.se[k]:>10.2g}"
         console.say(f"{line}  {marked.get(k, '')}".rstrip())
-    return FitAnswer(search.solution, search).tell(task, args, how, console)
+    return tell(search.solution, search, task, args, how, console)

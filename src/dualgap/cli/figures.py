@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from dualgap.cli.console import OK, Console
 
@@ -19,30 +18,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """List or draw."""
-    import importlib
-    import importlib.util
+    from dualgap.errors import needed
 
-    from dualgap.errors import DataError, MissingPackageError
+    needed("matplotlib", "figures", "A figure")
+    from dualgap import lectures
 
-    if importlib.util.find_spec("matplotlib") is None:
-        raise MissingPackageError("Figures need matplotlib: pip install 'dualgap[figures]'.")
-    try:
-        figures = importlib.import_module("dualgap.lectures")
-        known = figures.catalogue()
-    except (ImportError, AttributeError):
-        raise MissingPackageError("This dualgap comes without the figures.") from None
+    known = list(lectures.catalogue())
     if not args.names and not args.all:
         for name in known:
             console.say(f"  {name}")
-        console.result({"figures": list(known)})
+        console.result({"figures": known})
         return OK
-    unknown = [name for name in args.names if name not in known]
-    if unknown:
-        raise DataError(f"There is no figure {unknown[0]!r}. `dualgap figures` lists them.")
-    names = list(known) if args.all else list(args.names)
-    out = Path(args.folder)
-    out.mkdir(parents=True, exist_ok=True)
-    figures.draw(names, out)
-    console.say(f"{len(names)} figures drawn in {out}")
-    console.result({"drawn": names, "out": str(out)})
+    names = known if args.all else args.names
+    lectures.draw(names, args.folder)
+    console.say(f"{len(names)} figures drawn in {args.folder}")
+    console.result({"drawn": names, "out": args.folder})
     return OK

@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dualgap.cli import options
-from dualgap.cli.answer import FitAnswer, refuse_interrupted
+from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
 
 if TYPE_CHECKING:
     from dualgap.cli.prepared_task import PreparedTask
+    from dualgap.fitting.solution import Solution
+    from dualgap.selection.search import Search
 
 LONG = 20_000  # rows, a choice: with more of them neighbouring strengths hardly differ, and fewer are tried
 
@@ -31,10 +33,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.prepared_task import task_of
 
     task, how = task_of(args, console), options.Solving(args)
-    return solve(task, args, how, console).tell(task, args, how, console)
+    return tell(*solve(task, args, how, console), task, args, how, console)
 
 
-def solve(task: PreparedTask, args: argparse.Namespace, how: options.Solving, console: Console) -> FitAnswer:
+def solve(
+    task: PreparedTask, args: argparse.Namespace, how: options.Solving, console: Console
+) -> tuple[Solution, Search | None]:
     """At the strength given, or at the one that cross-validation chooses; then with the search."""
     import dualgap as dg
     from dualgap.drive.progress import GapProgress
@@ -45,7 +49,7 @@ def solve(task: PreparedTask, args: argparse.Namespace, how: options.Solving, co
     if given or not penalty_named(args.penalty).takes_strength:
         with GapProgress(args.tol) as progress:
             keywords = {**task.keywords, **strength, **how.keywords()}
-            return FitAnswer(dg.fit(task.X, task.y, **keywords, callback=progress))
+            return dg.fit(task.X, task.y, **keywords, callback=progress), None
     folds = args.cv or 5
     points = 100 if len(task.y) <= LONG else 20
     choice = {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
@@ -56,4 +60,4 @@ def solve(task: PreparedTask, args: argparse.Namespace, how: options.Solving, co
     if search.index in (0, len(search.lams) - 1):
         end = "largest: the columns hardly help" if search.index == 0 else "smallest: a penalty hardly helps"
         console.note(f"of the {len(search.lams)} strengths tried that is the {end}")
-    return FitAnswer(search.solution, search)
+    return search.solution, search

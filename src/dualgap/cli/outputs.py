@@ -31,6 +31,16 @@ def refuse_bad_outputs(args: argparse.Namespace) -> None:
                 raise DataError(f"--{other} and --{name} both name {path}; name two files.")
 
 
+def csv_text(lines: Iterable[Iterable[object]]) -> str:
+    """Lines of values as CSV."""
+    import csv
+    import io
+
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()
+
+
 def _files(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Path]:
     given = {name: getattr(args, name, None) for name in names}
     return {name: Path(value) for name, value in given.items() if value is not None}

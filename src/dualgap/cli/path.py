@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
 from dualgap.cli.console import NOT_PROVEN, OK, Console
+from dualgap.cli.outputs import csv_text
 
 if TYPE_CHECKING:
     from dualgap.cli.prepared_task import PreparedTask
@@ -87,35 +88,24 @@ def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) ->
 
 def as_csv(path: Any, names: tuple[str, ...]) -> str:
     """A line per point; beyond two classes a column per class and name."""
-    import csv
-    import io
-
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     flat = path.coefs.reshape(len(path), -1)
     if flat.shape[1] != len(names):
         names = tuple(f"class {k}: {name}" for k in range(path.coefs.shape[1]) for name in names)
     levels = path.intercepts.reshape(len(path), -1)
     ends = ["intercept"] if levels.shape[1] == 1 else [f"intercept {k}" for k in range(levels.shape[1])]
-    writer.writerow(["lam", "penalty", "mean loss", "relative gap", *names, *ends])
-    for k in range(len(path)):
-        facts = [float(v[k]) for v in (path.lams, path.budgets, path.risks, path.gaps)]
-        writer.writerow([*facts, *flat[k].tolist(), *levels[k].tolist()])
-    return stream.getvalue()
+    facts = zip(path.lams, path.budgets, path.risks, path.gaps, flat, levels, strict=True)
+    lines = [[*map(float, told), *w.tolist(), *b.tolist()] for *told, w, b in facts]
+    return csv_text([["lam", "penalty", "mean loss", "relative gap", *names, *ends], *lines])
 
 
 def draw(path: Any, names: tuple[str, ...], file: str) -> None:
     """The picture of path.plot() in a file."""
     import io
 
-    from dualgap.errors import DataError, MissingPackageError
+    from dualgap.errors import DataError, needed
     from dualgap.files.store import write_whole
 
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingPackageError("--plot needs matplotlib: pip install 'dualgap[plot]'.") from None
-    matplotlib.use("Agg")
+    needed("matplotlib", "plot", "--plot").use("Agg")
     axes = path.plot(names=list(names))
     first = axes.ravel()[0] if hasattr(axes, "ravel") else axes[0] if isinstance(axes, tuple | list) else axes
     form, drawn = FilePath(file).suffix.lstrip(".").lower() or "png", io.BytesIO()

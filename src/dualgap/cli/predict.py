@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
 from dualgap.cli.console import OK, Console
+from dualgap.cli.outputs import csv_text
 
 if TYPE_CHECKING:
     from dualgap.fitting.solution import Solution
@@ -70,13 +71,6 @@ def predictions(solution: Solution, X: Any, *, scores: bool, proba: bool) -> dic
 
 def as_csv(columns: dict[str, Any], rows: Any) -> str:
     """A header and a line for each row of the file; empty where a row has no prediction."""
-    import csv
-    import io
-
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
     lines = zip(*(values.tolist() for values in columns.values()), strict=True)
     empty = [""] * len(columns)
-    writer.writerows(next(lines) if used else empty for used in rows.tolist())
-    return stream.getvalue()
+    return csv_text([list(columns), *(next(lines) if used else empty for used in rows.tolist())])

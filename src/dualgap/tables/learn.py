@@ -35,16 +35,11 @@ class Wishes:
             )
 
 
-@dataclass(frozen=True)
-class Learnt:
-    """The recipe, and what a person should know of it."""
+def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> tuple[Recipe, tuple[str, ...]]:
+    """Rules for every column but the target, and what a person should know of them.
 
-    recipe: Recipe
-    notes: tuple[str, ...]
-
-
-def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> Learnt:
-    """Rules for every column but the target; `rows` are those that have a target."""
+    `rows` are those that have a target.
+    """
     for name in wishes.drop:
         raw.column(name)  # refuses a name that is not there
     left_out = [(name, "as asked") for name in wishes.drop]
@@ -56,7 +51,7 @@ def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> Learnt:
         rules, notes = [], []
         for name in names:
             column = raw.column(name)
-            said = _useless(name, column if rows.all() else column.take(rows))
+            said = _useless(column if rows.all() else column.take(rows))
             if said:
                 left_out.append((name, said))
                 continue
@@ -68,10 +63,10 @@ def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> Learnt:
     notes += [f"{name!r} is left out: {why}" for name, why in left_out if why != "as asked"]
     sparse = sum(len(rule.levels) for rule in rules) >= SPARSE_FROM
     recipe = Recipe(tuple(rules), wishes.missing, wishes.target, sparse, tuple(left_out), wishes.absent)
-    return Learnt(recipe, (*raw.notes, *notes))
+    return recipe, (*raw.notes, *notes)
 
 
-def _useless(name: str, column: Column) -> str:
+def _useless(column: Column) -> str:
     """Why a column cannot help, or nothing."""
     present = ~column.missing
     if not present.any():

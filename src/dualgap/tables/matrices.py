@@ -14,12 +14,12 @@ from dualgap.errors import DataError
 from dualgap.tables.columns import RawTable, as_table, numbered
 
 
-def read_npy(content: bytes, source: str) -> RawTable:
+def read_npy(content: bytes, source: str, absent: tuple[str, ...] = ()) -> RawTable:
     """One array; a vector is a table of one column."""
     return _table(_array(io.BytesIO(content), source), source)
 
 
-def read_npz(content: bytes, source: str) -> RawTable:
+def read_npz(content: bytes, source: str, absent: tuple[str, ...] = ()) -> RawTable:
     """X (or the only array) and, where there is one, y; or a matrix saved by scipy.sparse.save_npz."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -67,7 +67,7 @@ def _sparse(content: bytes, source: str) -> RawTable:
     return as_table(matrix, source)
 
 
-def read_libsvm(content: bytes, source: str) -> RawTable:
+def read_libsvm(content: bytes, source: str, absent: tuple[str, ...] = ()) -> RawTable:
     """label index:value … on every line; columns are called by their index, x1, x2, …"""
     from sklearn.datasets import load_svmlight_file
 

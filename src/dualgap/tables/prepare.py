@@ -36,8 +36,8 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {wishes.target!r}",)
     if weights is not None:
         wishes = replace(wishes, drop=(*wishes.drop, weights))
-    learnt = learn(raw, wishes, rows)
-    encoded, used = _encoded(raw, learnt.recipe, rows)
+    recipe, remarks = learn(raw, wishes, rows)
+    encoded, used = _encoded(raw, recipe, rows)
     if not encoded.rows.all():
         notes += (f"left out: {rows_in_words(int((~encoded.rows).sum()))} with a missing value",)
     if not used.any():
@@ -47,8 +47,8 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         values_of(target.take(used)),
         None if weights is None else _weights(raw, weights, used),
         used,
-        learnt.recipe,
-        (*learnt.notes, *notes),
+        recipe,
+        (*remarks, *notes),
     )
 
 

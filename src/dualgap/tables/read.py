@@ -79,9 +79,9 @@ def _reader(form: str) -> Any:
 
     readers: dict[str, Any] = {
         "csv": separated.read_separated,
-        "npy": lambda content, name, absent: matrices.read_npy(content, name),
-        "npz": lambda content, name, absent: matrices.read_npz(content, name),
-        "libsvm": lambda content, name, absent: matrices.read_libsvm(content, name),
+        "npy": matrices.read_npy,
+        "npz": matrices.read_npz,
+        "libsvm": matrices.read_libsvm,
         "parquet": _read_arrow,
         "feather": _read_arrow,
     }

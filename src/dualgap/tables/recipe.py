@@ -15,7 +15,6 @@ from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words
 
 MISSING_RULES = ("mean", "median", "drop", "refuse")
-UNSEEN_RULES = ("refuse", "reference")
 MISSING_LEVEL = "(missing)"
 
 

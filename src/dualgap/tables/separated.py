@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from typing import Any
@@ -11,7 +12,7 @@ from dualgap.tables.columns import RawTable, numbered
 from dualgap.tables.frames import from_frame, pandas
 
 SAMPLE = 1 << 16  # characters looked at
-SEPARATORS = ",;\t|"
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -24,11 +25,11 @@ def read_separated(content: bytes, source: str, absent: tuple[str, ...] = ()) ->
     if not first:
         raise DataError(f"{source} is empty; a table needs a header and rows.")
     separator = _separator(first)
-    cells = _cells(first, separator)
+    cells = next(csv.reader([first], delimiter=separator))
     headless = all(NUMBER.fullmatch(cell) for cell in cells)
     comma = separator != "," and _decimal_comma(sample, separator)
     if separator != ",":
-        notes += (f"columns are separated by {_spoken(separator)}",)
+        notes += (f"columns are separated by {SEPARATORS[separator]}",)
     if comma:
         notes += ("numbers are written with a decimal comma",)
     if headless:
@@ -40,7 +41,7 @@ def read_separated(content: bytes, source: str, absent: tuple[str, ...] = ()) ->
         frame.columns = list(numbered(frame.shape[1]))
     if not len(frame):
         raise DataError(f"{source} has a header but no rows.")
-    frame.columns = [_title(name) for name in frame.columns]
+    frame.columns = [" ".join(str(name).split()) for name in frame.columns]
     return from_frame(frame, source, notes)
 
 
@@ -63,24 +64,10 @@ def _separator(line: str) -> str:
     return max(SEPARATORS, key=lambda sign: (bare.count(sign), sign == ","))
 
 
-def _cells(line: str, separator: str) -> list[str]:
-    import csv
-
-    return next(csv.reader([line], delimiter=separator))
-
-
 def _decimal_comma(sample: str, separator: str) -> bool:
     lines = sample.splitlines()[1:101]
     cells = [cell.strip() for line in lines for cell in line.split(separator)]
     return any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
-
-
-def _spoken(separator: str) -> str:
-    return {";": "semicolons", "\t": "tabs", "|": "bars"}[separator]
-
-
-def _title(name: Any) -> str:
-    return " ".join(str(name).split())
 
 
 def _parsed(text: str, source: str, keywords: dict[str, Any]) -> Any:

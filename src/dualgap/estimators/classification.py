@@ -100,11 +100,6 @@ class LinearClassifier(MarginAttributes, Classifier, LinearModel):
         """The weights, a row for two classes, else a row per class."""
         return np.atleast_2d(self.solution_.coef)
 
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The constants."""
-        return np.atleast_1d(np.asarray(self.solution_.intercept, dtype=np.float64))
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         if self.class_weight is not None and y is not None:
             sample_weight = weighted_by_class(self.class_weight, y, sample_weight)

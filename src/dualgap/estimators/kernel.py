@@ -146,11 +146,6 @@ class KernelRegressor(Regressor, KernelModel):
     ) -> None:
         keep(self, locals())
 
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.solution_.intercept)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         asked, table = self._asked(), self._table(X, reset=True)
         targets = read_numbers(y, table.shape[0])
@@ -217,11 +212,6 @@ class KernelClassifier(Classifier, KernelModel):
         random_state: Any = None,
     ) -> None:
         keep(self, locals())
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The constants."""
-        return np.atleast_1d(np.asarray(self.solution_.intercept, dtype=np.float64))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         asked, table = self._asked(), self._table(X, reset=True)

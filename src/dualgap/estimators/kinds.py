@@ -43,6 +43,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
 
     classes_: Any
 
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The constants, one for two classes, else one per class."""
+        return np.atleast_1d(np.asarray(self.solution_.intercept, dtype=np.float64))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         with contextlib.suppress(DataError):  # an unknown loss is for fit to refuse
@@ -115,6 +120,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
 
 class Regressor(RegressorMixin):  # type: ignore[misc]
     """Decision values are the predictions."""
+
+    @property
+    def intercept_(self) -> float:
+        """The constant."""
+        return float(self.solution_.intercept)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

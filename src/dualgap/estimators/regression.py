@@ -79,11 +79,6 @@ class LinearRegressor(TubeAttributes, Regressor, LinearModel):
         """The weights."""
         return self.solution_.coef
 
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.solution_.intercept)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         self._solve(X, y, sample_weight, **more)
 

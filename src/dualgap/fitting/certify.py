@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -238,15 +239,17 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
     terms = reading.terms
     weights = task.weights if terms.fit_intercept else task.weights[:, :-1]
     if reading.many_classes and task.form == "multinomial":
-        joint = _joint(reading, weights, solver, limits)
-        parts = [joint[0]]
-        proof: Certificate = joint[1]
+        parts = [_joint(reading, weights, solver, limits)]
+        proof = certificate(reading, parts[0].best, limits.tolerance, "multinomial")
     else:
         parts = [
-            _one(reading, targets, w, solver, limits)
-            for (reading, targets), w in zip(_problems(task), weights, strict=True)
+            _one(own, targets, w, solver, limits)
+            for (own, targets), w in zip(_problems(task), weights, strict=True)
         ]
-        proof = _certificate(task, parts, limits.tolerance)
+        each = [
+            p.searched or certificate(reading, p.best, limits.tolerance, classes=task.classes) for p in parts
+        ]
+        proof = each[0] if len(each) == 1 else joined(each, limits.tolerance)
     errors = [p.error for p in parts if p.error is not None]
     mended = any(p.mended for p in parts)
     return Assessment(
@@ -292,7 +295,7 @@ def _one(reading: Reading, targets: Vector, w: Vector, solver: str | Solver, lim
     problem = reading.terms.problem(reading.table.design, targets)
     if not problem.convex:
         return _searched(reading, problem, w, solver, limits)
-    return _bounded(problem, reduced, w, (solver, limits))
+    return _bounded(problem, lambda: reduced(problem), w, solver, limits)
 
 
 def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solver, limits: Limits) -> _Found:
@@ -301,11 +304,11 @@ def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solve
     from dualgap.fitting.searched import search_certificate
     from dualgap.proof.check import searched
 
-    mended = _mended(problem, w)
-    outcome = pursued(problem, choose(problem, solver), problem.regulariser.feasible(w), limits)
-    proof = search_certificate(reading, problem, outcome, limits, problem.regulariser.feasible(w))
+    mended, inside = _mended(problem, w), problem.regulariser.feasible(w)
+    outcome = pursued(problem, choose(problem, solver), inside, limits)
+    proof = search_certificate(reading, problem, outcome, limits, inside)
     found = outcome.bounds
-    best = searched(problem, problem.regulariser.feasible(w), found.dual, found.theta)
+    best = searched(problem, inside, found.dual, found.theta)
     if outcome.proven:
         note = f"the bound is the optimum, which {outcome.solver} has found and proven"
     else:
@@ -313,28 +316,25 @@ def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solve
     return _Found(best, min(found.primal, proof.objective), problem.null, None, mended, proof, note)
 
 
-def _joint(
-    reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits
-) -> tuple[_Found, Certificate]:
+def _joint(reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits) -> _Found:
     terms, design = reading.terms, reading.table.design
-    assert reading.classes is not None
-    problem = joint_problem(terms, design, reading.y, len(reading.classes))
+    problem = joint_problem(terms, design, reading.y, len(weights))
 
-    def working(asked: Problem) -> Working:
+    def prepare() -> Working:
         return joint_working(problem, terms, design, reading.y)
 
-    found = _bounded(problem, working, weights.ravel(), (solver, limits))
-    return found, certificate(reading, found.best, limits.tolerance, "multinomial")
+    return _bounded(problem, prepare, weights.ravel(), solver, limits)
 
 
-def _bounded(problem: Problem, prepare: Any, w: Vector, how: tuple[str | Solver, Limits]) -> _Found:
+def _bounded(
+    problem: Problem, prepare: Callable[[], Working], w: Vector, solver: str | Solver, limits: Limits
+) -> _Found:
     """First the slope at the weights; if that is not tight the solvers, from these weights on."""
-    solver, limits = how
     mended = _mended(problem, w)
     best = proven(problem, w, None, limits.tolerance)
     known = best.primal
     if problem.relative(best.gap, best.primal) > limits.tolerance:
-        working = prepare(problem)
+        working = prepare()
         start = Iterate(working.coordinates(best.w), working.working_theta(best.theta))
         found = drive(working, lambda: candidates(working.problem, solver), start, limits).bounds
         known = min(known, found.primal)
@@ -356,9 +356,3 @@ def _mended(problem: Problem, w: Vector) -> bool:
             "they answer another problem."
         )
     return True
-
-
-def _certificate(task: _Task, parts: list[_Found], tolerance: float) -> Certificate:
-    reading, classes = task.readings[0], task.classes
-    found = [p.searched or certificate(reading, p.best, tolerance, classes=classes) for p in parts]
-    return found[0] if len(found) == 1 else joined(found, tolerance)

@@ -54,11 +54,6 @@ class KernelAsked:
     random_state: Any
 
     @property
-    def precomputed(self) -> bool:
-        """Is X the matrix of all pairs of rows?"""
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
     def hard(self) -> bool:
         """Is C = ∞?"""
         return self.lam is None and is_infinite(self.C)

@@ -111,22 +111,20 @@ class Objective:
         if certificate.search is not None:
             from dualgap.fitting.searched import search_tasks
 
-            return search_tasks(self, certificate, X, y)
+            return search_tasks(self, certificate, design, y)
         classes, tolerance = certificate.classes, certificate.tolerance
         if Trait.CONVEX not in self.loss.traits & self.regulariser.traits:
             raise DataError(f"{self.words()} is not convex: only a search proves a bound, and none is named.")
-        if certificate.form == "single":
-            return [OneTask(self.problem(design, read_targets(y, rows, classes)), self.used, tolerance)]
-        assert classes is not None
-        numbers = class_numbers(y, rows, classes)
-        if certificate.form == "multinomial":
+        if certificate.form == "multinomial" and classes is not None:
             if Trait.ENTROPIC not in self.loss.traits:
                 raise DataError(f"The multinomial form is one of the logistic loss, not of {self.loss}.")
             from dualgap.fitting.joint_problem import joint_problem
 
+            numbers = class_numbers(y, rows, classes)
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]
-        labels = [np.where(numbers == k, 1.0, -1.0) for k in range(len(classes))]
-        return [OneTask(self.problem(design, targets), self.used, tolerance) for targets in labels]
+        positive = (1,) if certificate.form == "single" else range(len(classes or ()))
+        targets = [read_targets(y, rows, classes, k) for k in positive]
+        return [OneTask(self.problem(design, one), self.used, tolerance) for one in targets]
 
     def words(self) -> str:
         """The objective in one line."""

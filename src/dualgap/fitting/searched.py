@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.design import Design
 from dualgap.discrete import DiscreteSolver, choose, pursued
 from dualgap.drive.limits import Limits
 from dualgap.drive.run import Outcome
-from dualgap.fitting.inputs import read_numbers, read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.targets import class_numbers
+from dualgap.fitting.targets import read_targets
 from dualgap.fitting.telling import answer, certificate, fitted_to, over_all_rows
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
@@ -48,19 +48,12 @@ class SearchTask:
         return searched(self.problem, w, again.bounds.dual, again.bounds.theta)
 
 
-def search_tasks(terms: Objective, certificate: Certificate, X: Any, y: Any) -> list[SearchTask]:
+def search_tasks(terms: Objective, certificate: Certificate, design: Design, y: Any) -> list[SearchTask]:
     """The problem stated again, for each class that was held against the rest."""
-    design = read_table(X).design
     n, classes = design.shape[0], certificate.classes
     runs = certificate.search if isinstance(certificate.search, tuple) else (certificate.search,)
-    tasks = []
-    for run in runs:
-        if classes is None:
-            targets = read_numbers(y, n)
-        else:
-            targets = np.where(class_numbers(y, n, classes) == run.positive, 1.0, -1.0)
-        tasks.append(SearchTask(terms.problem(design, targets), run, certificate.tolerance))
-    return tasks
+    problems = [terms.problem(design, read_targets(y, n, classes, run.positive)) for run in runs]
+    return [SearchTask(*one, certificate.tolerance) for one in zip(problems, runs, strict=True)]
 
 
 def fit_searched(

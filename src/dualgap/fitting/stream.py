@@ -19,7 +19,7 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.telling import answer
+from dualgap.fitting.telling import answer, split
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 
@@ -123,14 +123,12 @@ def _targets(y: Any, n: int, classes: NDArray[Any] | None) -> list[Vector]:
 def _solution(stream: Stream, reading: Reading, problems: list[Problem]) -> Solution:
     weights = [runner.weights() for runner in stream.runners]
     objective = sum(problem.primal(w) for problem, w in zip(problems, weights, strict=True))
-    single, tied = len(weights) == 1, reading.terms.fit_intercept
-    table = np.array(weights)
-    coef, intercept = (table[:, :-1], table[:, -1]) if tied else (table, np.zeros(len(table)))
-    shown = (coef[0], float(intercept[0])) if single else (coef, intercept)
+    form = "single" if len(weights) == 1 else "one_vs_rest"
+    coef, intercept = split(np.concatenate(weights), reading, form)
     n, p = reading.table.design.shape
     return answer(
         reading,
-        Certificate(None, shown[0], shown[1], objective, -np.inf, reading.terms),
+        Certificate(None, coef, intercept, objective, -np.inf, reading.terms),
         None,
         certificate=None,
         relative_gap=np.inf,
@@ -142,7 +140,7 @@ def _solution(stream: Stream, reading: Reading, problems: list[Problem]) -> Solu
         trace=Trace(),
         coef_error=None,
         coef_error_reason="the rows are gone",
-        proven_zero=np.zeros(shown[0].shape, dtype=bool),
+        proven_zero=np.zeros(coef.shape, dtype=bool),
         facts={"n": n, "p": p, "null": np.nan, "spread": np.ones(p)},
-        multiclass=None if single else "one_vs_rest",
+        multiclass=None if form == "single" else form,
     )

@@ -11,11 +11,11 @@ from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_labels, read_numbers
 
 
-def read_targets(y: Any, n: int, classes: tuple[Any, ...] | None) -> Vector:
-    """Numbers for a regression, ±1 for two classes (the second is +1)."""
+def read_targets(y: Any, n: int, classes: tuple[Any, ...] | None, positive: int = 1) -> Vector:
+    """Numbers for a regression, ±1 for classes with number `positive` as +1."""
     if classes is None:
         return read_numbers(y, n)
-    return np.where(class_numbers(y, n, classes) == 1, 1.0, -1.0)
+    return np.where(class_numbers(y, n, classes) == positive, 1.0, -1.0)
 
 
 def class_numbers(y: Any, n: int, classes: tuple[Any, ...]) -> Vector:

@@ -38,9 +38,9 @@ class Plan:
     standardize: bool
     missing: int = 0  # weaker strengths that the time did not suffice to find
 
-    def request(self, lams: Vector | None, count: int = 1) -> PathRequest:
+    def request(self, lams: Vector | None) -> PathRequest:
         """What to ask of a path; λ as users see it."""
-        return PathRequest(self.exact, lams, count, None, None, self.solver, self.limits)
+        return PathRequest(self.exact, lams, 1, None, None, self.solver, self.limits)
 
     def at(self, reading: Reading, strength: float) -> Reading:
         """The data with the objective at one strength."""

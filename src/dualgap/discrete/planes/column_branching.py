@@ -9,16 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.discrete.base import Finding
+from dualgap.discrete.base import Finding, unmet
 from dualgap.discrete.planes.arrangement import Arrangement, sweep_work
 from dualgap.discrete.planes.hitting_set import PLENTY, HittingSet
 from dualgap.discrete.planes.local_planes import good_plane
-from dualgap.discrete.planes.plane_search import PlaneSearch, counts_errors, scaled
+from dualgap.discrete.planes.plane_search import NO_ERRORS, PlaneSearch, counts_errors, on_columns, scaled
 from dualgap.discrete.planes.sides import Signs, packing, statements
 from dualgap.discrete.reached import reached
-from dualgap.discrete.subset.selection import Selection, chooses_columns, selection
+from dualgap.discrete.subset.selection import NO_COUNT, Selection, chooses_columns, selection
 from dualgap.drive.registry import solver
-from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import U
 from dualgap.proof.statement import SMALL
@@ -36,12 +35,7 @@ class SubsetPlanes:
     name: ClassVar[str] = "subset_planes"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking: tuple[str, ...] = ()
-        if not counts_errors(problem):
-            lacking = ("the loss does not count errors",)
-        if not chooses_columns(problem):
-            lacking = (*lacking, "the penalty does not count columns")
-        return lacking
+        return unmet((counts_errors(problem), NO_ERRORS), (chooses_columns(problem), NO_COUNT))
 
     def cost(self, problem: Problem) -> float:
         return float(2.0 ** min(problem.p, 60))
@@ -109,16 +103,7 @@ class _Branching:
     def _part(self, columns: Index) -> tuple[list[Signs], Index]:
         """The problem on these columns alone; the last of its statements is exact."""
         live = np.sort(np.concatenate([self.always, columns]))
-        problem = self.problem
-        part = Problem(
-            problem.design.columns(live),
-            problem.y,
-            problem.a,
-            problem.loss,
-            unregularised(len(live)),
-            problem.intercept,
-        )
-        return list(statements(part)), live
+        return list(statements(on_columns(self.problem, live))), live
 
     def _widened(self, part: Signs, live: Index, u: Vector) -> Vector:
         """u as weights of all the columns, and offered as such."""

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
-from dualgap.discrete.base import Finding
+from dualgap.arrays import Index, Mask, Vector
+from dualgap.discrete.base import Finding, unmet
 from dualgap.discrete.planes.sides import Signs, statements
 from dualgap.discrete.subset.selection import chooses_columns
 from dualgap.penalties.forms import unregularised
@@ -17,6 +17,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
+NO_ERRORS = "the loss does not count errors"
 NOT_ATTAINED = (
     "The infimum is not attained: shrinking all weights together leaves the errors as they are and takes the "
     "penalty to zero; these weights are shrunk until it is nothing."
@@ -39,12 +40,8 @@ class PlaneSearch:
     name: ClassVar[str]
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking: tuple[str, ...] = ()
-        if not counts_errors(problem):
-            lacking = ("the loss does not count errors",)
-        if chooses_columns(problem):
-            lacking = (*lacking, "the penalty counts columns")
-        return lacking
+        plain = not chooses_columns(problem)
+        return unmet((counts_errors(problem), NO_ERRORS), (plain, "the penalty counts columns"))
 
     def cost(self, problem: Problem) -> float:
         return float(problem.n * problem.p)
@@ -73,10 +70,13 @@ def _unpenalised(problem: Problem) -> tuple[Problem, Mask]:
     keep = np.ones(problem.p, dtype=bool)
     if problem.regulariser.constrained and problem.regulariser.radius == 0.0:
         keep = problem.free
-    design = problem.design.columns(keep) if not keep.all() else problem.design
-    count = int(np.count_nonzero(keep))
-    bare = Problem(design, problem.y, problem.a, problem.loss, unregularised(count), problem.intercept)
-    return bare, keep
+    return on_columns(problem, keep), keep
+
+
+def on_columns(problem: Problem, live: Index | Mask) -> Problem:
+    """The problem on some columns, the ones of an intercept among them, without a penalty."""
+    design = problem.design.columns(live)
+    return replace(problem, design=design, regulariser=unregularised(design.shape[1]))
 
 
 def scaled(problem: Problem, w: Vector, tolerance: float) -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,10 @@ class ColumnFits:
         self.working: Working = precondition(told_apart(problem))
         self.problem = self.working.problem
         self.chosen = selection(self.problem)
-        self.counted: Index = np.flatnonzero(self.chosen.counted & (self._spread() > 0.0))
-        self.always: Index = np.flatnonzero(~self.chosen.counted)
         self.relaxation = Relaxation(self.problem, self.chosen, self.working)
+        self.counted: Index = np.flatnonzero(self.chosen.counted & (self.relaxation.norms > 0.0))
+        self.always: Index = np.flatnonzero(~self.chosen.counted)
         self.fits = 0
-
-    def _spread(self) -> Vector:
-        return self.problem.design.weighted_square_norms(self.problem.a)
 
     @property
     def limit(self) -> int:
@@ -90,12 +88,9 @@ class ColumnFits:
         asked, working = self.working.asked, self.working
         live = np.zeros(asked.p, dtype=bool)
         live[given(self.working, branch.inside)] = True
-        design = asked.design.columns(live)
         gauge = selection(asked).convex().gauge.restricted(live)
-        restricted = Problem(design, asked.y, asked.a, asked.loss, Penalised(gauge, 1.0), asked.intercept)
-        if gauge.free.all():
-            restricted = restricted.with_regulariser(unregularised(design.shape[1]))
-        inner = precondition(restricted)
+        priced = unregularised(len(gauge.free)) if gauge.free.all() else Penalised(gauge, 1.0)
+        inner = precondition(replace(asked, design=asked.design.columns(live), regulariser=priced))
         start = None
         if np.isfinite(found.value):
             start = Iterate(
@@ -218,6 +213,6 @@ class ColumnFits:
 
     def support(self, w: Vector) -> Index:
         """The columns that some asked weights use, the largest, as many as may be."""
-        u = np.abs(self.working.coordinates(w)) * np.sqrt(self._spread())
+        u = np.abs(self.working.coordinates(w)) * self.relaxation.norms
         used = self.counted[u[self.counted] > 0.0]
         return np.sort(used[np.argsort(-u[used], kind="stable")][: self.limit])

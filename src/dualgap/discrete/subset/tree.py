@@ -226,39 +226,10 @@ def _pick(tree: Tree, level: int) -> int:
 
 
 @compiled(inner=True)
-def _squeeze(tree: Tree, level: int) -> None:
-    """Delete the columns that are not kept."""
+def _move(tree: Tree, level: int, to: int, along: float) -> None:
+    """The columns kept, less the share that `line` is of them, into a level: the same, or the one below."""
+    gram, target, line = tree.gram[level], tree.gram[to], tree.line
     size, a = tree.size[level], 0
-    gram = tree.gram[level]
-    for i in range(size):
-        if not tree.keep[i]:
-            continue
-        b = 0
-        for j in range(size):
-            if tree.keep[j]:
-                gram[a, b] = gram[i, j]
-                b += 1
-        tree.linear[level, a] = tree.linear[level, i]
-        tree.split[level, a] = tree.split[level, i]
-        tree.w[level, a] = tree.w[level, i]
-        tree.column[level, a] = tree.column[level, i]
-        a += 1
-    tree.size[level] = a
-
-
-@compiled(inner=True)
-def _include(tree: Tree, level: int, pick: int) -> None:
-    """The level below: `pick` is in, and solved for; what it hides of other columns is left in doubt."""
-    below = level + 1
-    gram, target = tree.gram[level], tree.gram[below]
-    root = np.sqrt(gram[pick, pick])
-    along, line = tree.linear[level, pick] / root, tree.line
-    size, a = tree.size[level], 0
-    for i in range(size):
-        line[i] = gram[pick, i] / root  # once for both of a pair, so that what is left is symmetric
-        tree.keep[i] = i != pick and gram[i, i] - line[i] * line[i] > tree.number[HIDDEN]
-    if tree.room[level] > 1:
-        _note_hidden(tree, level, pick)
     for i in range(size):
         if not tree.keep[i]:
             continue
@@ -267,17 +238,40 @@ def _include(tree: Tree, level: int, pick: int) -> None:
             if tree.keep[j]:
                 target[a, b] = gram[i, j] - share * line[j]
                 b += 1
-        tree.linear[below, a] = tree.linear[level, i] - share * along
-        tree.split[below, a] = tree.split[level, i]
-        tree.w[below, a] = tree.w[level, i]
-        tree.column[below, a] = tree.column[level, i]
+        tree.linear[to, a] = tree.linear[level, i] - share * along
+        tree.split[to, a] = tree.split[level, i]
+        tree.w[to, a] = tree.w[level, i]
+        tree.column[to, a] = tree.column[level, i]
         a += 1
-    tree.size[below] = a
+    tree.size[to] = a
+
+
+@compiled(inner=True)
+def _squeeze(tree: Tree, level: int) -> None:
+    """Delete the columns that are not kept."""
+    tree.line.fill(0.0)
+    _move(tree, level, level, 0.0)
+
+
+@compiled(inner=True)
+def _include(tree: Tree, level: int, pick: int) -> None:
+    """The level below: `pick` is in, and solved for; what it hides of other columns is left in doubt."""
+    below = level + 1
+    gram = tree.gram[level]
+    root = np.sqrt(gram[pick, pick])
+    along, line = tree.linear[level, pick] / root, tree.line
+    size = tree.size[level]
+    for i in range(size):
+        line[i] = gram[pick, i] / root  # once for both of a pair, so that what is left is symmetric
+        tree.keep[i] = i != pick and gram[i, i] - line[i] * line[i] > tree.number[HIDDEN]
+    if tree.room[level] > 1:
+        _note_hidden(tree, level, pick)
+    _move(tree, level, below, along)
     tree.room[below] = tree.room[level] - 1
     tree.constant[below] = tree.constant[level] - along * along + tree.price
     tree.multiplier[below] = tree.multiplier[level]
     tree.bound[below] = tree.bound[level]
-    tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - a)
+    tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - tree.size[below])
     tree.fresh[below] = tree.tally[EVERY] - 1 if tree.room[below] >= DEEP else 0
     tree.chosen[level] = tree.column[level, pick]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -147,23 +146,18 @@ class StatedKernel:
     terms: KernelTerms
     classes: tuple[Any, ...] | None = None
 
-    @cached_property
-    def used(self) -> Mask:
-        """Mask of the rows that count."""
-        return self.terms.used
-
     def problem(self, y: Vector) -> KernelProblem:
         """The problem for these targets, one per row given."""
         terms = self.terms
         return KernelProblem(
-            self.gram, y[self.used], terms.weights, terms.loss, terms.lam, terms.fit_intercept
+            self.gram, y[terms.used], terms.weights, terms.loss, terms.lam, terms.fit_intercept
         )
 
     def solution(self, outcome: Outcome, null: float, tolerance: float) -> KernelSolution:
         """The public answer from what is proven on the rows that count."""
-        found = outcome.bounds
-        beta, theta = np.zeros(len(self.used)), np.zeros(len(self.used))
-        beta[self.used], theta[self.used] = found.w[:-1], found.theta
+        found, used = outcome.bounds, self.terms.used
+        beta, theta = np.zeros(len(used)), np.zeros(len(used))
+        beta[used], theta[used] = found.w[:-1], found.theta
         b = float(found.w[-1])
         certificate = Certificate(
             theta, beta, b, found.primal, found.dual, self.terms, self.classes, tolerance=tolerance

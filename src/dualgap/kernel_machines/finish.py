@@ -15,7 +15,7 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.pursuit import Proposal
 from dualgap.kernels import Gram
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import Solve, cholesky
 
 JITTER = 1e-13  # of the largest diagonal entry: what the rounding of some hundred terms can take from it
 LESS = 1e-15  # the same where refinement in more digits makes up for too little
@@ -194,7 +194,7 @@ class _Bordered:
             reduced -= last[:, None]
             reduced += A[-1, -1]
             A = reduced
-        self.inverse = _Inverse(A, jitter)
+        self.inverse = _refining(A, jitter)
 
     def __call__(self, right: Vector, total: float) -> tuple[Vector, float]:
         """β and b."""
@@ -207,18 +207,16 @@ class _Bordered:
         return beta, float((right - A @ beta).mean())
 
 
-class _Inverse:
+def _refining(A: Matrix, share: float) -> Solve:
     """A⁻¹ by Cholesky, as much added to the diagonal as it takes, and steps of refinement."""
+    # in units of the largest entry: differences of nearly equal rows are rounding beside it
+    raises = [share * 100.0**k for k in range(9)]
+    solve = cholesky(A.copy(), raises, float(np.diagonal(A).max(initial=0.0)) + 1e-300)
 
-    def __init__(self, A: Matrix, share: float) -> None:
-        self.A = A
-        # in units of the largest entry: differences of nearly equal rows are rounding beside it
-        raises = [share * 100.0**k for k in range(9)]
-        self.solve = cholesky(A.copy(), raises, float(np.diagonal(A).max(initial=0.0)) + 1e-300)
-
-    def __call__(self, right: Vector) -> Vector:
-        """A⁻¹ right."""
-        solved = self.solve(right)
+    def refined(right: Matrix) -> Matrix:
+        solved = solve(right)
         for _ in range(2):
-            solved = solved + self.solve(right - self.A @ solved)
+            solved = solved + solve(right - A @ solved)
         return np.asarray(solved)
+
+    return refined

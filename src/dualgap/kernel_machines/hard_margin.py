@@ -66,7 +66,7 @@ def hard_margin(statement: StatedKernel, y: Vector, limits: Limits) -> KernelSol
     except InfeasibleError as error:
         assert error.proof is not None
         proof = np.zeros(len(y))
-        proof[statement.used] = error.proof
+        proof[statement.terms.used] = error.proof
         raise InfeasibleError(str(error), proof=proof) from None
     return statement.solution(outcome, outcome.bounds.primal, limits.tolerance)
 

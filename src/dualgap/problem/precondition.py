@@ -22,6 +22,7 @@ ROUNDING = 64.0 * 2.0**-53  # what is left of a column beside the others at whic
 ILL = 1e-7  # singular values below this share of the largest leave too few digits to their vectors
 NEARLY_CONSTANT = 1e-3  # a variance below this share of the mean square loses digits: copy and centre
 TINY = 1e-200  # squares below it are rounding
+FEW_EMPTY = 0.1  # of the columns: new numbers for the others cost more than so many zeros do
 FAINT = 1e-290  # a column below it has no weight that could be written down: it is left where it is
 
 
@@ -176,11 +177,22 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
     keep = size > 0.0
     if asked.intercept:
         keep[inner.constant_columns()] = False
+    if not len(faint) and not counts[~keep].any() and _harmless(asked, keep):
+        keep = np.ones_like(keep)
+        size[size == 0.0] = 1.0
     kept: Design = inner
     if not keep.all():
         kept = inner.columns(keep) if counts[~keep].any() else inner.without_empty(keep)
     scale = _power_of_two(size[keep])
     return Standardised(kept, np.zeros(len(scale)), scale), keep, np.zeros(len(scale)), scale
+
+
+def _harmless(asked: Problem, keep: Mask) -> bool:
+    """Are the other columns, which are empty, few, and is each of them kept at zero by a price of its own?"""
+    empty = np.flatnonzero(~keep)
+    if len(empty) > FEW_EMPTY * len(keep) or asked.regulariser.gauge.elastic is None:
+        return False
+    return not bool(asked.free[empty].any())
 
 
 def _orthonormal(design: Design, asked: Problem, scale: Vector) -> tuple[Design, Matrix]:

@@ -12,7 +12,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
-from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.prices import lacks_squares, prices
 from dualgap.traits import Trait
 
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning
@@ -31,12 +31,8 @@ class ClosedForm:
     name: ClassVar[str] = "closed_form"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking = lacks_prices(problem)
-        if not lacking and Trait.QUADRATIC not in problem.regulariser.traits:
-            lacking = ("the penalty is not quadratic",)
-        if not problem.loss_has(Trait.QUADRATIC):
-            lacking = ("the loss is not quadratic", *lacking)
-        return lacking
+        lacking = lacks_squares(problem)
+        return lacking if problem.loss_has(Trait.QUADRATIC) else ("the loss is not quadratic", *lacking)
 
     def cost(self, problem: Problem) -> float:
         return work(problem.design, prices(problem)[1])

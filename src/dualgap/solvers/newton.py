@@ -17,7 +17,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.normal_equations import Factored, ModelPoint, Primal, direct, fitted, system, work
-from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.prices import lacks_squares, prices
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
@@ -51,12 +51,8 @@ class Newton:
     name: ClassVar[str] = "newton"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        lacking = lacks_prices(problem)
-        if not lacking and Trait.QUADRATIC not in problem.regulariser.traits:
-            lacking = ("the penalty is not quadratic",)
-        if not problem.loss_has(Trait.SMOOTH):
-            lacking = ("the loss is not smooth", *lacking)
-        return lacking
+        lacking = lacks_squares(problem)
+        return lacking if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth", *lacking)
 
     def cost(self, problem: Problem) -> float:
         ridge = prices(problem)[1]

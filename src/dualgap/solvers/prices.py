@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
+from dualgap.traits import Trait
 
 
 def prices(problem: Problem) -> tuple[Vector, Vector]:
@@ -21,3 +22,10 @@ def lacks_prices(problem: Problem) -> tuple[str, ...]:
     if problem.regulariser.gauge.elastic is None:
         return ("the penalty is not separable",)
     return ()
+
+
+def lacks_squares(problem: Problem) -> tuple[str, ...]:
+    """The same, and why they are not ridges alone."""
+    lacking = lacks_prices(problem)
+    quadratic = Trait.QUADRATIC in problem.regulariser.traits
+    return lacking if lacking or quadratic else ("the penalty is not quadratic",)

@@ -138,14 +138,14 @@ def _name_ends(ax: Any, ends: Vector, labels: list[str]) -> None:
     """Names at the ends of the lines, moved apart where they would meet, each tied to its line."""
     low, high = ax.get_ylim()
     height = (ends - low) / (high - low)
-    places = _apart(height, min(CLOSE, 1.0 / max(len(labels), 1)))
+    places = apart(height, min(CLOSE, 1.0 / max(len(labels), 1)))
     for rank, (label, end, place) in enumerate(zip(labels, height, places, strict=True)):
         colour = COLOURS[rank % len(COLOURS)]
         ax.plot([1.0, 1.02], [end, place], transform=ax.transAxes, color=colour, linewidth=0.6, clip_on=False)
         ax.text(1.025, place, label, transform=ax.transAxes, va="center", fontsize=8, color=colour)
 
 
-def _apart(height: Vector, least: float) -> Vector:
+def apart(height: Vector, least: float) -> Vector:
     """Heights in the same order, at least this far from each other, near where they were."""
     order = np.argsort(height, kind="stable")
     places = height[order].copy()

@@ -26,6 +26,10 @@ from dualgap.report.markup import (
 from dualgap.report.subject import Subject
 
 RECORDS = 300  # of the trace that are drawn
+SILENT = (
+    "That the model is right, or good on new rows: see the errors on rows that were held out.",
+    "That a column with a weight is a cause, or one without it is not: columns stand in for each other.",
+)
 
 
 def certificate(about: Subject) -> str:
@@ -40,7 +44,7 @@ def certificate(about: Subject) -> str:
         "<h3>What it proves</h3>",
         bullets(_proves(about)),
         "<h3>What it does not</h3>",
-        bullets(_silent()),
+        bullets(SILENT),
     )
 
 
@@ -140,13 +144,6 @@ def _proves(about: Subject) -> list[str]:
         "<code>solution.certificate.recheck(X, y)</code>, recomputes them from the rows."
     )
     return found
-
-
-def _silent() -> list[str]:
-    return [
-        "That the model is right, or good on new rows: see the errors on rows that were held out.",
-        "That a column with a weight is a cause, or one without it is not: columns stand in for each other.",
-    ]
 
 
 def _convergence(about: Subject) -> str:

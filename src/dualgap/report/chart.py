@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.paths.plot import apart
 from dualgap.report.axis import Axis
 from dualgap.report.markup import clipped, safe
 
@@ -73,11 +74,9 @@ class Chart:
 
     def upright(self, x: float, look: str, text: str = "", row: int = 0) -> None:
         """A vertical line, with words at its top."""
-        at = float(self.across(x))
-        self.marks.append(
-            f'<line class="mark {look}" x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:g}" y2="{self.bottom:g}"/>'
-        )
+        self.marks.append(f'<line class="mark {look}" {self._height(x)}/>')
         if text:
+            at = float(self.across(x))
             end = at > 0.6 * WIDTH
             self.text(at + (-4 if end else 4), self.top + 10 + 14 * row, text, "end" if end else "start")
 
@@ -96,9 +95,12 @@ class Chart:
 
     def cursor(self, name: str, x: float) -> None:
         """The line that the slider moves."""
+        self.marks.append(f'<line class="cursor" data-moves="{name}" {self._height(x)}/>')
+
+    def _height(self, x: float) -> str:
+        """The ends of a vertical line."""
         at = float(self.across(x))
-        ends = f'x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:g}" y2="{self.bottom:g}"'
-        self.marks.append(f'<line class="cursor" data-moves="{name}" {ends}/>')
+        return f'x1="{at:.1f}" x2="{at:.1f}" y1="{self.top:g}" y2="{self.bottom:g}"'
 
     def follower(self, name: str, x: float, y: float, look: str) -> None:
         """The dot that the slider moves along a line."""
@@ -108,9 +110,8 @@ class Chart:
     def ends(self, y: Vector, names: list[str], looks: list[str]) -> None:
         """Names at the right ends of lines, moved apart where they would meet."""
         wanted = self.up(y)
-        for at, name, look, start in zip(
-            _apart(wanted, 12.5, self.top, self.bottom), names, looks, wanted, strict=True
-        ):
+        places = apart(np.clip(wanted, self.top, self.bottom), 12.5)
+        for at, name, look, start in zip(places, names, looks, wanted, strict=True):
             tie = f"M{self.right:.1f} {start:.1f}L{self.right + 7:.1f} {at:.1f}"
             self.marks.append(f'<path class="tie {look}" d="{tie}"/>')
             place = f'x="{self.right + 9:.1f}" y="{at + 4:.1f}"'
@@ -172,20 +173,3 @@ def _points(x: Vector, y: Vector) -> list[str]:
 
 def _title(words: str) -> str:
     return f"<title>{safe(words)}</title>" if words else ""
-
-
-def _apart(wanted: Vector, least: float, top: float, bottom: float) -> list[float]:
-    """Places in the same order at least this far apart, near where they were."""
-    order = np.argsort(wanted, kind="stable")
-    places = np.clip(wanted[order], top, bottom)
-    for _ in range(100):
-        gaps = np.diff(places)
-        tight = gaps < least - 1e-6
-        if not tight.any():
-            break
-        push = np.where(tight, 0.5 * (least - gaps), 0.0)
-        places[:-1] -= push
-        places[1:] += push
-    out = np.empty_like(places)
-    out[order] = places
-    return [float(v) for v in out]

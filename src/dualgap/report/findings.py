@@ -23,8 +23,7 @@ LISTED = 40  # columns whose treatment is told
 
 def warnings(about: Subject) -> list[str]:
     """Sentences of markup, the worst first."""
-    found = [*_proof(about), *_choice(about), *_columns(about), *_rows(about)]
-    return [line for line in found if line]
+    return [*_proof(about), *_choice(about), *_columns(about), *_rows(about)]
 
 
 def _proof(about: Subject) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,54 +11,51 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.report.markup import number, safe
 
-
-@dataclass(frozen=True)
-class Wording:
-    """A loss L(y, z) of a target and a prediction, and what it is good for."""
-
-    formula: str
-    words: str
-
-
+# A loss L(y, z) of a target and a prediction as a formula, and what it is good for.
 # r is the error z − y, m the margin y·z with y = ±1; (t)₊ is t where positive, else 0.
 LOSSES = {
-    "squared": Wording("(z − y)²", "Every error counts by its square: least squares, the fit of the mean."),
-    "absolute": Wording(
-        "|z − y|", "Every error counts by its size: the fit of the median, hardly moved by outliers."
+    "squared": ("(z − y)²", "Every error counts by its square: least squares, the fit of the mean."),
+    "absolute": (
+        "|z − y|",
+        "Every error counts by its size: the fit of the median, hardly moved by outliers.",
     ),
-    "quantile": Wording(
+    "quantile": (
         "{q} (y − z)₊ + {rest} (z − y)₊",
         "The fit of a quantile: a share {q} of the targets lies below the prediction.",
     ),
-    "huber": Wording(
+    "huber": (
         "r² where |r| ≤ {delta}, else 2·{delta}|r| − {delta}², r = z − y",
         "Small errors count by their square, large ones by their size, so that outliers pull less.",
     ),
-    "epsilon_insensitive": Wording(
-        "(|z − y| − {epsilon})₊", "Errors up to {epsilon} are free, beyond that they count by their size."
+    "epsilon_insensitive": (
+        "(|z − y| − {epsilon})₊",
+        "Errors up to {epsilon} are free, beyond that they count by their size.",
     ),
-    "squared_epsilon_insensitive": Wording(
-        "(|z − y| − {epsilon})₊²", "Errors up to {epsilon} are free, beyond that they count by their square."
+    "squared_epsilon_insensitive": (
+        "(|z − y| − {epsilon})₊²",
+        "Errors up to {epsilon} are free, beyond that they count by their square.",
     ),
-    "hinge": Wording(
-        "(1 − y z)₊, y = ±1", "The support vector machine: rows right by a margin of 1 or more cost nothing."
+    "hinge": (
+        "(1 − y z)₊, y = ±1",
+        "The support vector machine: rows right by a margin of 1 or more cost nothing.",
     ),
-    "squared_hinge": Wording(
-        "(1 − y z)₊², y = ±1", "A support vector machine whose margin violations count squared."
+    "squared_hinge": (
+        "(1 − y z)₊², y = ±1",
+        "A support vector machine whose margin violations count squared.",
     ),
-    "logistic": Wording(
+    "logistic": (
         "log(1 + e<sup>−y z</sup>), y = ±1",
         "Logistic regression: the prediction z is the logarithm of the odds.",
     ),
-    "exponential": Wording(
-        "e<sup>−y z</sup>, y = ±1", "The loss of boosting; rows on the wrong side count steeply."
+    "exponential": (
+        "e<sup>−y z</sup>, y = ±1",
+        "The loss of boosting; rows on the wrong side count steeply.",
     ),
-    "perceptron": Wording("(−y z)₊, y = ±1", "Only rows on the wrong side cost, by their distance."),
-    "zero_one": Wording(
-        "1 where y z ≤ 0, else 0, y = ±1", "The share of wrong rows itself; found by search."
-    ),
-    "sigmoid": Wording(
-        "1 / (1 + e<sup>{steepness} y z</sup>), y = ±1", "A smooth stand-in for the share of wrong rows."
+    "perceptron": ("(−y z)₊, y = ±1", "Only rows on the wrong side cost, by their distance."),
+    "zero_one": ("1 where y z ≤ 0, else 0, y = ±1", "The share of wrong rows itself; found by search."),
+    "sigmoid": (
+        "1 / (1 + e<sup>{steepness} y z</sup>), y = ±1",
+        "A smooth stand-in for the share of wrong rows.",
     ),
 }
 PENALTIES = {
@@ -74,7 +70,7 @@ PENALTIES = {
     "l0_l2": "Every column used costs the same, with a little shrinkage.",
     "none": "There is no penalty.",
 }
-MULTINOMIAL = Wording(
+MULTINOMIAL = (
     "−log( e<sup>z<sub>y</sub></sup> / Σ<sub>k</sub> e<sup>z<sub>k</sub></sup> )",
     "All classes jointly: the probabilities of a row add up to one.",
 )
@@ -82,17 +78,19 @@ MULTINOMIAL = Wording(
 
 def loss_formula(loss: Loss, multiclass: str | None = None) -> str:
     """L(y, z) with its parameters filled in; markup."""
-    wording = MULTINOMIAL if multiclass == "multinomial" else LOSSES.get(loss.name)
-    return f"L(y, z) = {_filled(wording.formula, loss)}" if wording else f"L = {safe(loss)}"
+    formula, _ = _wording(loss, multiclass)
+    return f"L(y, z) = {_filled(formula, loss)}" if formula else f"L = {safe(loss)}"
 
 
 def loss_words(loss: Loss, multiclass: str | None = None) -> str:
     """What the loss is good for."""
-    if multiclass == "multinomial":
-        return MULTINOMIAL.words
-    wording = LOSSES.get(loss.name)
-    each = " Every class is set against the rest, and the losses are added." if multiclass else ""
-    return (_filled(wording.words, loss) if wording else "") + each
+    apart = multiclass not in (None, "multinomial")
+    each = " Every class is set against the rest, and the losses are added." if apart else ""
+    return _filled(_wording(loss, multiclass)[1], loss) + each
+
+
+def _wording(loss: Loss, multiclass: str | None) -> tuple[str, str]:
+    return MULTINOMIAL if multiclass == "multinomial" else LOSSES.get(loss.name, ("", ""))
 
 
 def mean_of(loss: Loss) -> str:

@@ -92,8 +92,7 @@ def _plane(about: Subject) -> str:
     """Two columns: the plane, its margin and the rows."""
     if about.data is None or len(about.names) != 2:
         return ""
-    recipe = about.origin.recipe
-    X = read_table(about.data[0] if recipe is None else recipe.read(about.data[0])).design.toarray()
+    X = read_table(about.read(about.data[0])).design.toarray()
     rows = about.fitted
     assert rows is not None
     picked = sample(len(X), DOTS)

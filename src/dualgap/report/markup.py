@@ -74,17 +74,14 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 def tiles(entries: Iterable[tuple[str, str]]) -> str:
     """Names with large values."""
-    return _tiles(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in entries)
+    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in entries)
+    return f'<dl class="tiles">{cells}</dl>'
 
 
 def moving_tiles(entries: Iterable[tuple[str, str, str]]) -> str:
     """The same for values that the slider changes; first what the script calls them."""
     cells = (f'<div><dt>{name}</dt><dd data-reads="{key}">{value}</dd></div>' for key, name, value in entries)
-    return _tiles(cells, ' aria-live="polite"')
-
-
-def _tiles(cells: Iterable[str], live: str = "") -> str:
-    return f'<dl class="tiles"{live}>{"".join(cells)}</dl>'
+    return f'<dl class="tiles" aria-live="polite">{"".join(cells)}</dl>'
 
 
 def listed(items: Sequence[Any], most: int, wrap: str = "{}") -> str:

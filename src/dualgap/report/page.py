@@ -9,23 +9,22 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from dualgap.files.store import MADE_BY, write_whole
-from dualgap.report import along_path as along
-from dualgap.report import certificate, findings, fitted, folds, quality, weights
-from dualgap.report import reproduce as again
+from dualgap.report import along_path, certificate, findings, fitted, folds, quality, reproduce, weights
 from dualgap.report.markup import count, number, percent, safe, tiles
 from dualgap.report.shown_point import pick
 from dualgap.report.subject import Origin, Subject, subject
 
-PARTS = (
-    ("fitted", "What was fitted"),
-    ("certificate", "Certificate"),
-    ("weights", "Weights"),
-    ("path", "Path"),
-    ("folds", "Cross-validation"),
-    ("quality", "Errors"),
-    ("data", "Data"),
-    ("again", "Again"),
-)
+# name of a section: what links to it are called, and what writes it
+PARTS = {
+    "fitted": ("What was fitted", fitted.fitted),
+    "certificate": ("Certificate", certificate.certificate),
+    "weights": ("Weights", weights.weights),
+    "path": ("Path", along_path.along),
+    "folds": ("Cross-validation", folds.folds),
+    "quality": ("Errors", quality.quality),
+    "data": ("Data", findings.data),
+    "again": ("Again", reproduce.again),
+}
 
 
 def write(  # noqa: PLR0913
@@ -56,16 +55,7 @@ def page(about: Subject) -> str:
     """The page as text."""
     title = safe(fitted.title(about))
     style, script = _file("style.css"), _file("page.js")
-    sections = {
-        "fitted": fitted.fitted(about),
-        "certificate": certificate.certificate(about),
-        "weights": weights.weights(about),
-        "path": along.along(about),
-        "folds": folds.folds(about),
-        "quality": quality.quality(about),
-        "data": findings.data(about),
-        "again": again.again(about),
-    }
+    sections = {name: make(about) for name, (_, make) in PARTS.items()}
     body = "\n".join(text for text in sections.values() if text)
     return f"""<!doctype html>
 <html lang="en">
@@ -106,7 +96,7 @@ def _policy(script: str) -> str:
 
 
 def _links(sections: dict[str, str]) -> str:
-    return "".join(f'<a href="#{name}">{words}</a>' for name, words in PARTS if sections[name])
+    return "".join(f'<a href="#{name}">{words}</a>' for name, (words, _) in PARTS.items() if sections[name])
 
 
 def _tiles(about: Subject) -> str:

@@ -91,8 +91,7 @@ def errors_along(about: Subject, found: Points, pair: tuple[Any, Any], title: st
     """Mean loss and share of wrong rows at every point, for the rows given."""
     solution = about.solution
     X, y = pair
-    recipe = about.origin.recipe
-    design = read_table(X if recipe is None else recipe.read(X)).design
+    design = read_table(about.read(X)).design
     n = design.shape[0]
     targets = targets_of(solution, y, n)
     own = about.terms.sample_weight

@@ -56,6 +56,10 @@ class Subject:
         recipe = self.origin.recipe
         return recipe.target if recipe is not None and recipe.target else "y"
 
+    def read(self, X: Any) -> Any:
+        """Rows with their columns made by the recipe, where there is one."""
+        return X if self.origin.recipe is None else self.origin.recipe.read(X)
+
     @cached_property
     def fitted(self) -> PredictedRows | None:
         """The rows given as data, with their predictions."""
@@ -78,8 +82,7 @@ class Subject:
             return None
         if len(rows) * len(self.names) > LARGEST:
             return None
-        recipe, (X, y) = self.origin.recipe, self.data
-        found, _ = examine(self.solution, X if recipe is None else recipe.read(X), y)
+        found, _ = examine(self.solution, self.read(self.data[0]), self.data[1])
         return tuple(said for said in found if not said.startswith(UNPROVEN))
 
     @property

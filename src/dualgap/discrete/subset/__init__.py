@@ -9,7 +9,7 @@ The squared loss needs its Gram matrix alone:
     gram, wide          the problem on unit columns: with the whole matrix, or with rows of it when asked for
     folding             columns that are always in solved for
     squares             the same matrix in integers, for columns that rounding cannot tell apart
-    exchange            a good set: greedy, gradient steps, best single moves
+    exchange            a good set: greedy, gradient steps, best single moves (loops: exchange_loops)
     gram_search         trees one after the other, what one leaves in doubt searched by the next
     branching           one tree: tree is its loop, split_bound its bound, split the diagonal that bound needs
 

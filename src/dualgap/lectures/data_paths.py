@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,18 +12,17 @@ from dualgap.arrays import Vector
 from dualgap.fitting.fit import fit
 from dualgap.lectures.data import Data, auto_mpg, spect
 from dualgap.lectures.drawing import Drawing
+from dualgap.lectures.plane import PENALTIES, TITLES
 from dualgap.lectures.segments import Segments, segments
 from dualgap.lectures.style import BLACK, BLUE, GREY, PURPLE, RED, SMALL, canvas, frame, legend
-from dualgap.paths.request import path
 from dualgap.paths.path import Path
 from dualgap.paths.plot import DASHES
+from dualgap.paths.request import path
 
 PAST = 1.15  # how far beyond the last budget is drawn
 FURTHEST = 1e-7  # the least λ for ridge, as a share of the largest: near enough to none
 SETTLED = 1e-6  # risks nearer than this, relative, are the same
 NAMED = 7  # weights that are named in the picture
-PENALTIES = {"l2": "ridge", "l1": "lasso"}
-TITLES = {"squared": "least squares", "absolute": "least absolute deviation"}
 SHAPES = {
     "l2": "they shrink smoothly and reach zero only in the limit",
     "l1": "one after the other is exactly zero, the last at a finite λ",
@@ -131,7 +131,8 @@ def _settled(found: Path, data: Data) -> bool:
     return bool(found.risks[-1] - least <= SETTLED * abs(found.risks[0]))
 
 
-def _draw(data: Data, loss: str, penalty: str) -> Drawing:
+def _draw(read: Callable[[], Data], loss: str, penalty: str) -> Drawing:
+    data = read()
     ratio = FURTHEST if penalty == "l2" and loss != "logistic" else None
     solver = "coordinate_descent" if (loss, penalty) == ("logistic", "l1") else "auto"  # zeros that are zero
     found = path(data.X, data.y, loss=loss, penalty=penalty, lam_min_ratio=ratio, solver=solver)
@@ -151,23 +152,14 @@ def _draw(data: Data, loss: str, penalty: str) -> Drawing:
     )
 
 
-def mpg(loss: str, penalty: str) -> Drawing:
-    """Miles per gallon along the path."""
-    return _draw(auto_mpg(), loss, penalty)
+def _table(name: str, read: Callable[[], Data], losses: tuple[str, str]) -> dict[str, Callable[[], Drawing]]:
+    """A figure for each loss and penalty, by name."""
+    return {
+        f"{name}_{loss}_{penalty}": partial(_draw, read, loss, penalty)
+        for loss in losses
+        for penalty in PENALTIES
+    }
 
 
-def heart(loss: str, penalty: str) -> Drawing:
-    """SPECT heart along the path."""
-    return _draw(spect(), loss, penalty)
-
-
-MPG = {
-    f"mpg_{loss}_{penalty}": partial(mpg, loss, penalty)
-    for loss in ("squared", "absolute")
-    for penalty in ("l2", "l1")
-}
-HEART = {
-    f"spect_{loss}_{penalty}": partial(heart, loss, penalty)
-    for loss in ("logistic", "hinge")
-    for penalty in ("l2", "l1")
-}
+MPG = _table("mpg", auto_mpg, ("squared", "absolute"))
+HEART = _table("spect", spect, ("logistic", "hinge"))

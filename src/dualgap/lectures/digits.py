@@ -11,13 +11,13 @@ from dualgap.arrays import Vector
 from dualgap.fitting.solution import Solution
 from dualgap.lectures.data import Data, digits
 from dualgap.lectures.drawing import Drawing
+from dualgap.lectures.plane import PENALTIES
 from dualgap.lectures.style import SMALL, canvas, frame, legend, stroke
-from dualgap.paths.request import path
 from dualgap.paths.path import Path
+from dualgap.paths.request import path
 
 IMAGES = 6  # weights drawn as pictures, side by side
 POINTS = 41  # budgets at which the test images are classified
-PENALTIES = {"l2": "ridge", "l1": "lasso"}
 RANGE = {"l2": 1000.0, "l1": 20.0}  # the largest budget over the smallest that is shown
 ENDINGS = {
     "l2": "With ridge every pixel has a weight: a blurred 1 (blue) upon a blurred 0 (red), sharper and "

@@ -27,9 +27,10 @@ from dualgap.lectures.style import (
     plane,
     stroke,
 )
-from dualgap.paths.request import path
 from dualgap.paths.path import Path
+from dualgap.paths.request import path
 
+MARK: dict[str, Any] = {"markeredgecolor": BLACK, "markerfacecolor": "white", "zorder": 5}
 FINE = 161  # points a side of the grid that contours are drawn from
 PENALTIES = {"l2": "ridge", "l1": "lasso"}
 TITLES = {"squared": "least squares", "absolute": "least absolute deviation"}
@@ -96,16 +97,26 @@ def _risk_lines(ax: Any, example: Example, loss: str, levels: Any = 14, **look: 
     ax.contour(across, along, risk, levels=levels, **{"colors": GREEN, "linewidths": 0.9} | look)
 
 
-def _penalty_lines(ax: Any, example: Example, penalty: str, levels: Any, **look: Any) -> None:
+def _penalty_lines(ax: Any, example: Example, penalty: str, levels: Any, **look: Any) -> Any:
     across, along = example.grid()
     h = size(penalty, np.dstack([across, along]))
     style = {"colors": BLACK, "linewidths": 0.8, "linestyles": "dashed"} | look
-    ax.contour(across, along, h, levels=levels, **style)
+    return ax.contour(across, along, h, levels=levels, **style)
 
 
 def _window(ax: Any, example: Example, title: str) -> None:
     plane(ax, "$w_1$", "$w_2$", title)
     ax.set(xlim=(example.low[0], example.high[0]), ylim=(example.low[1], example.high[1]))
+
+
+def _risks(axes: Any, example: Example, losses: tuple[str, str], form: str) -> None:
+    """R(w) with its minimum, a panel for each loss."""
+    for ax, loss in zip(axes, losses, strict=True):
+        _risk_lines(ax, example, loss, 18)
+        first, second = example.minimum(loss)
+        ax.plot(first, second, "o", color=RED, label=f"minimum ({first:{form}}, {second:{form}})")
+        _window(ax, example, f"R(w), {TITLES.get(loss, loss)}")
+        legend(ax, loc="upper right")
 
 
 def _curve(found: Path) -> Matrix:
@@ -116,12 +127,7 @@ def _curve(found: Path) -> Matrix:
 def regression_risks() -> Drawing:
     """R(w) of four rows for the squared and for the absolute loss."""
     figure, axes = canvas(1, 2, width=4.3, height=4.1)
-    for ax, loss in zip(axes[0], ("squared", "absolute"), strict=True):
-        _risk_lines(ax, REGRESSION, loss, 18)
-        best = REGRESSION.minimum(loss)
-        ax.plot(*best, "o", color=RED, label=f"minimum ({best[0]:.3g}, {best[1]:.3g})")
-        _window(ax, REGRESSION, f"R(w), {TITLES[loss]}")
-        legend(ax, loc="upper right")
+    _risks(axes[0], REGRESSION, ("squared", "absolute"), ".3g")
     return Drawing(
         figure,
         "The empirical risk of two weights on four rows, x = (1,5), (4,0), (2,4), (0,3) with y = 2, 4, 2, 5. "
@@ -134,10 +140,8 @@ def penalty_contours() -> Drawing:
     """h(w) of ridge and lasso."""
     figure, axes = canvas(1, 2, width=4.3, height=4.1)
     for ax, (penalty, name) in zip(axes[0], PENALTIES.items(), strict=True):
-        across, along = REGRESSION.grid()
-        h = size(penalty, np.dstack([across, along]))
         levels = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0]
-        lines = ax.contour(across, along, h, levels=levels, colors=BLACK, linestyles="dashed", linewidths=0.9)
+        lines = _penalty_lines(ax, REGRESSION, penalty, levels, linewidths=0.9)
         ax.clabel(lines, fontsize=SMALL)
         formula = "$w_1^2+w_2^2$" if penalty == "l2" else "$|w_1|+|w_2|$"
         _window(ax, REGRESSION, f"{name}: h(w) = {formula}")
@@ -163,12 +167,7 @@ def classification_risks() -> Drawing:
     shades = axes[0, 1].pcolormesh(across, along, steps, cmap="Greys", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(shades, ax=axes[0, 1], label="share of errors", shrink=0.8)
     _window(axes[0, 1], CLASSIFICATION, "R(w), zero_one")
-    for ax, loss in zip(axes[1], ("hinge", "logistic"), strict=True):
-        _risk_lines(ax, CLASSIFICATION, loss, 18)
-        best = CLASSIFICATION.minimum(loss)
-        ax.plot(*best, "o", color=RED, label=f"minimum ({best[0]:.2f}, {best[1]:.2f})")
-        _window(ax, CLASSIFICATION, f"R(w), {loss}")
-        legend(ax, loc="upper right")
+    _risks(axes[1], CLASSIFICATION, ("hinge", "logistic"), ".2f")
     return Drawing(
         figure,
         "Ten rows of two classes, and the risk of two weights for three losses. Zero_one is a fan of flat "
@@ -197,8 +196,7 @@ def _added(ax: Any, example: Example, loss: str, penalty: str, found: Path) -> N
     line = _curve(found)
     ax.plot(line[:, 0], line[:, 1], color=RED, linewidth=2.4)
     for marker, (name, w) in zip(MARKERS, _marked(found).items(), strict=False):
-        look = {"markeredgecolor": BLACK, "markerfacecolor": "white", "zorder": 5}
-        ax.plot(*w, marker, **look, label=name)
+        ax.plot(*w, marker, **MARK, label=name)
     _window(ax, example, "R(w) + λ h(w)")
     legend(ax, loc="lower right")
 
@@ -216,8 +214,7 @@ def _bounded(ax: Any, example: Example, loss: str, penalty: str, found: Path) ->
         ax.contourf(across, along, inside, levels=[0, c], colors=[shade], zorder=0)
         _penalty_lines(ax, example, penalty, [c], linestyles="solid", zorder=2)
         _risk_lines(ax, example, loss, [float(example.risk(loss, w))], zorder=2)
-        look = {"markeredgecolor": BLACK, "markerfacecolor": "white", "zorder": 5}
-        ax.plot(*w, marker, **look, label=f"c = {c:.2g}")
+        ax.plot(*w, marker, **MARK, label=f"c = {c:.2g}")
         apart = max(apart, float(np.abs(found.coef(lam=found.lam(c)) - w).max()))
     _window(ax, example, "R(w) where h(w) ≤ c")
     legend(ax, loc="lower right")

@@ -30,7 +30,11 @@ DATA = "X = np.array([[0., 1], [1, 3], [2, 2], [3, 5], [4, 1], [5, 4]]); y = np.
 def test_first_call_of_a_process(name: str) -> None:
     code = f"import warnings; warnings.simplefilter('ignore')\nimport numpy as np, dualgap as dg\n{DATA}\n"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}found = {FIRST[name]}\nassert found is not None and found is not False"],
+        [
+            sys.executable,
+            "-c",
+            f"{code}found = {FIRST[name]}\nassert found is not None and found is not False",
+        ],
         capture_output=True,
         text=True,
         timeout=300,

@@ -89,9 +89,7 @@ def test_the_time_of_a_search_is_that_of_all_folds() -> None:
     dg.cross_validate(X[:200], TWO[:200], loss="logistic", penalty="l1", n_lams=3)  # loops compiled
     began = time.perf_counter()
     warned(dg.cross_validate, X, TWO, loss="logistic", penalty="l1", tol=1e-14, max_time=1.0)
-    assert time.perf_counter() - began < 10.0, (
-        "one second for all of it, not for each solve"
-    )
+    assert time.perf_counter() - began < 10.0, "one second for all of it, not for each solve"
 
 
 def test_an_estimator_hands_its_limit_on() -> None:

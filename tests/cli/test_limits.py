@@ -53,9 +53,10 @@ def test_ctrl_c(verb: str, jobs: str, rows: Path) -> None:
         assert "3000 rows" in run.stdout.readline()  # past the imports
         time.sleep(3.0)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
-        began = time.perf_counter()
-        _, error = run.communicate(timeout=60)
-        assert time.perf_counter() - began < 20.0
+        try:
+            _, error = run.communicate(timeout=30)
+        finally:
+            run.kill()  # nobody waits for one that did not hear
     # where Ctrl-C meets Python while it executes a string (as dataclasses do, when they are imported), Python
     # ends by the signal whatever is returned; a shell tells 130 of both
     assert run.returncode in (console.INTERRUPTED, -signal.SIGINT), error

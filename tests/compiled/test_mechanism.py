@@ -98,7 +98,8 @@ def copied(tmp_path: Path) -> Path:
     compiled.mkdir(parents=True)
     (tmp_path / "dualgap" / "__init__.py").touch()
     (compiled / "__init__.py").touch()
-    shutil.copy(PACKAGE / "compiled" / "mechanism.py", compiled)
+    for name in ("mechanism.py", "interrupts.py"):
+        shutil.copy(PACKAGE / "compiled" / name, compiled)
     (compiled / "outer.py").write_text(EDITED)
     (compiled / "inner.py").write_text(INNER.format("1.0"))
     return compiled

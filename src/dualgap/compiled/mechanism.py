@@ -20,6 +20,8 @@ from typing import Any, TypeVar, overload
 
 import numba
 
+from dualgap.compiled.interrupts import watch_compiler
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIGURATION: Any = numba.config
@@ -27,6 +29,8 @@ COMPILED: list[Any] = []  # every compiled loop, for the tests that count what w
 LOOPS = b"dualgap.compiled.mechanism import"  # what the source of a loop says
 OURS = re.compile(rb"^from dualgap\.([\w.]+) import", flags=re.MULTILINE)
 MONTH = 30 * 24 * 3600.0  # seconds: a checkout that was not used for so long compiles again
+
+watch_compiler()
 
 
 @overload

@@ -53,6 +53,7 @@ class Wide:
         )
 
     def factorise(self, equations: Equations) -> None:
+        """Take a new left side."""
         self._left = equations
         priced = equations.diagonal.copy()
         priced[self._free] = np.inf
@@ -64,6 +65,7 @@ class Wide:
         self._bordered = Bordered(cholesky(matrix), beside)
 
     def solve(self, k: Vector, rho: Vector, refined: bool) -> tuple[Vector, Vector]:
+        """(δ, Δw), as above."""
         design, h = self._left.design, self._left.h
         delta, dw = self._eliminate(design.matvec(self._inverse * rho) - k, rho)
         for _ in range(REFINEMENTS if refined else 0):

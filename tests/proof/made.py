@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from dualgap.design.dense import Dense
@@ -21,6 +23,11 @@ from dualgap.problem.problem import Problem
 from exact.arithmetic import as_real, rational, real
 from exact.statement import Statement as Exact
 from exact.statement import Value, margin_loss, parse, plus, residual_loss
+
+# What the kernel counts rounding in, said here by itself: a changed constant of the kernel is seen.
+U, FEW, LEAST, FAINT = 2.0**-53, 2.0**-46, 2.0**-1074, 2.0**-1000
+SLACK, AWAY = 4.0 * FEW, 1.0 + 8.0 * U
+close = partial(pytest.approx, abs=0.0)
 
 Array = NDArray[np.float64]
 CONVEX = (
@@ -37,6 +44,11 @@ CONVEX = (
     "perceptron",
 )
 LABELS = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron", "zero_one", "sigmoid")
+
+
+def gamma(k: float) -> float:
+    """What k roundings in a row come to at most."""
+    return k * U / (1.0 - k * U)
 
 
 def loss_of(text: str) -> Loss:

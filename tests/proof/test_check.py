@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,13 +34,7 @@ from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
 from exact.arithmetic import as_real, rational, real
 from exact.optimum import optimum
-from proof.made import CONVEX, Made, labelled, loss_of, made
-
-U, FEW, LEAST, FAINT = 2.0**-53, 2.0**-46, 2.0**-1074, 2.0**-1000
-SLACK = 4.0 * FEW
-AWAY = 1.0 + 8.0 * U
-close = partial(pytest.approx, abs=0.0)
-
+from proof.made import AWAY, CONVEX, FAINT, FEW, LEAST, SLACK, Made, U, close, labelled, loss_of, made
 
 # --- what is claimed, against exact arithmetic --------------------------------------------------------------
 

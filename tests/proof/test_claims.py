@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,8 @@ from dualgap.proof.joint import check_joint
 from dualgap.proof.rows import Rows
 from exact.arithmetic import as_real, rational, real
 from exact.optimum import optimum
-from proof.made import Made, labelled, made
+from proof.made import FAINT, SLACK, Made, labelled, made
 from proof.test_joint import joint
-
-U, FEW, FAINT = 2.0**-53, 2.0**-46, 2.0**-1000
-SLACK = 4.0 * FEW
-close = partial(pytest.approx, abs=0.0)
 
 
 def slope(one: Made, w: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,18 @@ from dualgap.penalties.l0 import L0, L0L2, AtMost, Count
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from exact.arithmetic import as_real, rational, real
-from proof.made import CONVEX, fenchel_young, fractions, labelled, loss_of, lossy, number
+from proof.made import (
+    CONVEX,
+    U,
+    close,
+    fenchel_young,
+    fractions,
+    labelled,
+    loss_of,
+    lossy,
+    number,
+)
 
-close = partial(pytest.approx, abs=0.0)
-U = 2.0**-53
 INSIDE = 1.0 - 2.0**-45
 TINY = 5e-324
 Z = (

@@ -6,7 +6,6 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,16 +37,7 @@ from exact.arithmetic import as_real, rational, real
 from exact.optimum import optimum
 from exact.statement import Statement as Exact
 from exact.statement import parse
-from proof.made import fractions, number
-
-U, FEW, LEAST, FAINT = 2.0**-53, 2.0**-46, 2.0**-1074, 2.0**-1000
-SLACK = 4.0 * FEW
-AWAY = 1.0 + 8.0 * U
-close = partial(pytest.approx, abs=0.0)
-
-
-def gamma(k: float) -> float:
-    return k * U / (1.0 - k * U)
+from proof.made import AWAY, FAINT, FEW, LEAST, SLACK, U, close, fractions, gamma, number
 
 
 def joint(X: Any, own: Any, classes: int, penalty: str = "l2", **asked: Any) -> tuple[Any, Exact]:

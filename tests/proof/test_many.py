@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,9 @@ from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
 from exact.arithmetic import as_real, rational
 from exact.optimum import optimum
-from proof.made import CONVEX, labelled, loss_of, made
+from proof.made import AWAY, CONVEX, FAINT, FEW, LEAST, SLACK, U, close, gamma, labelled, loss_of, made
 
-U, FEW, LEAST, FAINT = 2.0**-53, 2.0**-46, 2.0**-1074, 2.0**-1000
-SLACK = 4.0 * FEW
-AWAY = 1.0 + 8.0 * U
 LAMS = np.array([0.03, 0.2, 1.0])
-close = partial(pytest.approx, abs=0.0)
 
 
 def quietly(problem: Any, gauge: Separable, lams: Vector, weights: Matrix, thetas: Matrix) -> Any:
@@ -157,10 +152,6 @@ def spelt(
     gap += bracket * gamma(len(w)) + 2.0 * (spread + lost)
     gap += few * math.fsum(x * error * d for x, d in zip(a, apart, strict=True))
     return primal, gap + SLACK * (primal + bracket + along) + excess * primal
-
-
-def gamma(k: float) -> float:
-    return k * U / (1.0 - k * U)
 
 
 SMALL = np.full((2, 3), 1e-9)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -221,6 +222,17 @@ def run(
         _enclosing.reset(token)
         state.progress.close()
     return state.outcome(status, said)
+
+
+@contextmanager
+def as_part() -> Iterator[None]:
+    """Runs in here are parts of a whole, such as a walk or a fold: one Ctrl-C is raised and ends it."""
+    around = _enclosing.get()
+    token = _enclosing.set(math.inf if around is None else around)
+    try:
+        yield
+    finally:
+        _enclosing.reset(token)
 
 
 def _interrupted(error: BaseException) -> bool:

@@ -109,7 +109,7 @@ class Writer:
             "coef": self.array(solution.coef),
             "intercept": self.array(intercept) if intercept.ndim else float(intercept),
             "proven_zero": self.array(solution.proven_zero),
-            "certificate": self.certificate(self._proof(solution)),
+            "certificate": self.certificate(self._proof(solution), hard=solution.terms.hard),
         }
         return found
 
@@ -121,7 +121,7 @@ class Writer:
             )
         return found
 
-    def certificate(self, certificate: Certificate) -> dict[str, Any]:
+    def certificate(self, certificate: Certificate, *, hard: bool) -> dict[str, Any]:
         """The kind of proof, and its θ; of a search what it takes to make it again."""
         if certificate.search is not None:
             run = certificate.search
@@ -132,7 +132,7 @@ class Writer:
                 "nodes": int(run.nodes),
             }
         kind = "classes" if certificate.form == "multinomial" else "dual"
-        kind = "hard_margin" if certificate.terms.hard else kind
+        kind = "hard_margin" if hard else kind
         return {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
 
     def array(self, values: Any) -> Any:

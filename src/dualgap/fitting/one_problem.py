@@ -33,7 +33,7 @@ def fit_one(
 
         return fit_searched(reading, problem, solver, limits, warm_start)
     given = as_given(solver)
-    working = unchanged(problem) if given else reduced(problem)
+    working = unchanged(problem, as_given=True) if given else reduced(problem)
     start = read_iterate(warm_start, working, reading.terms)
     outcome = drive(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dualgap.arrays import Matrix, Vector
 
 
-class Rows(Protocol):
+class KernelRows(Protocol):
     """A ↦ k(A, B) for a fixed B; `out` may be used for the result, which is returned either way."""
 
     def __call__(self, left: Matrix, out: Matrix | None = None) -> Matrix:
@@ -29,7 +29,7 @@ class Kernel(ABC):
     linear: ClassVar[bool] = False  # k = x·x': the table itself is the space of the kernel
 
     @abstractmethod
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         """A ↦ k(A, right), in the precision of `right`; what depends on `right` alone is computed once."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ def array_of(table: Any) -> Any:
     return table.toarray() if sp.issparse(table) else table
 
 
-def dots(right: Any) -> Rows:
+def dots(right: Any) -> KernelRows:
     """A ↦ A rightᵀ as an array, for tables that are arrays or sparse."""
     if sp.issparse(right):
         columns = right.T.tocsr()

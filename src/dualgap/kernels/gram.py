@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.kernels.base import Kernel, Rows
+from dualgap.kernels.base import Kernel, KernelRows
 from dualgap.kernels.mercer import LinearKernel
 from dualgap.kernels.row_sums import add_rows
 
@@ -176,7 +176,7 @@ class Gram:
         return np.diagonal(self.given) if self.centred else self.diagonal
 
     @cached_property
-    def _compute(self) -> Rows:
+    def _compute(self) -> KernelRows:
         assert self.kernel is not None
         return self.kernel.against(self.table)
 

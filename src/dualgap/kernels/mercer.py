@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError
-from dualgap.kernels.base import Kernel, Rows, array_of, dots, square_norms
+from dualgap.kernels.base import Kernel, KernelRows, array_of, dots, square_norms
 
 HARMLESS = 1e-3  # an exponent that rounding may take this far above zero needs no pass of its own
 FAINT = 1e-13  # an exponent that may lose this much in ‖x‖² + ‖x'‖² − 2 x·x' is computed from x − x'
@@ -25,7 +25,7 @@ class LinearKernel(Kernel):
     name = "linear"
     linear = True
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         return dots(right)
 
     def diagonal(self, rows: Matrix) -> Vector:
@@ -49,7 +49,7 @@ class Polynomial(Kernel):
                 f"coef0={self.coef0:g}: below 0 the polynomial kernel is not positive semi-definite."
             )
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         inner = dots(right)
         return lambda left, out=None: self._power(inner(left, out) * right.dtype.type(self.gamma))
 
@@ -71,10 +71,10 @@ class Gaussian(Kernel):
     def frequencies(self, shape: tuple[int, int], rng: np.random.Generator) -> Matrix | None:
         return np.asarray(np.sqrt(2.0 * self.gamma) * rng.standard_normal(shape))
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         return self._against_sparse(right) if sp.issparse(right) else self._against_array(right)
 
-    def _against_sparse(self, right: Any) -> Rows:
+    def _against_sparse(self, right: Any) -> KernelRows:
         inner, norms, kind = dots(right), square_norms(right), right.dtype.type
 
         def rows(left: Any, out: Matrix | None = None) -> Matrix:
@@ -88,7 +88,7 @@ class Gaussian(Kernel):
 
         return rows
 
-    def _against_array(self, right: Matrix) -> Rows:
+    def _against_array(self, right: Matrix) -> KernelRows:
         # moved to the mean, which changes no distance but the rounding; one product gives the exponent
         kind, rounding = right.dtype.type, float(np.finfo(right.dtype).eps)
         centre = right.mean(axis=0)
@@ -133,7 +133,7 @@ class Laplacian(Kernel):
     def frequencies(self, shape: tuple[int, int], rng: np.random.Generator) -> Matrix | None:
         return np.asarray(self.gamma * rng.standard_cauchy(shape))
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         table = array_of(right)
 
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
@@ -156,7 +156,7 @@ class SigmoidKernel(Kernel):
     name = "sigmoid"
     definite = False
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         inner, kind = dots(right), right.dtype.type
         return lambda left, out=None: np.asarray(
             np.tanh(inner(left, out) * kind(self.gamma) + kind(self.coef0))
@@ -174,7 +174,7 @@ class FunctionKernel(Kernel):
     name = "callable"
     definite = False
 
-    def against(self, right: Matrix) -> Rows:
+    def against(self, right: Matrix) -> KernelRows:
         def rows(left: Matrix, out: Matrix | None = None) -> Matrix:
             found = np.asarray(array_of(self.function(left, right)), dtype=np.float64)
             wanted = (left.shape[0], right.shape[0])

@@ -9,7 +9,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.registry import candidates
-from dualgap.drive.run import Outcome, drive
+from dualgap.drive.run import Outcome, as_part, drive
 from dualgap.drive.solver import Iterate, Solver
 from dualgap.drive.turns import in_turn
 from dualgap.paths.curve import SolutionCurve
@@ -58,9 +58,8 @@ class Walk:
 
     def _found(self, lam: float, working: Working, start: Pair | None) -> PathPoint:
         first = None if start is None else Iterate(start.w, start.theta)
-        outcome = drive(working, lambda: candidates(working.problem, self.solver), first, self.limits)
-        if outcome.status is Status.INTERRUPTED:  # a fit ends with its best iterate then, a walk at once
-            raise KeyboardInterrupt
+        with as_part():
+            outcome = drive(working, lambda: candidates(working.problem, self.solver), first, self.limits)
         found = with_zeros(working.asked, outcome.bounds, self.limits.tolerance)
         inner = self.family.working
         pair = Pair(inner.coordinates(found.w), inner.working_theta(found.theta))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
-from dualgap.drive.limits import Limits, Status
+from dualgap.drive.limits import Limits
+from dualgap.drive.run import as_part
 from dualgap.drive.solver import Solver
 from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
@@ -43,10 +44,8 @@ class ManyClassesPath(SolvedPath):
     def _fitted(self, lam: float | None, budget: float | None, start: Solution | None) -> Solution:
         terms = dataclasses.replace(self._reading.terms, lam=lam, budget=budget)
         reading = dataclasses.replace(self._reading, terms=terms)
-        found = fit_many(reading, self.form, self._solver, self._limits, start)
-        if found.status == Status.INTERRUPTED.value:  # one Ctrl-C ends the walk, not only this point of it
-            raise KeyboardInterrupt
-        return found
+        with as_part():
+            return fit_many(reading, self.form, self._solver, self._limits, start)
 
     @property
     def exact(self) -> bool:

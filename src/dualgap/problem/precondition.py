@@ -81,11 +81,11 @@ class Working:
         return theta / self.unit ** (self.asked.loss.degree - 1) if self.asked.loss.degree else theta
 
 
-def unchanged(asked: Problem) -> Working:
-    """The problem exactly as it was asked: for algorithms that are to be watched, not helped."""
+def unchanged(asked: Problem, *, as_given: bool = False) -> Working:
+    """The problem exactly as it was asked; `as_given` for algorithms that are to be watched, not helped."""
     p = asked.p - asked.intercept
     one, zero = np.ones(p), np.zeros(p)
-    return Working(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=True)
+    return Working(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
 
 
 def precondition(asked: Problem) -> Working:

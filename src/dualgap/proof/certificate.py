@@ -20,8 +20,12 @@ class Task(Protocol):
         """What is true of w and θ."""
 
 
-class Terms(Protocol):
+class Question(Protocol):
     """What was asked. It can be asked again, of any rows."""
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Is there a b?"""
 
     def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
         """The problem on these rows; one per class where each is held against the rest."""
@@ -42,7 +46,7 @@ class Certificate:
     intercept: Any
     objective: float
     bound: float
-    terms: Any
+    terms: Question
     classes: tuple[Any, ...] | None = None
     form: str = "single"  # "one_vs_rest" and "multinomial" beyond two classes
     box: Any = None

@@ -18,7 +18,6 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
-from dualgap.penalties import Penalised
 from dualgap.proof.balance import Balanced, orthogonal, zero_sum
 from dualgap.proof.rounding import FEW, LEAST, U, total
 from dualgap.proof.statement import SMALL, Statement
@@ -96,7 +95,7 @@ def coarse(found: Checked, wanted: float) -> bool:
 def inside(problem: Statement, w: Vector) -> Vector:
     """w where g is finite, rounding included: a budget is kept as real numbers."""
     regulariser = problem.regulariser
-    return w if isinstance(regulariser, Penalised) else regulariser.kept(w)
+    return regulariser.kept(w) if regulariser.constrained else w
 
 
 def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) -> Checked:

@@ -6,8 +6,6 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.losses.base import FAINT
-from dualgap.penalties import Penalised
-from dualgap.penalties.separable import Separable
 from dualgap.proof.check import SLACK, Checked
 from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
@@ -20,15 +18,15 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     optimum's own Fenchel–Young terms with θ. So |x_j·θ*| ≤ |x_j·θ| + √(2·curvature·gap)·‖√a x_j‖, and below
     the l1 price the weight is zero. A weight that is not zero here is never called so.
     """
-    regulariser, curvature, gauge = problem.regulariser, problem.curvature, problem.regulariser.gauge
-    none = np.zeros(len(found.w), dtype=bool)
-    if not isinstance(gauge, Separable) or not isinstance(regulariser, Penalised):
+    regulariser, curvature, none = problem.regulariser, problem.curvature, np.zeros(len(found.w), dtype=bool)
+    elastic = regulariser.gauge.elastic
+    if elastic is None or regulariser.constrained:
         return none
     # a bound of 0 needs no θ: that of the point says nothing then
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())
     if unproven or not np.isfinite(curvature * found.gap) or Trait.CONVEX not in problem.loss.traits:
         return none
-    price, idle = regulariser.strength * gauge.l1, found.w == 0.0
+    price, idle = regulariser.strength * elastic.l1, found.w == 0.0
     size, reach = np.abs(found.correlation) + found.reach, np.sqrt(2.0 * curvature * found.gap)
 
     def zeros(lengths: Vector) -> Mask:

@@ -14,10 +14,10 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 
-U = 2.0**-53
+U = 2.0**-53  # half of what lies between 1 and the next double: a rounded result is off by no larger share
 FEW = 2.0**-46  # 128 roundings: more than any formula here makes of one number, pairwise sums included
 LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows may lose
-SPLITTER = 2.0**27 + 1.0
+SPLITTER = 2.0**27 + 1.0  # cuts the 53 bits of a double into halves whose products are exact
 
 
 def gamma(k: float) -> float:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from dualgap.arrays import Vector
-from dualgap.drive.limits import Status
 from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
 from dualgap.fitting.multiclass import fit_many
@@ -102,8 +101,6 @@ def _one_by_one(reading: Reading, plan: Plan) -> Solutions:
     for strength in in_turn(plan.strengths, plan.limits):
         own = plan if warm else dataclasses.replace(plan, limits=plan.limits.part(total - len(found)))
         found.append(fit_at(reading, own, float(strength), found[-1] if warm and found else None))
-        if found[-1].status == Status.INTERRUPTED.value:
-            raise KeyboardInterrupt
     if warm and len(found) > 1 and plan.limits.spent and not found[-1].converged:
         found.pop()  # half done
     return _gathered(found, exact=False)

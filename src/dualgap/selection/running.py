@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from dualgap.drive.progress import ProgressLine, bar, clock
+from dualgap.drive.run import as_part
 from dualgap.errors import DataError
 
 
@@ -54,7 +55,8 @@ def read_workers(n_jobs: Any) -> int:
 def _one(job: tuple[Work, Any, int, int]) -> tuple[int, Any, float]:
     work, part, k, turns = job
     began = time.perf_counter()
-    return k, work(part, turns), time.perf_counter() - began
+    with as_part():
+        return k, work(part, turns), time.perf_counter() - began
 
 
 def _side_by_side(jobs: list[Any], workers: int) -> Iterator[tuple[int, Any, float]]:

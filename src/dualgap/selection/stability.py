@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
-from dualgap.drive.limits import Limits, Status
+from dualgap.drive.limits import Limits
 from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.fit import fit
 from dualgap.fitting.options import read_limits
@@ -167,10 +167,7 @@ class Resample:
         time = {} if own.seconds is None else {"max_time": max(own.seconds, SOON)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotCertifiedWarning)
-            found = fit(self.X, self.y, **{**self.keywords, **time, "sample_weight": weights})
-        if found.status == Status.INTERRUPTED.value:
-            raise KeyboardInterrupt
-        return found
+            return fit(self.X, self.y, **{**self.keywords, **time, "sample_weight": weights})
 
 
 def _weights(base: Vector, labels: Vector | None, method: str, rng: np.random.Generator) -> Vector:

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.discrete.as_is import as_is
 from dualgap.discrete.base import Finding, unmet
 from dualgap.discrete.reached import reached
 from dualgap.drive.limits import Limits
@@ -20,7 +19,7 @@ from dualgap.penalties import Constrained, Penalised, Regulariser
 from dualgap.penalties.base import Concave
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
-from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.precondition import Working, precondition, unchanged
 from dualgap.problem.problem import Problem
 from dualgap.problem.zeros import with_zeros
 from dualgap.proof.check import Checked
@@ -97,7 +96,7 @@ class _Run:
         """A convex problem in the working coordinates."""
         self.count += 1
         part = self.problem.with_regulariser(regulariser)
-        found = drive(as_is(part), lambda: candidates(part, "auto"), Iterate(start), INNER).bounds
+        found = drive(unchanged(part), lambda: candidates(part, "auto"), Iterate(start), INNER).bounds
         return with_zeros(part, found, INNER.tolerance)
 
     def below(self) -> Finding:

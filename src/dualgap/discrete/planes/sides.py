@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Dense
-from dualgap.discrete.as_is import as_is
 from dualgap.discrete.integers import Frame, Integers, frame, infeasible, residues
 from dualgap.drive.limits import Limits
 from dualgap.drive.run import drive
@@ -21,7 +20,7 @@ from dualgap.losses import Logistic, SquaredHinge
 from dualgap.penalties import Penalised
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.separable import Separable
-from dualgap.problem.precondition import Working, precondition
+from dualgap.problem.precondition import Working, precondition, unchanged
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import FEW, U
 from dualgap.solvers.newton import Newton
@@ -229,6 +228,6 @@ def surrogates(signs: Signs) -> list[Vector]:
     for loss in (Logistic(), SquaredHinge()):
         for strength in (1e-4, 1e-2):
             part = Problem(design, np.ones(len(share)), share, loss, Penalised(ridge, strength), False)
-            outcome = drive(as_is(part), lambda: [Newton()], Iterate(np.zeros(q)), Limits(1e-3, 50))
+            outcome = drive(unchanged(part), lambda: [Newton()], Iterate(np.zeros(q)), Limits(1e-3, 50))
             starts.append(outcome.bounds.w)
     return starts

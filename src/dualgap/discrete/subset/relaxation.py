@@ -17,7 +17,6 @@ import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.discrete.as_is import as_is
 from dualgap.discrete.subset.before_choosing import well_centred
 from dualgap.discrete.subset.node_bound import below, top_sum
 from dualgap.discrete.subset.row_losses import LossSlopes, rows_of
@@ -27,7 +26,7 @@ from dualgap.discrete.subset.vertices import Vertex, Vertices
 from dualgap.linalg.balance import orthogonal
 from dualgap.linalg.cholesky import cholesky, definite
 from dualgap.linalg.line_search import convex_step
-from dualgap.problem.precondition import Working
+from dualgap.problem.precondition import Working, unchanged
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import U
 from dualgap.traits import Trait
@@ -81,7 +80,7 @@ class Relaxation:
 
     def __init__(self, problem: Problem, chosen: Selection, working: Working | None = None) -> None:
         self.problem, self.chosen = problem, chosen
-        self.working = as_is(problem) if working is None else working
+        self.working = unchanged(problem) if working is None else working
         self.centred, self.bounds = well_centred(self.working), problem.dual_bounds_inside()
         self.X: Matrix = np.asfortranarray(problem.design.toarray())
         self.norms = np.sqrt(problem.design.weighted_square_norms(problem.a))

@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 import dualgap as dg
 from dualgap.cli.main import main
 from dualgap.errors import NoSolverError
-from dualgap.tables.read import read_rows
+from dualgap.tables.sources import read_rows
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +49,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, 
 
 def fitted(houses: Path, capsys: pytest.CaptureFixture[str], *more: Any) -> Path:
     model = houses.parent / "model.json"
-    arguments = ("--target", "prix", "--drop", "vendu", "--lam", 0.01, "--out", model, *more)
+    arguments = ("--target", "prix", "--drop", "vendu", "--lam", 0.01, "--out", model, "--force", *more)
     code, _, error = run(capsys, "fit", houses, *arguments)
     assert code == console.OK, error
     return model
@@ -227,11 +228,11 @@ def test_a_model_that_was_saved_in_python(tmp_path: Path, capsys: pytest.Capture
     ("arguments", "code", "said"),
     [
         (("fit", "nothing.csv", "--target", "y"), console.BAD_INPUT, "There is no file 'nothing.csv'"),
-        (("fit", "{houses}"), console.BAD_INPUT, "--target COLUMN"),
+        (("fit", "{houses}"), console.USAGE, "--target COLUMN"),
         (("fit", "{houses}", "--target", "price"), console.BAD_INPUT, "no column 'price'"),
         (
             ("fit", "{houses}", "--target", "prix", "--loss", "mse"),
-            console.BAD_INPUT,
+            console.USAGE,
             "Did you mean 'squared'",
         ),
         (("fit", "{houses}", "--target", "prix", "--missing", "refuse"), console.BAD_INPUT, "in row 1"),
@@ -239,7 +240,7 @@ def test_a_model_that_was_saved_in_python(tmp_path: Path, capsys: pytest.Capture
         (("fit", "{houses}", "--target", "vendu", "--penalty", "none"), console.NO_ANSWER, "separat"),
         (("fit", "iris", "--lam", "1", "--solver", "closed_form"), console.NO_ANSWER, "closed_form"),
         (("predict", "{houses}", "{houses}"), console.BAD_INPUT, "not a dualgap model file"),
-        (("figures", "nonsense"), (console.BAD_INPUT, console.NOT_INSTALLED), ""),
+        (("figures", "nonsense"), (console.USAGE, console.NOT_INSTALLED), ""),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(
@@ -272,6 +273,54 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
             main([verb, "--help"])
         assert stop.value.code == 0
         assert "exit codes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("fit", "iris", "--lam", "-1"),
+        ("fit", "iris", "--C", "0"),
+        ("fit", "iris", "--penalty", "lasso"),
+        ("fit", "iris", "--penalty", "none", "--lam", "1"),
+        ("fit", "iris", "--lam", "1", "--solver", "newtn"),
+        ("fit", "iris", "--lam", "1", "--tol", "-1"),
+        ("fit", "iris", "--lam", "1", "--max-time", "0"),
+        ("fit", "iris", "--lam", "1", "--format", "xls"),
+        ("fit", "iris", "--lam", "1", "--multiclass", "ovr"),
+        ("fit", "iris", "--cv", "1"),
+        ("fit", "iris", "--lam", "1", "--hold-out", "1.5"),
+        ("cv", "iris", "--folds", "1"),
+        ("cv", "iris", "--score", "acuracy"),
+        ("cv", "iris", "--points", "0"),
+        ("path", "iris", "--plot", "x.foo"),
+        ("export", "nothing.json", "x.exe"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_said_before_anything_is_read(
+    wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, *wrong)
+    assert (code, out) == (console.USAGE, "") and err.startswith("dualgap: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "cp437"])
+def test_a_console_that_is_not_utf_8(houses: Path, encoding: str) -> None:
+    frame = pd.read_csv(houses).rename(columns={"ascenseur": "лифт ≤ 3"})
+    frame.to_csv(houses, index=False)
+    page, model = houses.parent / "page.html", houses.parent / "m.json"
+    told = ["--target", "prix", "--lam", "0.1", "--out", str(model), "--report", str(page)]
+    for more in ([], ["--json", "--force"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "dualgap", "fit", str(houses), *told, *more],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        )
+        assert done.returncode == console.OK and not done.stderr, done.stderr
+        assert dg.load(model).names is not None and page.is_file()
+        said = done.stdout.decode(encoding)
+    assert "лифт ≤ 3" in json.loads(said)["names"]
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -30,7 +30,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_time_is_that_of_the_whole_command(
     verb: str, rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = rows.parent / "page.html"
+    page = rows.parent / f"{verb}.html"
     told = ["--loss", "logistic", "--penalty", "l1", "--max-time", "0.001", "--report", str(page)]
     assert main([verb, str(rows), *told]) == console.NOT_PROVEN
     said = capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,9 @@ CASES = [
     ("report", "model.json", "rows.csv", "--out", "hard-rows.csv"),
     ("export", "model.json", "model.json"),
     ("export", "soft-model.json", "model.json"),
+    ("fit", "rows.csv", "--lam", "0.1", "--out", "Rows.CSV"),
+    ("fit", "rows.csv", "--lam", "0.1", "--out", "rows.csv", "--force"),
+    ("fit", "rows.csv", "--test", "others.csv", "--lam", "0.1", "--out", "others.csv", "--force"),
 ]
 
 
@@ -64,7 +68,7 @@ def test_what_is_read_is_not_written(
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     code = main([word.format(here=folder.name) for word in case])
     said = capsys.readouterr()
-    assert code == console.BAD_INPUT and said.out == ""
+    assert code == console.USAGE and said.out == ""
     assert said.err.count("\n") == 1 and "name another file to write to." in said.err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -72,7 +76,7 @@ def test_what_is_read_is_not_written(
 def test_two_outputs_are_two_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = str(folder / "new")
     code = main(["fit", str(folder / "rows.csv"), "--lam", "0.1", "--out", new, "--report", new])
-    assert code == console.BAD_INPUT and "--out and --report both name" in capsys.readouterr().err
+    assert code == console.USAGE and "--out and --report both name" in capsys.readouterr().err
     assert not Path(new).exists()
 
 
@@ -82,14 +86,69 @@ def test_a_place_that_cannot_be_written_is_refused_first(
 ) -> None:
     code = main(["fit", str(folder / "rows.csv"), "--lam", "0.1", option, str(folder / "nowhere" / "x")])
     said = capsys.readouterr()
-    assert (code, said.out) == (console.BAD_INPUT, "") and "cannot be written there" in said.err
+    assert (code, said.out) == (console.USAGE, "") and "cannot be written there" in said.err
 
 
-def test_a_model_may_be_written_again(folder: Path) -> None:
-    model = str(folder / "model.json")
-    assert (
-        main(["fit", str(folder / "rows.csv"), "--target", "y", "--lam", "0.2", "--out", model]) == console.OK
-    )
+EXISTING = [
+    ("fit", "rows.csv", "--target", "y", "--lam", "0.2", "--out", "model.json"),
+    ("fit", "rows.csv", "--target", "y", "--lam", "0.2", "--report", "kept.html"),
+    ("cv", "rows.csv", "--target", "y", "--points", "5", "--out", "kept.html"),
+    ("path", "rows.csv", "--target", "y", "--out", "kept.html"),
+    ("path", "rows.csv", "--target", "y", "--plot", "kept.png"),
+    ("predict", "model.json", "rows.csv", "--out", "kept.html"),
+    ("report", "model.json", "--out", "kept.html"),
+    ("export", "model.json", "kept.py"),
+    ("figures", "norm_balls", "--out", "drawn"),
+]
+
+
+@pytest.fixture
+def kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of the user's that have the names of outputs."""
+    monkeypatch.chdir(folder)
+    for name in ("kept.html", "kept.png", "kept.py", "drawn/norm_balls.png"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("mine")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("case", EXISTING, ids=" ".join)
+def test_what_exists_is_written_over_only_on_demand(
+    case: tuple[str, ...], kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(kept)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal: nobody is asked
+    assert main(list(case)) == console.USAGE
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1 and "say --force" in said.err
+    assert contents(kept) == before
+    assert main([*case, "--force"]) == console.OK
+    assert contents(kept) != before
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [("y\n", console.OK), ("\n", console.USAGE), ("", console.USAGE)]
+)
+def test_on_a_terminal_one_is_asked(
+    answer: str,
+    code: int,
+    kept: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    assert main(["report", "model.json", "--out", "kept.html"]) == code
+    assert "Go on? [y/N]" in capsys.readouterr().err
+    assert (Path("kept.html").read_text("utf-8") == "mine") == (code != console.OK)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +173,11 @@ def test_a_crash_leaves_the_file_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store.os, "fsync", full)
-    assert main(list(case)) == console.BAD_INPUT
+    assert main([*case, "--force"]) == console.BAD_INPUT
     assert "No space left on device" in capsys.readouterr().err
     assert target.read_text() == "kept" and not list(folder.glob(".*.part"))
 
 
 def test_an_unknown_kind_of_picture_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["path", str(folder / "rows.csv"), "--target", "y", "--plot", str(folder / "x.foo")])
-    assert code == console.BAD_INPUT and "no picture format 'foo'" in capsys.readouterr().err
+    assert code == console.USAGE and "no picture format 'foo'" in capsys.readouterr().err

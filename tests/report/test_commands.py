@@ -58,10 +58,10 @@ def test_fit_and_report(houses: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ):
         assert words in text
     assert "<Nord>" not in text and "Along the path" not in text
-    code, _, _ = run(capsys, "report", model, houses, "--out", out)
+    code, _, _ = run(capsys, "report", model, houses, "--out", out, "--force")
     assert code == console.OK and "How well it predicts" in out.read_text("utf-8")
     assert "rows of the fit" in out.read_text("utf-8")
-    code, _, _ = run(capsys, "report", model, "--out", out)
+    code, _, _ = run(capsys, "report", model, "--out", out, "--force")
     assert code == console.OK and "How well it predicts" not in out.read_text("utf-8")
 
 
@@ -87,15 +87,15 @@ def test_cv(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_path_with_rows_held_out(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = ("--target", "prix", "--report", page(houses))
+    told = ("--target", "prix", "--report", page(houses), "--force")
     code, said, _ = run(capsys, "path", houses, *told, "--hold-out", 0.25)
-    assert code == console.OK and "30 rows are held out to test on, 90 are left to fit" in said
+    assert code == console.OK and "30 rows held out to test on, 90 left to fit" in said
     text = page(houses).read_text("utf-8")
     assert "the least loss on the test rows" in text and "surface &lt;m²&gt;" in text
     code, said, _ = run(capsys, "path", houses, *told, "--test", houses)
     assert code == console.OK and "120 rows to test on" in said
     code, _, error = run(capsys, "path", houses, *told, "--hold-out", 1.5)
-    assert code == console.BAD_INPUT and "strictly between 0 and 1" in error
+    assert code == console.USAGE and "strictly between 0 and 1" in error
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(
@@ -103,4 +103,4 @@ def test_a_page_that_cannot_be_written_is_refused_first(
 ) -> None:
     nowhere = houses.parent / "nowhere" / "page.html"
     code, out, error = run(capsys, "fit", houses, "--target", "prix", "--report", nowhere)
-    assert code == console.BAD_INPUT and "cannot be written there" in error and out == ""
+    assert code == console.USAGE and "cannot be written there" in error and out == ""

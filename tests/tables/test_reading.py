@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from dualgap.errors import DataError
 from dualgap.tables.columns import Dates, Numbers, Words
 from dualgap.tables.prepare import default_target, values_of
-from dualgap.tables.read import read_rows
+from dualgap.tables.sources import read_rows
 
 FRAME = pd.DataFrame(
     {

@@ -12,8 +12,8 @@ from dualgap.errors import DataError
 from dualgap.tables.frames import from_frame
 from dualgap.tables.learn import Wishes
 from dualgap.tables.prepare import Prepared, prepare, repeat
-from dualgap.tables.read import read_rows
 from dualgap.tables.recipe import Recipe
+from dualgap.tables.sources import read_rows
 
 
 def frame() -> pd.DataFrame:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import sys
 from typing import Any
+
+from dualgap.errors import DataError
 
 OK = 0  # done, and proven where something was to be proven
 NOT_PROVEN = 1  # the fit missed its tolerance, or the model does not verify
@@ -19,6 +22,30 @@ CODES = f"""exit codes:
   {OK} done and proven             {NOT_PROVEN} not proven, or not verified   {USAGE} wrong usage
   {BAD_INPUT} unusable input              {NO_ANSWER} the problem has no answer
   {NOT_INSTALLED} something is not installed  {INTERRUPTED} interrupted"""
+
+
+# what consoles without Unicode show instead of the signs that lines for people use
+PLAIN = {"·": "-", "−": "-", "–": "-", "±": "+-", "…": "...", "×": "x", "≤": "<=", "≥": ">=", "→": "->"}
+PLAIN |= {"λ": "lam", "θ": "theta", "σ": "sigma", "Σ": "sum", "‖": "||", "²": "^2", "₁": "_1", "₂": "_2"}
+
+
+class UsageError(DataError):
+    """The command line itself is wrong, whatever the files hold."""
+
+
+def speak_any_encoding() -> None:
+    """A console that cannot write a sign writes another for it, and never fails."""
+    codecs.register_error("dualgap", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="dualgap")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(PLAIN.get(one, one.encode("unicode_escape").decode()) for one in signs), error.end
 
 
 class Console:
@@ -46,7 +73,8 @@ class Console:
     def result(self, values: dict[str, Any]) -> None:
         """What a machine reads, in the end."""
         if self.as_json:
-            print(json.dumps(plain({**values, "notes": self.notes}), ensure_ascii=False, indent=1))
+            utf = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+            print(json.dumps(plain({**values, "notes": self.notes}), ensure_ascii=not utf, indent=1))
 
 
 def plain(value: Any) -> Any:

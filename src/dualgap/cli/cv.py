@@ -7,6 +7,7 @@ import argparse
 from dualgap.cli import options
 from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
+from dualgap.cli.outputs import add_force
 
 SHOWN = 20  # lines of the table
 
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_columns(parser)
     options.add_objective(parser)
     options.add_solving(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

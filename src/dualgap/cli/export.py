@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dualgap.cli.console import OK, Console
+from dualgap.cli.console import OK, Console, UsageError
+from dualgap.cli.outputs import add_force
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,12 +13,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model file")
     parser.add_argument("out", metavar="FILE", help="a file whose name ends in .onnx, .py or .sql")
     parser.add_argument("--table", default="data", help="the table that the SQL query reads (default: data)")
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load and export."""
     import dualgap as dg
+    from dualgap.files.export import WAYS
 
+    if not args.out.endswith(tuple(WAYS)):
+        raise UsageError(f"A model is exported to a file that ends in {', '.join(WAYS)}, not {args.out!r}.")
     dg.load(args.model).export(args.out, table=args.table)
     console.say(f"written to {args.out}")
     console.result({"out": args.out})

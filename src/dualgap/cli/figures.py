@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from dualgap.cli.console import OK, Console
+from dualgap.cli.checks import near
+from dualgap.cli.console import OK, Console, UsageError
+from dualgap.cli.outputs import add_force, refuse_existing
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", dest="folder", default="figures", help="the folder (default: figures)"
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -30,7 +34,15 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.result({"figures": known})
         return OK
     names = known if args.all else args.names
-    lectures.draw(names, args.folder)
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise UsageError(
+            f"There is no figure {strange[0]!r}.{near(strange[0], known)} `dualgap figures` lists them."
+        )
+    folder = Path(args.folder)
+    written = [folder / f"{name}.png" for name in names]
+    refuse_existing([*written, folder / "index.html"], force=args.force)
+    lectures.draw(names, folder)
     console.say(f"{len(names)} figures drawn in {args.folder}")
     console.result({"drawn": names, "out": args.folder})
     return OK

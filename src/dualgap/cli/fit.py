@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dualgap.cli import options
 from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
+from dualgap.cli.outputs import add_force
 
 if TYPE_CHECKING:
     from dualgap.cli.prepared_task import PreparedTask
@@ -22,17 +23,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_rows(parser)
     parser.add_argument("--out", metavar="FILE", help="write the model here (JSON)")
     parser.add_argument("--report", metavar="PAGE", help="write a page about the fit here (HTML)")
+    options.add_test(parser)
     options.add_columns(parser)
     options.add_objective(parser)
     options.add_strength(parser)
     options.add_solving(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Read, fit, say, save."""
-    from dualgap.cli.prepared_task import task_of
+    from dualgap.cli.prepared_task import task_of, with_test
 
-    task, how = task_of(args, console), options.Solving(args)
+    task, how = with_test(task_of(args, console), args, console), options.Solving(args)
     return tell(*solve(task, args, how, console), task, args, how, console)
 
 

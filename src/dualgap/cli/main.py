@@ -12,6 +12,7 @@ from typing import Any
 
 from dualgap import __version__
 from dualgap.cli import console
+from dualgap.cli.checks import refuse_bad_options
 from dualgap.cli.outputs import refuse_bad_outputs
 from dualgap.errors import (
     DataError,
@@ -36,6 +37,7 @@ VERBS = {
     "datasets": "data sets that can be named instead of a file",
 }
 CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (console.UsageError, console.USAGE),
     (DataError, console.BAD_INPUT),
     (NoSolverError, console.NO_ANSWER),
     (InfeasibleError, console.NO_ANSWER),
@@ -46,6 +48,7 @@ CODES: tuple[tuple[type[BaseException], int], ...] = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code is returned."""
+    console.speak_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _parser()
     if not given:
@@ -91,6 +94,7 @@ def _guarded(run: Any, args: argparse.Namespace) -> int:
             warnings.simplefilter("always", NotCertifiedWarning)
             warnings.showwarning = lambda message, *rest, **more: where.warn(str(message))
             refuse_bad_outputs(args)
+            refuse_bad_options(args)
             return int(run(args, where))
     except KeyboardInterrupt as told:
         where.warn(str(told) or "interrupted.")

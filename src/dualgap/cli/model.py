@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def opened(args: argparse.Namespace) -> tuple[Solution, RawTable]:
     """The model, and the rows as they stand in the file."""
     import dualgap as dg
-    from dualgap.tables.read import read_rows
+    from dualgap.tables.sources import read_rows
 
     solution = dg.load(args.model)
     absent = solution.recipe.absent if solution.recipe is not None else ()

@@ -34,6 +34,18 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--na", metavar="WORD", action="append", default=[], help="this word means missing")
 
 
+def add_test(parser: argparse.ArgumentParser) -> None:
+    """Rows to judge by that the weights never see."""
+    unseen = parser.add_mutually_exclusive_group()
+    unseen.add_argument("--test", metavar="FILE", help="rows that the fit does not see, to measure errors on")
+    unseen.add_argument(
+        "--hold-out",
+        type=float,
+        metavar="SHARE",
+        help="hold out this share of the rows, to measure errors on",
+    )
+
+
 def add_objective(parser: argparse.ArgumentParser) -> None:
     """What is minimised."""
     group = parser.add_argument_group("objective")

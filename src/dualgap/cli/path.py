@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dualgap.cli import options
-from dualgap.cli.console import NOT_PROVEN, OK, Console
-from dualgap.cli.outputs import csv_text
-
-if TYPE_CHECKING:
-    from dualgap.cli.prepared_task import PreparedTask
+from dualgap.cli.console import NOT_PROVEN, OK, Console, UsageError
+from dualgap.cli.outputs import add_force, csv_text
 
 SHOWN = 20  # lines of the table
 
@@ -25,15 +22,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write every point with its weights here (CSV)")
     parser.add_argument("--plot", metavar="FILE", help="draw the weights here (PNG, SVG, PDF)")
     parser.add_argument("--report", metavar="PAGE", help="write a page about the path here (HTML)")
-    unseen = parser.add_mutually_exclusive_group()
-    unseen.add_argument("--test", metavar="FILE", help="rows that the path does not see, for its errors")
-    unseen.add_argument(
-        "--hold-out", type=float, metavar="SHARE", help="hold out this share of the rows, for the errors"
-    )
+    options.add_test(parser)
     options.add_columns(parser)
     options.add_objective(parser)
     parser.set_defaults(penalty="l1")
     options.add_solving(parser)
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -42,10 +36,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     import dualgap as dg
     from dualgap.cli import pages
-    from dualgap.cli.prepared_task import task_of
+    from dualgap.cli.prepared_task import task_of, with_test
     from dualgap.files.store import write_whole
 
-    task, test = with_test(task_of(args, console), args, console)
+    form = picture_format(args.plot) if args.plot else ""
+    task = with_test(task_of(args, console), args, console)
     how = options.Solving(args).keywords()
     path = dg.path(task.X, task.y, **task.keywords, **how, n_lams=args.points)
     console.say(f"\n{path!r}\n")
@@ -58,32 +53,15 @@ def run(args: argparse.Namespace, console: Console) -> int:
         write_whole(FilePath(args.out), as_csv(path, names).encode())
         console.say(f"\n{len(path)} points written to {args.out}")
     if args.plot:
-        draw(path, names, args.plot)
+        draw(path, names, args.plot, form)
         console.say(f"drawn in {args.plot}")
     if args.report:
         recipe = task.prepared.recipe
-        pages.write(path, args.report, console, data=task.rows, test=test, recipe=recipe)
+        pages.write(path, args.report, console, data=task.rows, test=task.test, recipe=recipe)
     points = {"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero}
     console.result({**points, "exact": path.exact, "status": path.status})
     proven = not path.stopped and (path.exact or float(path.gaps.max()) <= args.tol)
     return OK if proven else NOT_PROVEN
-
-
-def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) -> tuple[PreparedTask, Any]:
-    """The rows to fit, and the rows (X, y) to test on, where there are any."""
-    from dualgap.tables.prepare import repeat
-    from dualgap.tables.read import read_rows
-
-    recipe = task.prepared.recipe
-    if args.test:
-        rows = repeat(read_rows(args.test, absent=recipe.absent, form=args.format), recipe)
-        console.note(f"{args.test}: {len(rows.y)} rows to test on")
-        return task, (rows.X, rows.y)
-    if args.hold_out is None:
-        return task, None
-    kept, test = task.split(args.hold_out)
-    console.note(f"{len(test[1])} rows are held out to test on, {len(kept.y)} are left to fit")
-    return kept, test
 
 
 def as_csv(path: Any, names: tuple[str, ...]) -> str:
@@ -98,19 +76,29 @@ def as_csv(path: Any, names: tuple[str, ...]) -> str:
     return csv_text([["lam", "penalty", "mean loss", "relative gap", *names, *ends], *lines])
 
 
-def draw(path: Any, names: tuple[str, ...], file: str) -> None:
+def picture_format(file: str) -> str:
+    """The ending of the name, where pictures of that kind can be drawn."""
+    from dualgap.errors import needed
+
+    needed("matplotlib", "plot", "--plot").use("Agg")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    form, known = (
+        FilePath(file).suffix.lstrip(".").lower() or "png",
+        FigureCanvasBase.get_supported_filetypes(),
+    )
+    if form not in known:
+        raise UsageError(f"--plot {file}: there is no picture format {form!r}. Known: {', '.join(known)}.")
+    return form
+
+
+def draw(path: Any, names: tuple[str, ...], file: str, form: str) -> None:
     """The picture of path.plot() in a file."""
     import io
 
-    from dualgap.errors import DataError, needed
     from dualgap.files.store import write_whole
 
-    needed("matplotlib", "plot", "--plot").use("Agg")
-    axes = path.plot(names=list(names))
+    axes, drawn = path.plot(names=list(names)), io.BytesIO()
     first = axes.ravel()[0] if hasattr(axes, "ravel") else axes[0] if isinstance(axes, tuple | list) else axes
-    form, drawn = FilePath(file).suffix.lstrip(".").lower() or "png", io.BytesIO()
-    known = first.figure.canvas.get_supported_filetypes()
-    if form not in known:
-        raise DataError(f"--plot {file}: there is no picture format {form!r}. Known: {', '.join(known)}.")
     first.figure.savefig(drawn, dpi=150, format=form)
     write_whole(FilePath(file), drawn.getvalue())

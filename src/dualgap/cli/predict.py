@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
 from dualgap.cli.console import OK, Console
-from dualgap.cli.outputs import csv_text
+from dualgap.cli.outputs import add_force, csv_text
 
 if TYPE_CHECKING:
     from dualgap.fitting.solution import Solution
@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="refuse",
         help="levels that the fit never saw: refuse, or treat as the reference level (default: refuse)",
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

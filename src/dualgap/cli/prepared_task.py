@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.cli.console import Console
+from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
-from dualgap.tables.columns import RawTable
+from dualgap.tables.columns import RawTable, rows_in_words
 from dualgap.tables.learn import Wishes
-from dualgap.tables.prepare import Prepared, default_target, prepare
-from dualgap.tables.read import read_rows
+from dualgap.tables.prepare import Prepared, default_target, prepare, repeat
+from dualgap.tables.sources import read_rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,6 +24,7 @@ class PreparedTask:
 
     prepared: Prepared
     keywords: dict[str, Any]
+    test: tuple[Any, Any] | None = None  # rows that the fit does not see
 
     @property
     def X(self) -> Any:
@@ -40,14 +41,12 @@ class PreparedTask:
         """X and y."""
         return self.prepared.X, self.prepared.y
 
-    def split(self, share: float) -> tuple[PreparedTask, tuple[Any, Any]]:
-        """The task without a share of its rows, drawn the same way every time, and those rows."""
+    def split(self, share: float) -> PreparedTask:
+        """The task with a share of its rows to test on, drawn the same way every time."""
         n = len(self.y)
-        held = round(share * n) if 0.0 < share < 1.0 else 0
+        held = round(share * n)
         if not 0 < held < n:
-            raise DataError(
-                f"--hold-out is a share of the {n} rows, strictly between 0 and 1, not {share:g}."
-            )
+            raise UsageError(f"--hold-out {share:g} of {n} rows holds out {held}; another share is needed.")
         order = np.random.default_rng(0).permutation(n)
         out, kept = np.sort(order[:held]), np.sort(order[held:])
         weights = self.prepared.weights
@@ -58,7 +57,7 @@ class PreparedTask:
             weights=None if weights is None else weights[kept],
         )
         keywords = {**self.keywords, "sample_weight": prepared.weights}
-        return PreparedTask(prepared, keywords), (self.X[out], self.y[out])
+        return PreparedTask(prepared, keywords, (self.X[out], self.y[out]))
 
     def named(self, solution: Solution) -> Solution:
         """The solution with the names of the columns and the recipe that made them."""
@@ -75,7 +74,7 @@ def read(args: argparse.Namespace) -> RawTable:
 def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     """Read, prepare, choose the loss."""
     raw = read(args)
-    target = args.target or default_target(raw)
+    target = args.target or _target(raw)
     wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
     prepared = prepare(raw, wishes, args.weights)
     n, p = prepared.X.shape
@@ -87,6 +86,28 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
     return PreparedTask(prepared, keywords)
+
+
+def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) -> PreparedTask:
+    """The task with rows to test on, where some are asked for."""
+    recipe = task.prepared.recipe
+    if args.test:
+        rows = repeat(read_rows(args.test, absent=recipe.absent, form=args.format), recipe)
+        console.note(f"{args.test}: {rows_in_words(len(rows.y))} to test on")
+        return dataclasses.replace(task, test=(rows.X, rows.y))
+    if args.hold_out is None:
+        return task
+    kept = task.split(args.hold_out)
+    assert kept.test is not None
+    console.note(f"{rows_in_words(len(kept.test[1]))} held out to test on, {len(kept.y)} left to fit")
+    return kept
+
+
+def _target(raw: RawTable) -> str:
+    try:
+        return default_target(raw)
+    except DataError as error:  # the file does not say it, so the command has to
+        raise UsageError(str(error)) from None
 
 
 def _loss(y: Any, target: str, console: Console) -> str:

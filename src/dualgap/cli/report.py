@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dualgap.cli.console import OK, Console
+from dualgap.cli.outputs import add_force
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="PAGE", default="report.html", help="the page (default: report.html)"
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -106,8 +106,8 @@ def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     ax.tick_params(direction="out", length=3)
 
 
-def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int) -> None:
-    """A line per weight, the `top` largest named at their ends."""
+def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int, *, ends: bool = True) -> None:
+    """A line per weight, the `top` largest named, at their ends or in a legend."""
     coefs = strokes.coefs * path.terms.scale
     labels = _labels(path, names)
     size = np.abs(path.coefs * path.terms.scale).max(axis=0, initial=0.0)  # one order on every axis
@@ -120,9 +120,13 @@ def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int) ->
     for rank, j in enumerate(named):
         style = DASHES[(rank // len(COLOURS) + rank) % len(DASHES)]
         colour = COLOURS[rank % len(COLOURS)]
-        ax.plot(strokes.at, coefs[:, j], color=colour, linestyle=style, linewidth=1.3, zorder=2)
+        how: dict[str, Any] = {"color": colour, "linestyle": style, "label": labels[j]}
+        ax.plot(strokes.at, coefs[:, j], linewidth=1.3, zorder=2, **how)
     ax.margins(x=0.0)
-    _name_ends(ax, coefs[-1, named], [labels[j] for j in named])
+    if ends:
+        _name_ends(ax, coefs[-1, named], [labels[j] for j in named])
+    elif named:
+        ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _labels(path: Path, names: Any) -> list[str]:

@@ -30,7 +30,8 @@ def path(  # noqa: PLR0913
     y: Any,
     *,
     loss: str | Loss,
-    penalty: str | Penalty = "l1",
+    penalty: str | Penalty | None = None,
+    over: str = "strength",
     form: str = "penalised",
     exact: bool | str = "auto",
     lams: Any = None,
@@ -38,6 +39,8 @@ def path(  # noqa: PLR0913
     lam_min_ratio: float | None = None,
     everywhere: float | None = None,
     sizes: Any = None,
+    lam: float | None = None,
+    C: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
     penalty_factors: Any = None,
@@ -68,26 +71,36 @@ def path(  # noqa: PLR0913
     With l0 or l0_l2 the path is that of the best subsets of `sizes` columns (K for 0 … K, or a list; up to 20
     where nothing is said), each with its proven bound.
 
+    `over="quantile"` follows the weights of loss="quantile" over all quantiles at once, without a penalty or
+    with l1 of one strength, `lam` or `C`: `path.quantiles` are the breakpoints, between which nothing
+    changes, and `path.coef(quantile=0.3)` answers anywhere.
+
     `max_time` is for the whole path: when it is over, the path ends at the λ it has come to, and
     `path.stopped` and `path.status` say so. `max_iter` is for each solve.
     """
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
     limits = read_limits(tol, max_iter, max_time, None).shared()
-    penalty = penalty_named(penalty)
+    what: dict[str, Any] = {
+        "loss": loss,
+        "fit_intercept": fit_intercept,
+        "sample_weight": sample_weight,
+        "penalty_factors": penalty_factors,
+        "standardize": standardize,
+    }
+    if over == "quantile":
+        from dualgap.paths.quantiles import quantiles_of  # here: most paths never need it
+
+        _refuse_strengths(exact, lams, everywhere)
+        price = "none" if lam is None and C is None else "l1"
+        found: Path = quantiles_of(read(X, y, penalty=penalty or price, lam=lam, C=C, **what), limits)
+        found.take_time(dataclasses.replace(limits, until=None))
+        return found
+    _refuse_over(over, lam, C)
+    penalty = penalty_named(penalty or "l1")
     if not penalty.takes_strength:
         raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
-    reading = read(
-        X,
-        y,
-        loss=loss,
-        penalty=penalty,
-        lam=1.0,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        penalty_factors=penalty_factors,
-        standardize=standardize,
-    )
+    reading = read(X, y, penalty=penalty, lam=1.0, **what)
     chosen = seeded(read_solver(solver), random_state)
     if penalty.takes_sizes:
         from dualgap.paths.subsets import subsets_of  # here: most paths never need it
@@ -106,7 +119,7 @@ def path(  # noqa: PLR0913
         limits,
     )
     if reading.many_classes:
-        found: Path = _for_many(reading, read_form(multiclass, reading.terms.loss), request)
+        found = _for_many(reading, read_form(multiclass, reading.terms.loss), request)
     else:
         found = path_of(reading, request, form)
     found.take_time(dataclasses.replace(limits, until=None))
@@ -145,6 +158,13 @@ def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:
             "With l0 or l0_l2 a path goes over the number of columns: give sizes=K, not lams=, "
             "everywhere= or exact=; path.solution(lam=...) answers for one strength."
         )
+
+
+def _refuse_over(over: Any, lam: Any, C: Any) -> None:
+    if over != "strength":
+        raise DataError(f"over must be 'strength' or 'quantile', not {over!r}.")
+    if lam is not None or C is not None:
+        raise DataError('A path goes over all strengths: lam= and C= are for over="quantile"; give lams=.')
 
 
 def _unproven(found: Path, tolerance: float) -> list[str]:

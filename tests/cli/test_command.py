@@ -377,3 +377,79 @@ def test_a_sparse_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "next.svm").write_text("1 3:1.0\n")
     code, out, _ = run(capsys, "predict", model, tmp_path / "next.svm")
     assert code == console.OK and out.splitlines()[1] in ("-1", "1")
+
+
+def test_dates_money_and_percent_go_all_the_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(3)
+    n = 150
+    when = pd.date_range("2022-12-28", periods=n, freq="61h")
+    price, rate = rng.normal(2500, 600, n).round(2), rng.uniform(0, 40, n).round(1)
+    frame = pd.DataFrame(
+        {
+            "sold": when.strftime("%d.%m.%Y"),
+            "price": [f"{value:,.2f} €" for value in price],
+            "rate": [f"{value} %" for value in rate],
+            "profit": (0.1 * price - 2 * rate + 5 * (when.month == 7) + rng.normal(size=n)).round(3),
+        }
+    )
+    rows, model = tmp_path / "sales.csv", tmp_path / "m.json"
+    frame.to_csv(rows, index=False)
+    code, out, err = run(capsys, "fit", rows, "--target", "profit", "--lam", 1e-4, "--out", model)
+    assert (code, err) == (console.OK, "")
+    for words in (
+        "'sold' holds dates (such as '28.12.2022', read as day, month, year",
+        "€' is read as",
+        "sold year",
+    ):
+        assert words in out
+    assert run(capsys, "verify", model, rows)[0] == console.OK
+    solution = dg.load(model)
+    assert solution.names is not None and "price" in solution.names and "sold month=Jul" in solution.names
+    expected = solution.predict(frame)
+    code, out, _ = run(capsys, "predict", model, rows)
+    assert np.array_equal([float(line) for line in out.splitlines()[1:]], expected)
+    source = tmp_path / "model.py"
+    assert run(capsys, "export", model, source)[0] == console.OK
+    exported: dict[str, Any] = {}
+    exec(source.read_text("utf-8"), exported)
+    assert np.allclose([exported["predict"](row) for row in frame.to_dict("records")], expected, rtol=1e-12)
+    code, _, err = run(capsys, "export", model, tmp_path / "model.sql")
+    assert code == console.BAD_INPUT and "export to .py" in err
+    document = json.loads(model.read_text())
+    next(rule for rule in document["recipe"]["rules"] if rule.get("part") == "days")["since"] = "2022-02-31"
+    document["checksum"] = store.checksum(document)
+    model.write_text(json.dumps(document))
+    code, _, err = run(capsys, "verify", model, rows)
+    assert code == console.BAD_INPUT and "since should be a day" in err
+
+
+def told(tmp_path: Path, capsys: pytest.CaptureFixture[str], frame: pd.DataFrame) -> tuple[int, str, str]:
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    return run(capsys, "fit", path, "--target", "y", "--lam", 0.1)
+
+
+def test_a_constant_target_and_a_single_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = told(tmp_path, capsys, pd.DataFrame({"x": np.arange(8.0), "y": 3.0}))
+    assert code == console.BAD_INPUT and "'y' is 3 in every row: there is nothing to predict" in err
+    code, _, err = told(tmp_path, capsys, pd.DataFrame({"x": [1.5], "y": [3.0]}))
+    assert code == console.BAD_INPUT and "rows.csv has one row" in err
+
+
+def test_more_columns_than_rows_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(6, 9)), columns=[*(f"x{j}" for j in range(8)), "y"])
+    code, out, _ = told(tmp_path, capsys, frame)
+    assert code == console.OK and "careful: with 8 columns and 6 rows" in out
+
+
+@pytest.mark.parametrize(
+    ("y", "offered"), [([0, 1, 3, 2, 0, 5], True), ([1990, 1991, 1995, 1992, 1993, 1994], False)]
+)
+def test_counts_are_offered_their_loss(
+    y: list[int], offered: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dualgap.losses import CATALOGUE
+
+    _, out, _ = told(tmp_path, capsys, pd.DataFrame({"x": [1.0, 2.5, 3.0, 1.0, 0.5, 4.0], "y": y}))
+    assert ("--loss poisson" in out) == (offered and "poisson" in CATALOGUE)

@@ -12,6 +12,7 @@ from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
+from dualgap.losses import CATALOGUE
 from dualgap.tables.columns import RawTable, rows_in_words
 from dualgap.tables.learn import Wishes
 from dualgap.tables.prepare import Prepared, default_target, prepare, repeat
@@ -81,6 +82,11 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     console.note(f"{raw.source}: {n} rows, {p} columns to predict {target!r} from")
     for note in prepared.notes:
         console.note(note)
+    if p >= n:
+        console.note(
+            f"careful: with {p} columns and {rows_in_words(n)} any target can be met; "
+            "the penalty alone decides"
+        )
     loss = args.loss or _loss(prepared.y, target, console)
     keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
     if keywords["standardize"] and args.penalty != "none":
@@ -113,9 +119,24 @@ def _target(raw: RawTable) -> str:
 def _loss(y: Any, target: str, console: Console) -> str:
     """Words or two values: a class. Else a number."""
     values = np.unique(y[: 1 << 20])
-    if y.dtype.kind not in "iuf" or len(values) <= 2:
+    numbers = y.dtype.kind in "iuf"
+    if len(values) == 1:
+        raise DataError(
+            f"The target {target!r} is {values.tolist()[0]!r} in every row: there is nothing to predict."
+        )
+    if not numbers or len(values) == 2:
         shown = ", ".join(repr(value) for value in values[:6].tolist()) + (", …" if len(values) > 6 else "")
         console.note(f"{target!r} has {len(values)} values ({shown}): classes, so the loss is logistic")
         return "logistic"
-    console.note(f"{target!r} holds numbers, so the loss is squared")
+    console.note(f"{target!r} holds numbers, so the loss is squared{_counts(y)}")
     return "squared"
+
+
+def _counts(y: Any) -> str:
+    """The offer of a loss for counts, where the target looks like some: whole, from 0 or 1 on."""
+    if "poisson" not in CATALOGUE or y.dtype.kind not in "iu" or not 0 <= y.min() <= 1:
+        return ""
+    return (
+        f"; they are whole and not negative, as counts are (mean {y.mean():.3g}, variance {y.var():.3g}): "
+        "--loss poisson predicts their mean, never below 0, and expects them to vary more where it is larger"
+    )

@@ -24,6 +24,7 @@ class Term:
     weights: NDArray[np.float64]
     level: str | None = None
     fill: float | None = None
+    rule: Rule | None = None  # where a part of a date is taken, or digits are read from text
 
 
 def terms_of(solution: Solution) -> list[Term]:
@@ -34,11 +35,12 @@ def terms_of(solution: Solution) -> list[Term]:
     found: list[Term] = []
     j = 0
     for rule in rules:
+        more = rule if rule.part or rule.written else None
         if rule.kind != "levels":
-            found.append(Term(rule.name, rule.kind, table[:, j], None, rule.fill))
+            found.append(Term(rule.name, rule.kind, table[:, j], None, rule.fill, more))
         for k, level in enumerate(rule.levels):
             kind = "missing" if level == MISSING_LEVEL else "level"
-            found.append(Term(rule.name, kind, table[:, j + k], level))
+            found.append(Term(rule.name, kind, table[:, j + k], level, None, more))
         j += len(rule.outputs)
     return [term for term in found if term.weights.any()]
 

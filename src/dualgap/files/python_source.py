@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dualgap.files.exported_terms import intercepts, terms_of
+from dualgap.files.exported_terms import Term, intercepts, terms_of
 from dualgap.files.store import MADE_BY
 from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import numbered
@@ -13,20 +13,58 @@ Written by {maker}; relative duality gap {gap:.1e}. A row is a mapping from colu
 values, or a sequence in the order of COLUMNS.
 """
 
+import re
+from datetime import datetime
 from math import fsum
 
 COLUMNS = {columns}
 CLASSES = {classes}
 INTERCEPTS = {intercepts}
-# column, kind, what makes a level 1 or stands in for a missing number, a weight per class
+# column, kind, what makes a level 1 or stands in for a missing number, a weight per class, and how text is
+# read: (sign before the fraction), or of a date (part, day to count from, order of day, month and year)
 TERMS = [
 {terms}
 ]
 
 
-def _value(row, name, kind, detail):
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+
+
+def _number(text, decimal):
+    digits = re.sub("[^-+0-9eE" + decimal + "]", "", text.replace("\u2212", "-"))
+    return float(digits.replace(",", "."))
+
+
+def _part(value, part, since, order, words):
+    if not hasattr(value, "year"):
+        found = re.split("[^0-9]+", str(value).strip())
+        if len(found[0]) < 4:
+            day, month, year = found[:3] if order != "mdy" else (found[1], found[0], found[2])
+        else:
+            year, month, day = found[:3]
+        clock = [int(one) for one in found[3:6] if one]
+        half = str(value).strip().lower()[-2:]
+        if half in ("am", "pm"):
+            clock[0] = clock[0] % 12 + 12 * (half == "pm")
+        value = datetime(int(year), int(month), int(day), *clock)
+    if part == "year":
+        return float(value.year)
+    if part == "month":
+        return MONTHS[value.month - 1] if words else float(value.month)
+    if part == "weekday":
+        return WEEKDAYS[value.weekday()] if words else value.weekday() + 1.0
+    moment = datetime(*value.timetuple()[:6])
+    return (moment - datetime.fromisoformat(since)).total_seconds() / 86400
+
+
+def _value(row, name, kind, detail, reading):
     value = row.get(name)
     missing = value is None or value == "" or value != value
+    if not missing and len(reading) > 1:
+        value = _part(value, *reading, kind != "number")
+    elif not missing and reading and isinstance(value, str):
+        value = _number(value, *reading)
     if kind == "missing":
         return 1.0 if missing else 0.0
     if kind == "level":
@@ -40,7 +78,7 @@ def scores(row):
     """The decision function, one number per class; a single one for numbers and for two classes."""
     if not hasattr(row, "keys"):
         row = dict(zip(COLUMNS, row))
-    values = [_value(row, name, kind, detail) for name, kind, detail, _ in TERMS]
+    values = [_value(row, name, kind, detail, reading) for name, kind, detail, _, reading in TERMS]
     weights = [term[3] for term in TERMS]
     return [fsum([b, *(v * w[k] for v, w in zip(values, weights))]) for k, b in enumerate(INTERCEPTS)]
 
@@ -56,15 +94,25 @@ def predict(row):
 '''
 
 
+def _how(term: Term) -> tuple[str, ...]:
+    """How text is read: nothing for plain numbers and words."""
+    rule = term.rule
+    if rule is None:
+        return ()
+    return (rule.part, rule.since, rule.written) if rule.part else (rule.written,)
+
+
 def python_source(solution: Solution, table: str = "") -> str:
     """The text of the file. Every name is written by repr, so that no name can become code."""
     recipe = solution.recipe
     names = solution.names or numbered(solution.coef.shape[-1])
-    columns = names if recipe is None else tuple(rule.name for rule in recipe.rules)
+    columns = names if recipe is None else tuple(dict.fromkeys(rule.name for rule in recipe.rules))
     lines = []
     for term in terms_of(solution):
         detail = term.level if term.kind in ("level", "missing") else term.fill
-        lines.append(f"    ({term.name!r}, {term.kind!r}, {detail!r}, {term.weights.tolist()!r}),")
+        lines.append(
+            f"    ({term.name!r}, {term.kind!r}, {detail!r}, {term.weights.tolist()!r}, {_how(term)!r}),"
+        )
     return SOURCE.format(
         words=solution.terms.words(),
         maker=MADE_BY,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from dualgap.files.fields import Fields
 from dualgap.tables.recipe import MISSING_RULES, Recipe, Rule
+from dualgap.tables.written import ORDERS
 
 
 def read_recipe(part: Fields) -> Recipe:
@@ -15,7 +17,7 @@ def read_recipe(part: Fields) -> Recipe:
     if len(pairs) != len(left_out) or not all(isinstance(text, str) for pair in pairs for text in pair):
         raise part.refuse("left_out", "pairs of a name and a reason")
     rules = tuple(_rule(one) for one in part.parts("rules"))
-    if not rules or len({rule.name for rule in rules}) != len(rules):
+    if not rules or len({(rule.name, rule.part) for rule in rules}) != len(rules):
         raise part.refuse("rules", "one or more, with different names")
     return Recipe(
         rules,
@@ -28,13 +30,33 @@ def read_recipe(part: Fields) -> Recipe:
 
 
 def _rule(part: Fields) -> Rule:
-    kind = part.one_of("kind", ("number", "boolean", "levels"))
+    kind, more = part.one_of("kind", ("number", "boolean", "levels")), _reading(part)
     if kind != "levels":
-        return Rule(part.text("name"), kind, part.optional(part.number, "fill"))
+        return Rule(part.text("name"), kind, part.optional(part.number, "fill"), **more)
     levels, reference = part.texts("levels"), part.text("reference")
     if len({reference, *levels}) != 1 + len(levels):
         raise part.refuse("levels", "different words, the reference not among them")
-    return Rule(part.text("name"), kind, None, levels, reference)
+    return Rule(part.text("name"), kind, None, levels, reference, **more)
+
+
+def _reading(part: Fields) -> dict[str, Any]:
+    """How text is read, and which part of a date."""
+    of_date = part.has("part")
+    found = {"part": part.one_of("part", ("year", "month", "weekday", "days"))} if of_date else {}
+    if part.has("written"):
+        found["written"] = part.one_of("written", tuple(ORDERS) if of_date else (".", ","))
+    if found.get("part") == "days":
+        found["since"] = part.text("since")
+        if not _is_day(found["since"]):
+            raise part.refuse("since", "a day such as 2024-03-01")
+    return found
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def recipe_fields(recipe: Recipe) -> dict[str, Any]:
@@ -42,6 +64,7 @@ def recipe_fields(recipe: Recipe) -> dict[str, Any]:
     rules = []
     for rule in recipe.rules:
         found: dict[str, Any] = {"name": rule.name, "kind": rule.kind}
+        found |= {key: getattr(rule, key) for key in ("part", "since", "written") if getattr(rule, key)}
         if rule.fill is not None:
             found["fill"] = rule.fill
         if rule.kind == "levels":

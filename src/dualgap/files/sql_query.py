@@ -17,6 +17,7 @@ def sql_query(solution: Solution, table: str) -> str:
     the depth of an expression (SQLite to 1000), and pairs round less.
     """
     terms = terms_of(solution)
+    _refuse_readings(terms)
     taken = {term.name for term in terms} | {solution.recipe.target if solution.recipe else ""}
     names = [_free(name, taken) for name in _score_names(solution)]
     scores = [_score(terms, k, b) for k, b in enumerate(intercepts(solution))]
@@ -30,6 +31,17 @@ def sql_query(solution: Solution, table: str) -> str:
     prediction = identifier(_free("prediction", taken))
     case = _class_of(solution.classes.tolist(), [identifier(name) for name in names])
     return f"{words}WITH scored AS (\n  {inner}\n)\nSELECT *, {case} AS {prediction} FROM scored;\n"
+
+
+def _refuse_readings(terms: list[Term]) -> None:
+    """Databases differ in the words for parts of dates, and none reads numbers as people write them."""
+    for term in terms:
+        if term.rule is not None:
+            what = "parts of dates" if term.rule.part else "numbers written with other signs"
+            raise DataError(
+                f"{term.name!r} holds {what}, which a query that any database understands cannot read: put "
+                "plain numbers in columns of their own and fit those, or export to .py."
+            )
 
 
 def identifier(name: str) -> str:

@@ -154,11 +154,11 @@ def _recipe(about: Subject) -> str:
     told = []
     for rule in recipe.rules:
         if rule.kind == "levels":
-            told.append(f"<b>{safe(rule.name)}</b>: a column of 0 and 1 for {listed(rule.levels, 8)}")
+            told.append(f"<b>{safe(rule.label)}</b>: a column of 0 and 1 for {listed(rule.levels, 8)}")
             if rule.reference is not None:
                 told[-1] += f" against the reference <b>{safe(rule.reference)}</b>"
         elif rule.fill is not None:
-            told.append(f"<b>{safe(rule.name)}</b>: {number(rule.fill, 5)} stands in for a missing number")
+            told.append(f"<b>{safe(rule.label)}</b>: {number(rule.fill, 5)} stands in for a missing number")
     told += [f"<b>{safe(name)}</b>: left out, {safe(why)}" for name, why in recipe.left_out]
     if not told:
         return ""

@@ -11,13 +11,23 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 
+DAY = 86_400.0  # seconds
+MONTHS: tuple[str, ...] = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS: tuple[str, ...] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers, NaN where one is missing; a boolean column is 0 and 1."""
+    """Numbers, NaN where one is missing; a boolean column is 0 and 1.
+
+    `text` is how the file has them, where signs stand beside the digits, and `decimal` what was taken for
+    the sign before the fraction.
+    """
 
     values: Vector
     boolean: bool = False
+    text: Words | None = None
+    decimal: str = "."
 
     @property
     def missing(self) -> Mask:
@@ -26,7 +36,7 @@ class Numbers:
 
     def take(self, rows: Mask) -> Numbers:
         """These rows alone."""
-        return Numbers(self.values[rows], self.boolean)
+        return replace(self, values=self.values[rows], text=self.text and self.text.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +62,46 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Dates:
-    """Points in time, which no linear model can take as they are."""
+    """Seconds of the calendar, NaT where one is missing; `order` says how the `text` was read."""
 
-    example: str
-    missing: Mask
+    values: NDArray[np.datetime64]
+    text: Words | None = None
+    order: str = "ymd"  # or "dmy", "mdy"
+
+    @property
+    def missing(self) -> Mask:
+        """Rows without a value."""
+        return np.asarray(np.isnat(self.values))
+
+    @property
+    def example(self) -> str:
+        """The first, as the file has it."""
+        there = np.flatnonzero(~self.missing)
+        if not len(there):
+            return ""
+        return (
+            str(self.values[there[0]]) if self.text is None else self.text.levels[self.text.codes[there[0]]]
+        )
 
     def take(self, rows: Mask) -> Dates:
         """These rows alone."""
-        return Dates(self.example, self.missing[rows])
+        return replace(self, values=self.values[rows], text=self.text and self.text.take(rows))
+
+    def part(self, name: str, since: str, *, words: bool) -> Numbers | Words:
+        """The year, the month or the weekday (as words or as numbers), or the days since a day."""
+        days, gaps = self.values.astype("datetime64[D]"), self.missing
+        if name == "days":
+            passed = self.values - np.datetime64(since, "s")
+            return Numbers(np.where(gaps, np.nan, passed.astype(np.float64) / DAY))
+        if name == "year":
+            return Numbers(np.where(gaps, np.nan, days.astype("datetime64[Y]").astype(np.float64) + 1970))
+        if name == "month":
+            codes, levels = days.astype("datetime64[M]").astype(np.int64) % 12, MONTHS
+        else:
+            codes, levels = (days.astype(np.int64) + 3) % 7, WEEKDAYS  # the first day of 1970 was a Thursday
+        if words:
+            return Words(np.where(gaps, -1, codes).astype(np.intp), levels)
+        return Numbers(np.where(gaps, np.nan, codes + 1.0))
 
 
 Column: TypeAlias = Numbers | Words | Dates

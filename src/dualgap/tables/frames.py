@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualgap.errors import DataError, needed
-from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words
-
-DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d{1,2}:\d{2}.*)?\s*"
-)
-LOOKED_AT = 200  # levels examined for the look of dates
+from dualgap.tables.columns import DAY, Column, Dates, Numbers, RawTable, Words
+from dualgap.tables.written import understood
 
 
 def pandas() -> Any:
@@ -31,6 +25,7 @@ def from_frame(frame: Any, source: str, notes: tuple[str, ...] = ()) -> RawTable
     if twice:
         raise DataError(f"{source} has two columns named {twice[0]!r}; rename one.")
     columns = {name: read_column(frame.iloc[:, j]) for j, name in enumerate(names)}
+    notes += tuple(note for name, column in columns.items() for note in _reading(name, column))
     return RawTable(source, len(frame), names, columns, notes=notes)
 
 
@@ -41,9 +36,11 @@ def read_column(series: Any) -> Column:
         return Numbers(series.to_numpy(dtype=float, na_value=np.nan), boolean=True)
     if kind in "iuf" and str(series.dtype) != "category":
         return Numbers(series.to_numpy(dtype=float, na_value=np.nan))
-    if kind in "mM":
-        present = series.dropna()
-        return Dates(str(present.iloc[0]) if len(present) else "", series.isna().to_numpy(dtype=bool))
+    if kind == "M":
+        local = series if getattr(series.dtype, "tz", None) is None else series.dt.tz_localize(None)
+        return Dates(local.to_numpy(dtype="datetime64[s]"))
+    if kind == "m":
+        return Numbers(series.dt.total_seconds().to_numpy(dtype=float) / DAY)
     if kind == "c":
         raise DataError(f"Column {str(series.name)!r} holds complex numbers; split them into two columns.")
     return _words(series)
@@ -56,22 +53,13 @@ def _words(series: Any) -> Column:
         return Numbers(truth[codes], boolean=True)
     levels, where = np.unique([str(level) for level in found], return_inverse=True)
     codes = np.append(where, -1)[codes].astype(np.intp)
-    words = tuple(str(level) for level in levels)
-    looked = words[:LOOKED_AT]
-    if looked and all(DATE.fullmatch(level) for level in looked):
-        first = int(np.argmax(codes >= 0))
-        return Dates(words[codes[first]], np.asarray(codes < 0))
-    return Words(codes, words)
+    return understood(Words(codes, tuple(str(level) for level in levels)))
 
 
-def number_levels(words: Words) -> NDArray[np.bool_]:
-    """Which levels read as numbers?"""
-    return np.array([_reads_as_number(level) for level in words.levels], dtype=bool)
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _reading(name: str, column: Column) -> list[str]:
+    """What a person should know of numbers that were written with more than digits."""
+    if not isinstance(column, Numbers) or column.text is None:
+        return []
+    strange = next(k for k, level in enumerate(column.text.levels) if not level.strip().isdigit())
+    i = int(np.argmax(column.text.codes == strange))
+    return [f"{name!r} holds numbers: {column.text.levels[strange]!r} is read as {column.values[i]:.15g}"]

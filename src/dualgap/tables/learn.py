@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +11,14 @@ import scipy.sparse as sp
 from dualgap.arrays import Mask
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
-from dualgap.tables.frames import number_levels
 from dualgap.tables.recipe import MISSING_LEVEL, MISSING_RULES, Recipe, Rule
+from dualgap.tables.written import DATE, MOSTLY, ORDERS, doubtful, numeric_levels
 
 SPARSE_FROM = 64  # as many columns of 0 and 1, and the matrix is kept sparse
-FEW_LEVELS = 20  # up to here a column of words is never taken for an identifier
+FEW_LEVELS = 20  # a choice: beyond so many words an identifier repeats some, as a comment does
+ALONE = 0.8  # a choice: up to there it hardly ever repeats one
+SMALLEST = 5  # rows, a choice: of fewer nothing is known
+PER_PART = {"month": 60, "weekday": 35}  # rows, a choice: five to a column, below which one number must do
 MOST_LEVELS = 2000  # a choice: columns of words with more levels are names, and want grouping
 
 
@@ -51,12 +54,14 @@ def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> tuple[Recipe, tuple[str,
         rules, notes = [], []
         for name in names:
             column = raw.column(name)
+            if isinstance(column, Words):
+                _refuse_slips(name, column)
             said = _useless(column if rows.all() else column.take(rows))
             if said:
                 left_out.append((name, said))
                 continue
-            rule, remarks = _rule(name, column, wishes, rows)
-            rules.append(rule)
+            made, remarks = _rules(name, column, wishes, rows)
+            rules += made
             notes += remarks
     if not rules:
         raise DataError(f"{raw.source} has no column to predict from beside {wishes.target!r}.")
@@ -71,33 +76,74 @@ def _useless(column: Column) -> str:
     present = ~column.missing
     if not present.any():
         return "it is empty"
-    if isinstance(column, Numbers):
-        values = column.values[present]
-        return f"it is constant ({values[0]:g})" if present.all() and values.min() == values.max() else ""
     if isinstance(column, Words):
-        occurring = int(np.count_nonzero(column.counts()))
-        if occurring == 1 and present.all():
-            return f"it is constant ({column.levels[int(column.codes[0])]!r})"
-        if occurring > FEW_LEVELS and occurring > 0.5 * present.sum():
-            return f"its {occurring} different words look like an identifier or free text"
+        return _useless_words(column, int(present.sum()))
+    values = column.values[present]
+    if present.all() and values.min() == values.max():
+        return f"it is constant ({values[0]:g})" if isinstance(column, Numbers) else "it is constant"
     return ""
 
 
-def _rule(name: str, column: Column, wishes: Wishes, rows: Mask) -> tuple[Rule, list[str]]:
+def _useless_words(column: Words, present: int) -> str:
+    occurring = int(np.count_nonzero(column.counts()))
+    if occurring == 1 and present == len(column.codes):
+        return f"it is constant ({column.levels[int(column.codes[0])]!r})"
+    most = 0.5 if occurring > FEW_LEVELS else ALONE
+    if occurring > most * present and present >= SMALLEST:
+        return f"its {occurring} different words in {present} rows look like an identifier or free text"
+    return ""
+
+
+def _rules(name: str, column: Column, wishes: Wishes, rows: Mask) -> tuple[list[Rule], list[str]]:
     if isinstance(column, Dates):
-        raise DataError(
-            f"Column {name!r} holds dates (such as {column.example!r}), which are no numbers: put the year, "
-            "the month or the days since some day in columns of their own, or leave it out with "
-            f"--drop {name!r}."
-        )
+        return _date_rules(name, column, wishes, rows)
     if isinstance(column, Words):
-        return _level_rule(name, column, wishes, rows)
+        rule, notes = _level_rule(Rule(name, "levels"), column, wishes, rows)
+        return [rule], notes
     fill, notes = _fill(name, column, wishes, rows)
     if column.boolean:
         notes = [f"{name!r} is true or false: 1 or 0", *notes]
     elif _running(column):
         notes = [f"{name!r} looks like a row number; --drop {name!r} leaves it out", *notes]
-    return Rule(name, "boolean" if column.boolean else "number", fill), notes
+    written = "" if column.text is None else column.decimal
+    return [Rule(name, "boolean" if column.boolean else "number", fill, written=written)], notes
+
+
+def _date_rules(name: str, dates: Dates, wishes: Wishes, rows: Mask) -> tuple[list[Rule], list[str]]:
+    """The year, the month, the weekday and the days since the first day, as far as they differ."""
+    if not rows.all():
+        dates = dates.take(rows)
+    used = np.ones(len(dates.values), dtype=bool)
+    since = str(dates.values[~dates.missing].min().astype("datetime64[D]"))
+    count = int((~dates.missing).sum())
+    made: list[Rule] = []
+    told: list[str] = []
+    for part in ("year", "month", "weekday", "days"):
+        words = part in PER_PART and count >= PER_PART[part]
+        column = dates.part(part, since, words=words)
+        if isinstance(column, Numbers) and np.nanmin(column.values) == np.nanmax(column.values):
+            continue
+        written = dates.order if dates.text is not None else ""
+        rule = Rule(name, "levels" if words else "number", part=part, written=written)
+        if isinstance(column, Words):
+            if np.count_nonzero(column.counts()) < 2:
+                continue
+            rule, _ = _level_rule(rule, column, wishes, used)
+            told.append(f"{part} (a column each, the reference is {rule.reference!r})")
+        else:
+            rule = replace(rule, since=since if part == "days" else "")
+            rule = replace(rule, fill=_fill(name, column, wishes, used)[0])
+            told.append(f"days since {since}" if part == "days" else f"{part} (a number)")
+        made.append(rule)
+    how = f", read as {ORDERS[dates.order]}" if dates.text is not None and dates.order != "ymd" else ""
+    doubt = ", which is a guess: 2024-03-01 leaves no doubt" if doubtful(dates) else ""
+    notes = [f"{name!r} holds dates (such as {dates.example!r}{how}{doubt}): {', '.join(told)}"]
+    gaps = int(dates.missing.sum())
+    if gaps and wishes.missing not in ("refuse", "drop"):
+        notes.append(
+            f"{name!r} has no value in {rows_in_words(gaps)}: the {wishes.missing} of its numbers stands in"
+        )
+    return made, notes
 
 
 def _running(column: Numbers) -> bool:
@@ -122,8 +168,8 @@ def _fill(name: str, column: Numbers, wishes: Wishes, rows: Mask) -> tuple[float
     ]
 
 
-def _level_rule(name: str, words: Words, wishes: Wishes, rows: Mask) -> tuple[Rule, list[str]]:
-    _refuse_slips(name, words)
+def _level_rule(rule: Rule, words: Words, wishes: Wishes, rows: Mask) -> tuple[Rule, list[str]]:
+    name = rule.name
     words = words if rows.all() else words.take(rows)
     counts = words.counts()
     order = [int(k) for k in np.argsort(-counts, kind="stable") if counts[k]]
@@ -133,31 +179,36 @@ def _level_rule(name: str, words: Words, wishes: Wishes, rows: Mask) -> tuple[Ru
             f"or --drop {name!r}."
         )
     reference = words.levels[order[0]]
-    levels = tuple(sorted(words.levels[k] for k in order[1:]))
+    levels = tuple(words.levels[k] for k in sorted(order[1:]))
     gaps = int(words.missing.sum())
-    notes = [f"{name!r} has {len(order)} levels: a column each, the reference is {reference!r}"]
+    count = "one level" if len(order) == 1 else f"{len(order)} levels"
+    notes = [f"{name!r} has {count}: a column each, the reference is {reference!r}"] if levels else []
     if gaps and wishes.missing == "refuse":
         i = int(np.argmax(words.missing))
         raise DataError(f"Column {name!r} has no value in row {i + 1}, and --missing is refuse.")
     if gaps and wishes.missing != "drop":
         levels = (*levels, MISSING_LEVEL)
-        notes.append(f"{name!r} has no value in {rows_in_words(gaps)}: a level of its own, {MISSING_LEVEL!r}")
-    return Rule(name, "levels", None, levels, reference), notes
+        beside = f" beside {reference!r}" if len(order) == 1 else ""
+        notes.append(
+            f"{name!r} has no value in {rows_in_words(gaps)}: a level of its own, {MISSING_LEVEL!r}{beside}"
+        )
+    return replace(rule, levels=levels, reference=reference), notes
 
 
 def _refuse_slips(name: str, words: Words) -> None:
-    """Numbers with a few words among them are a slip, or a word for a missing value."""
-    numeric = number_levels(words)
+    """Numbers or dates with a few words among them are slips, or words for a missing value."""
     counts = words.counts()
-    if counts[numeric].sum() < 0.8 * counts.sum() or numeric.all():
-        return
-    strange = int(np.argmin(numeric))
-    i = int(np.argmax(words.codes == strange))
-    level = words.levels[strange]
-    raise DataError(
-        f"Column {name!r} holds numbers, but {level!r} in row {i + 1}: mend it, or say --na {level!r} if it "
-        "means that the value is missing."
-    )
+    dates = np.array([bool(DATE.fullmatch(level)) for level in words.levels], dtype=bool)
+    for what, fits in (("numbers", numeric_levels(words)), ("dates", dates)):
+        if counts[fits].sum() < MOSTLY * counts.sum() or fits.all():
+            continue
+        strange = int(np.argmin(fits))
+        i = int(np.argmax(words.codes == strange))
+        level = words.levels[strange]
+        raise DataError(
+            f"Column {name!r} holds {what}, but {level!r} in row {i + 1}: mend it, say --na {level!r} if it "
+            f"means that the value is missing, or leave the column out with --drop {name!r}."
+        )
 
 
 def _matrix_rules(

@@ -29,6 +29,8 @@ class Prepared:
 
 def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepared:
     """Learn the recipe and follow it."""
+    if raw.n == 1:
+        raise DataError(f"{raw.source} has one row: nothing can be learnt from it; two are the least.")
     target = raw.column(wishes.target)
     rows = _rows_with(target, wishes.target, wishes.missing, raw)
     notes: tuple[str, ...] = ()

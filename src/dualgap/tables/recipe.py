@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words
+from dualgap.tables.written import ORDERS, moments, numbers, order_of
 
 MISSING_RULES = ("mean", "median", "drop", "refuse")
 MISSING_LEVEL = "(missing)"
@@ -23,7 +24,9 @@ class Rule:
     """How one column of the file becomes columns of the matrix.
 
     A number stays as it is, `fill` standing in for a missing one; words become a column of 0 and 1 for each
-    of `levels`, none for the `reference` level.
+    of `levels`, none for the `reference` level. Of a date it takes a `part`: the year, the month, the
+    weekday, or the days `since` some day. `written` says how text is read: the sign before a fraction, or
+    the order of day, month and year.
     """
 
     name: str
@@ -31,11 +34,28 @@ class Rule:
     fill: float | None = None
     levels: tuple[str, ...] = ()
     reference: str | None = None
+    part: str = ""
+    since: str = ""
+    written: str = ""
+
+    @property
+    def label(self) -> str:
+        """The column, or the part of it."""
+        since = f" since {self.since}" if self.since else ""
+        return f"{self.name} {self.part}{since}" if self.part else self.name
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the columns it makes."""
-        return (self.name,) if self.kind != "levels" else tuple(f"{self.name}={lv}" for lv in self.levels)
+        return (self.label,) if self.kind != "levels" else tuple(f"{self.label}={lv}" for lv in self.levels)
+
+    def column(self, raw: RawTable) -> Column:
+        """What it is made of, as this file has it."""
+        column = raw.column(self.name)
+        if not self.part:
+            return column if self.kind == "levels" else _as_numbers(self, column, raw.source)
+        dates = _as_dates(self, column, raw.source)
+        return dates.part(self.part, self.since, words=self.kind == "levels")
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -69,11 +89,11 @@ class Recipe:
 
     def encode(self, raw: RawTable, unseen: str = "refuse") -> Encoded:
         """The matrix of these rows; columns are found by name, in whatever order they stand."""
-        if raw.columns is None and all(rule.kind == "number" for rule in self.rules):
+        if raw.columns is None and all(rule.kind == "number" and not rule.part for rule in self.rules):
             return self._encode_matrix(raw)
         self._refuse_absent(raw)
         rows = np.ones(raw.n, dtype=bool)
-        columns: list[Column] = [raw.column(rule.name) for rule in self.rules]
+        columns = [rule.column(raw) for rule in self.rules]
         if self.missing == "drop":
             for column in columns:
                 rows &= ~column.missing
@@ -83,7 +103,7 @@ class Recipe:
         return Encoded(self._joined(blocks, int(rows.sum())), rows)
 
     def _refuse_absent(self, raw: RawTable) -> None:
-        absent = [rule.name for rule in self.rules if rule.name not in raw.names]
+        absent = list(dict.fromkeys(rule.name for rule in self.rules if rule.name not in raw.names))
         if absent:
             others = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
             raise DataError(f"{raw.source} has no column {absent[0]!r}{others}, which the fit used.")
@@ -152,9 +172,7 @@ def _refuse_nan(found: bool, source: str) -> None:
 def _block(rule: Rule, column: Column, source: str, unseen: str) -> list[Vector]:
     if rule.kind == "levels":
         return _indicators(rule, _as_words(rule, column, source), source, unseen)
-    if not isinstance(column, Numbers):
-        example = column.example if isinstance(column, Dates) else _first_text(column)
-        raise DataError(f"Column {rule.name!r} of {source} holds {example!r}, where the fit had numbers.")
+    assert isinstance(column, Numbers)
     gaps = column.missing
     if not gaps.any():
         return [column.values]
@@ -163,9 +181,42 @@ def _block(rule: Rule, column: Column, source: str, unseen: str) -> list[Vector]
     return [np.where(gaps, rule.fill, column.values)]
 
 
-def _first_text(column: Words) -> str:
-    present = column.codes[column.codes >= 0]
-    return column.levels[present[0]] if len(present) else ""
+def _as_numbers(rule: Rule, column: Column, source: str) -> Numbers:
+    """Numbers, read from text as in the fit; the cell that is none is named."""
+    if isinstance(column, Dates):
+        raise DataError(
+            f"Column {rule.name!r} of {source} holds {column.example!r}, where the fit had numbers."
+        )
+    decimal = rule.written or "."
+    text = column if isinstance(column, Words) else column.text
+    if text is None or (isinstance(column, Numbers) and column.decimal == decimal):
+        assert isinstance(column, Numbers)
+        return column
+    values, bad = numbers(text, decimal)
+    if bad.any():
+        raise _misplaced(rule, text, bad, source, "numbers")
+    return Numbers(values)
+
+
+def _as_dates(rule: Rule, column: Column, source: str) -> Dates:
+    """Dates, read from text in the order of the fit; the cell that is none is named."""
+    if isinstance(column, Dates) and (column.text is None or column.order == rule.written):
+        return column
+    text = column if isinstance(column, Words) else column.text
+    if text is None:
+        raise DataError(f"Column {rule.name!r} of {source} holds numbers, where the fit had dates.")
+    values, bad = moments(text, rule.written or order_of(text.levels))
+    if bad.any():
+        raise _misplaced(rule, text, bad, source, f"dates ({ORDERS[rule.written or 'ymd']})")
+    return Dates(values)
+
+
+def _misplaced(rule: Rule, text: Words, bad: Mask, source: str, what: str) -> DataError:
+    i = int(np.argmax(bad))
+    return DataError(
+        f"Column {rule.name!r} of {source} holds {text.levels[text.codes[i]]!r} in row {i + 1}, "
+        f"where the fit had {what}."
+    )
 
 
 def _no_value(name: str, i: int, source: str) -> DataError:
@@ -179,6 +230,8 @@ def _as_words(rule: Rule, column: Column, source: str) -> Words:
     """Words, also where a file has only such levels as read as numbers, or none at all."""
     if isinstance(column, Words):
         return column
+    if column.text is not None:
+        return column.text
     if isinstance(column, Dates):
         raise DataError(f"Column {rule.name!r} of {source} holds dates, where the fit had words.")
     known = {_plain(level): level for level in rule.known}
@@ -215,6 +268,6 @@ def _stranger(rule: Rule, words: Words, i: int, source: str) -> DataError:
         what = f"the level {words.levels[words.codes[i]]!r} in row {i + 1}, which the fit never saw"
     shown = ", ".join(repr(level) for level in rule.known[:8]) + (", …" if len(rule.known) > 8 else "")
     return DataError(
-        f"Column {rule.name!r} of {source} has {what} (it saw {shown}); "
+        f"Column {rule.label!r} of {source} has {what} (it saw {shown}); "
         "--unseen reference treats such rows as the reference level."
     )

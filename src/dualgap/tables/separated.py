@@ -32,6 +32,7 @@ def read_separated(content: bytes, source: str, absent: tuple[str, ...] = ()) ->
         notes += (f"columns are separated by {SEPARATORS[separator]}",)
     if comma:
         notes += ("numbers are written with a decimal comma",)
+    notes += tuple(_twice(cells) if not headless else ())
     if headless:
         notes += (f"there is no header, so the columns are called x0 to x{len(cells) - 1}",)
     keywords: dict[str, Any] = dict(sep=separator, decimal="," if comma else ".", low_memory=False)
@@ -43,6 +44,16 @@ def read_separated(content: bytes, source: str, absent: tuple[str, ...] = ()) ->
         raise DataError(f"{source} has a header but no rows.")
     frame.columns = [" ".join(str(name).split()) for name in frame.columns]
     return from_frame(frame, source, notes)
+
+
+def _twice(cells: list[str]) -> list[str]:
+    """Names that stand there more than once: the later ones get a number."""
+    names = [" ".join(cell.split()) for cell in cells]
+    repeated = {name: names.count(name) for name in names if name and names.count(name) > 1}
+    return [
+        f"{count} columns are called {name!r}: from the second on {name + '.1'!r}, …"
+        for name, count in repeated.items()
+    ]
 
 
 def _decoded(content: bytes, source: str) -> tuple[str, tuple[str, ...]]:

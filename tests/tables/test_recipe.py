@@ -180,7 +180,7 @@ def test_dates_become_year_month_weekday_and_days(form: str) -> None:
     assert np.allclose(column["when days since 2023-11-20"], exact, atol=1 / 1440 if "M" in form else 1e-12)
     for k, day in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")):
         if f"when weekday={day}" in column:
-            assert np.array_equal(column[f"when weekday={day}"], at.dayofweek == k)
+            assert np.array_equal(column[f"when weekday={day}"], at.day_of_week == k)
     assert np.array_equal(column["when month=Feb"], at.month == 2)
     assert any("'when' holds dates" in note and "days since 2023-11-20" in note for note in found.notes)
     last = pd.DataFrame({"when": text[-3:], "y": 0.0})

@@ -39,7 +39,7 @@ _ELSEWHERE = {
     "steps": "dualgap.solvers.textbook.steps",
     "stopping": "dualgap.drive.stopping",
 }
-_MODULES = ("discrete", "errors", "losses", "penalties", "report", "solvers", "tables")
+_MODULES = ("discrete", "errors", "losses", "penalties", "report", "solvers")
 
 __all__ = [
     "KernelClassifier",
@@ -68,11 +68,10 @@ __all__ = [
     "stability",
     "steps",
     "stopping",
-    "tables",
 ]
 
 if TYPE_CHECKING:
-    from dualgap import discrete, errors, losses, penalties, report, solvers, tables
+    from dualgap import discrete, errors, losses, penalties, report, solvers
     from dualgap import lectures as figures
     from dualgap.drive import stopping
     from dualgap.estimators.classification import LinearClassifier

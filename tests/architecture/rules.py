@@ -15,7 +15,7 @@ CLOCKS = ("perf_counter", "monotonic", "time", "process_time")
 ENDS = ("iterations", "seconds", "callback", "rule", "until", "late")  # what drive.limits.Limits can be asked
 FACTORS = ("dpotrf", "spotrf", "cho_factor", "cho_solve")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
-FOR_LOOPS = ("numpy", "numba", "llvmlite", "__future__", "typing", "collections", "math")
+FOR_LOOPS = ("numpy", "numba", "llvmlite", "__future__", "typing", "collections", "math", "dataclasses")
 STRANGERS = {  # folder -> those it does not import, though the layers would let it
     "estimators": ("solvers", "drive", "linalg", "compiled"),
     "losses": ("design", "problem", "proof"),

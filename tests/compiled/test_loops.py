@@ -5,12 +5,37 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled import layout, lines
+from dualgap.compiled.mechanism import compiled
 from dualgap.solvers.dual_ascent import sweeps as dual_sweeps
 from dualgap.solvers.lasso import gram_sweeps as gram
 from dualgap.solvers.lasso import model_sweeps
+
+
+@compiled
+def _dot(stored: layout.Lines, k: int, x: Vector) -> float:
+    return lines.dot(stored, k, x)
+
+
+@compiled
+def _add(stored: layout.Lines, k: int, amount: float, x: Vector) -> None:
+    lines.add(stored, k, amount, x)
+
+
+@compiled
+def _draw(state: NDArray[np.int64], below: int) -> int:
+    return lines.draw(state, below)
+
+
+def test_what_only_loops_call_says_so() -> None:
+    with pytest.raises(TypeError, match="compiled loops only"):
+        lines.draw(_state(), 5)
+    assert _draw(_state(), 5) < 5
+    with pytest.raises(TypeError, match="compiled loops only"):
+        lines.draw(_state(), 5)
 
 
 def _soft(point: float, threshold: float) -> float:
@@ -35,20 +60,18 @@ def test_lines(storage: str) -> None:
     rng = np.random.default_rng(0)
     array = rng.integers(-3, 4, (6, 9)).astype(float)
     stored = _storages(array)[storage]
-    x, h = rng.normal(size=9), rng.uniform(size=9)
+    x = rng.normal(size=9)
     for k in range(6):
-        assert lines.dot(stored, k, x) == pytest.approx(array[k] @ x)
-        plain, weighted = x.copy(), x.copy()
-        lines.add(stored, k, 0.5, plain)
-        lines.add_weighted(stored, k, 0.5, h, weighted)
+        assert _dot(stored, k, x) == pytest.approx(array[k] @ x)
+        plain = x.copy()
+        _add(stored, k, 0.5, plain)
         np.testing.assert_allclose(plain, x + 0.5 * array[k])
-        np.testing.assert_allclose(weighted, x + 0.5 * h * array[k])
     np.testing.assert_allclose(lines.square_norms(stored), (array**2).sum(axis=1))
 
 
 def test_draws_cover_their_range() -> None:
     state = _state()
-    counts = np.bincount([lines.draw(state, 5) for _ in range(5000)], minlength=5)
+    counts = np.bincount([_draw(state, 5) for _ in range(5000)], minlength=5)
     assert counts.shape == (5,)
     assert counts.min() > 800
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dualgap.compiled.mechanism import COMPILED
 
 PACKAGE = Path(__file__).parents[2] / "src" / "dualgap"
 
@@ -98,7 +102,7 @@ def copied(tmp_path: Path) -> Path:
     compiled.mkdir(parents=True)
     (tmp_path / "dualgap" / "__init__.py").touch()
     (compiled / "__init__.py").touch()
-    for name in ("mechanism.py", "interrupts.py"):
+    for name in ("mechanism.py", "interrupts.py", "parts.py"):
         shutil.copy(PACKAGE / "compiled" / name, compiled)
     (compiled / "outer.py").write_text(EDITED)
     (compiled / "inner.py").write_text(INNER.format("1.0"))
@@ -158,3 +162,36 @@ def test_loops_run_without_compilation() -> None:
         "w = np.zeros(2); descend(np.eye(2), w, np.array([3.0, 0.5]), np.ones(2), 3); print(w.tolist())"
     )
     assert _python(script, NUMBA_DISABLE_JIT="1").strip() == "[2.0, 0.0]"
+
+
+def test_loops_that_count_no_references_call_none_that_makes_arrays() -> None:
+    """They would never give the arrays back."""
+    for source in PACKAGE.rglob("*.py"):
+        if b"@compiled" in source.read_bytes():
+            importlib.import_module(".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts))
+    kept = [loop for loop in COMPILED if not loop.targetoptions.get("_nrt", True)]
+    assert len(kept) > 100
+    for loop in kept:
+        met = [loop.py_func.__globals__.get(name) for name in loop.py_func.__code__.co_names]
+        assert not [other for other in met if other in COMPILED and _makes_arrays(other)], loop.__name__
+
+
+def _makes_arrays(loop: Any) -> bool:
+    inner = loop.targetoptions.get("no_cpython_wrapper", False)
+    return bool(inner and loop.targetoptions.get("_nrt", True))
+
+
+WITHOUT_INTERNALS = """
+from numba.core import codegen
+del codegen.JITCodeLibrary
+import numpy as np, dualgap as dg
+from dualgap.compiled.parts import PARTS
+X = np.random.default_rng(0).normal(size=(20, 4))
+path = dg.path(X, X[:, 0] + X[:, 1], loss="squared", penalty="l1")
+print(len(PARTS), path.exact, np.round(path.coefs[-1], 6).tolist())
+"""
+
+
+def test_where_numba_has_changed_inside_loops_are_compiled_as_it_does(tmp_path: Path) -> None:
+    found = _python(WITHOUT_INTERNALS, NUMBA_CACHE_DIR=str(tmp_path))
+    assert found.strip() == "0 True [1.0, 1.0, 0.0, 0.0]"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.mechanism import compiled
 from dualgap.discrete.subset.exchange import exchange, forward
 from dualgap.discrete.subset.split import first_split, improve_split, spectral_split
 from dualgap.discrete.subset.split_bound import Node, Scratch, leaders, relax
@@ -71,12 +72,17 @@ def test_dependent_columns_have_no_split() -> None:
     assert set(np.argsort(-ranks)[:3]) == {0, 1, 5}
 
 
+@compiled
+def _leaders(values: Vector, room: int, price: float, ordered: Vector) -> tuple[float, float, float]:
+    return leaders(values, values.shape[0], room, price, ordered)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_leaders_against_sorting(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.choice([0.0, 0.5, 1.0, 2.0], 9) + (seed % 2) * rng.random(9)
     room, price = int(rng.integers(0, 12)), 0.3 * (seed % 3)
-    total, last, first = leaders(values, 9, room, price, np.empty(12))
+    total, last, first = _leaders(values, room, price, np.empty(12))
     falling = np.sort(np.maximum(values - price, 0.0))[::-1]
     assert total == pytest.approx(falling[:room].sum())
     if room < 9:

@@ -14,7 +14,7 @@ from dualgap.compiled.mechanism import compiled
 BLOCK = 16  # lines visited together: their order is random, what they share stays in the cache
 
 
-@compiled(reassociate=True)
+@compiled(reassociate=True, inner=True)
 def _dense_dot(values: Vector, first: int, x: Vector) -> float:
     line = values[first : first + x.shape[0]]  # indices from 0 need no check of their sign: 3 times as fast
     total = 0.0
@@ -50,7 +50,7 @@ def dot_in(
     return _sparse_dot(indices[first:last], values[first:last], x)
 
 
-@compiled
+@compiled(inner=True)
 def dot(lines: Lines, k: int, x: Vector) -> float:
     """line_k · x."""
     return dot_in(lines.dense, lines.starts, lines.indices, lines.values, k, x)
@@ -96,7 +96,7 @@ def add_in(
         _add_sparse(indices[first:last], values[first:last], amount, x)
 
 
-@compiled
+@compiled(inner=True)
 def add(lines: Lines, k: int, amount: float, x: Vector) -> None:
     """x += amount · line_k."""
     add_in(lines.dense, lines.starts, lines.indices, lines.values, k, amount, x)
@@ -137,29 +137,14 @@ def curved(lines: Lines, h: Vector, x: Vector, shift: float) -> tuple[Vector, fl
     return pull, total
 
 
-@compiled
-def add_weighted(lines: Lines, k: int, amount: float, h: Vector, x: Vector) -> None:
-    """x += amount · h ∘ line_k."""
-    first, last = lines.starts[k], lines.starts[k + 1]
-    line = lines.values[first:last]
-    if lines.dense:
-        for i in range(x.shape[0]):
-            x[i] += amount * h[i] * line[i]
-    else:
-        where = lines.indices[first:last]
-        for m in range(where.shape[0]):
-            i = where[m]
-            x[i] += amount * h[i] * line[m]
-
-
-@compiled
+@compiled(inner=True)
 def draw(state: NDArray[np.int64], below: int) -> int:
     """A pseudo-random integer in [0, below), from a generator whose whole state is one number."""
     state[0] = (state[0] * 1103515245 + 12345) & 0x7FFFFFFF
     return int((state[0] * below) >> 31)
 
 
-@compiled
+@compiled(inner=True)
 def shuffle(order: NDArray[np.int64], active: int, random: NDArray[np.int64]) -> None:
     """The first `active` entries in random order."""
     for b in range(active):
@@ -167,7 +152,7 @@ def shuffle(order: NDArray[np.int64], active: int, random: NDArray[np.int64]) ->
         order[b], order[other] = order[other], order[b]
 
 
-@compiled
+@compiled(inner=True)
 def without(index: NDArray[np.int64], drop: NDArray[np.bool_], active: int) -> int:
     """Remove the marked places among the first `active` ones, keeping the order; how many are left."""
     kept = 0

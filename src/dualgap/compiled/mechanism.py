@@ -21,6 +21,7 @@ from typing import Any, TypeVar, overload
 import numba
 
 from dualgap.compiled.interrupts import watch_compiler
+from dualgap.compiled.parts import PARTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,35 +40,57 @@ def compiled(loop: F) -> F: ...
 
 @overload
 def compiled(
-    *, reassociate: bool = False, inner: bool = False, inlined: bool = False
+    *, reassociate: bool = False, inner: bool = False, inlined: bool = False, allocates: bool = False
 ) -> Callable[[F], F]: ...
 
 
 def compiled(
-    loop: F | None = None, *, reassociate: bool = False, inner: bool = False, inlined: bool = False
+    loop: F | None = None,
+    *,
+    reassociate: bool = False,
+    inner: bool = False,
+    inlined: bool = False,
+    allocates: bool = False,
 ) -> F | Callable[[F], F]:
     """Compile on first use, without the interpreter lock.
 
     `reassociate` lets sums be taken in another order, hence in parallel lanes: right for dot products of
     stored numbers, wrong for gathers (measured slower by half on text). An `inner` loop is called by
-    compiled loops only: without an entrance for Python and a place in the cache, many small ones compile in
-    half the time. An `inlined` one becomes part of its callers: a call with arrays costs as much as a line of
-    a sparse matrix.
+    compiled loops only: without an entrance for Python and a place in the cache, and as a part of them (see
+    parts.py), many small ones compile in a fifth of the time; one that makes arrays says that it `allocates`,
+    the others count no references. An `inlined` one becomes part of its callers: a call with arrays costs as
+    much as a line of a sparse matrix.
     """
 
     def compile_later(function: F) -> F:
         relaxed = {"reassoc", "contract"} if reassociate else False
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": relaxed}
         if inner:
-            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates}
         if inlined:
             options["inline"] = "always"
+        if PARTS:
+            options["pipeline_class"] = PARTS["inner" if inner else "outer"]
         with _fingerprinted() as cached:
             result: F = numba.njit(cache=cached and not inner, **options)(function)
         COMPILED.append(result)
+        if inner and not CONFIGURATION.DISABLE_JIT:
+            _without_entrance(result)
         return result
 
     return compile_later if loop is None else compile_later(loop)
+
+
+def _without_entrance(loop: Any) -> None:
+    """Python is told so: it would jump to address 0."""
+
+    def refuse(*args: Any, **options: Any) -> None:
+        raise TypeError(f"{loop.__name__} is called by compiled loops only")
+
+    def keep(result: Any) -> None:
+        loop.overloads[tuple(result.signature.args)] = result
+
+    loop._compile_for_args, loop.add_overload = refuse, keep
 
 
 @contextlib.contextmanager

@@ -48,7 +48,7 @@ def is_zero(row: Vector) -> bool:
     return k == row.shape[0]
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def rising(values: Vector) -> NDArray[np.int64]:
     """The places of the values, the smallest first; equal ones stay in order."""
     size = values.shape[0]

@@ -14,7 +14,7 @@ from dualgap.compiled.mechanism import compiled
 Residues = NDArray[np.int64]  # primes × rows × columns, and the primes themselves in a last row
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def without(rows: Residues, chosen: NDArray[np.int64]) -> Residues:
     """The rows where those chosen are zero, each up to a factor; one column is zero for each chosen."""
     left = rows.copy()

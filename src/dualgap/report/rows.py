@@ -13,9 +13,6 @@ from dualgap.fitting.inputs import read_numbers
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
 
-TEST = "test rows"
-HELD = "rows held out"
-
 
 @dataclass(frozen=True, eq=False)
 class PredictedRows:
@@ -25,8 +22,6 @@ class PredictedRows:
     targets: Vector
     scores: Vector | Matrix
     weights: Vector
-    unseen: bool = False  # are they rows that the weights which predict them have not seen?
-    folds: Index | None = None  # which fold each row was held out with
 
     @property
     def share(self) -> Vector:
@@ -63,9 +58,8 @@ def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
     """Predict rows. They count as in the fit where there are as many, else once each."""
     scores = solution.decision_function(X)
     own = solution.terms.sample_weight
-    test = title == TEST
-    weights = own if not test and len(own) == len(scores) else np.ones(len(scores))
-    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights, unseen=test)
+    weights = own if title != "test rows" and len(own) == len(scores) else np.ones(len(scores))
+    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights)
 
 
 def targets_of(solution: Solution, y: Any, n: int) -> Vector:

@@ -58,7 +58,7 @@ class DoubtfulPlanes(NamedTuple):
     tally: NDArray[np.int64]
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _events(sides: Sides, flat: Matrix, blur: float) -> Events:
     """Angles of the rows of `flat` that are not zero; an entry is known to within `blur`."""
     size = flat.shape[0]
@@ -82,7 +82,7 @@ def _events(sides: Sides, flat: Matrix, blur: float) -> Events:
     return _from(sides, flat, (angle, near, row), order, first)
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _from(
     sides: Sides,
     flat: Matrix,
@@ -116,7 +116,7 @@ def _from(
     return Events(rows, change, joined, at, cost, total)
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _sweep(
     sides: Sides, flat: Matrix, blur: float, chosen: NDArray[np.int64], below: float
 ) -> tuple[float, float, float, float]:
@@ -160,7 +160,7 @@ def _better(cost: float, total: float, middle: float) -> tuple[float, float]:
     return (cost, middle) if cost <= total - cost else (total - cost, middle + np.pi)
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _hidden(events: Events, left: Residues, start: int, stop: int) -> float:
     """What a cell among events that rounding cannot put in order costs at least; ∞ if their rows coincide."""
     cost = events.cost
@@ -209,7 +209,7 @@ def project(rows: Matrix, size: int, pivot: int, blur: float, out: Matrix) -> fl
     return after
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _vanishing(
     sides: Sides, rows: Matrix, below: Matrix, chosen: NDArray[np.int64]
 ) -> tuple[float, float, bool]:

@@ -9,7 +9,7 @@ from dualgap.compiled.mechanism import compiled
 from dualgap.compiled.small_vectors import rising
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def along(rows: Matrix, plus: Vector, minus: Vector, u: Vector, direction: Vector) -> tuple[float, float]:
     """The cheapest u + t·direction, over all t: its cost and t, in the middle of its piece of the line."""
     size = rows.shape[0]
@@ -30,7 +30,7 @@ def along(rows: Matrix, plus: Vector, minus: Vector, u: Vector, direction: Vecto
     return _least(at[:count], change, cost)
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def _least(at: Vector, change: Vector, cost: float) -> tuple[float, float]:
     """The cheapest piece between breakpoints, the widest of several."""
     count = at.shape[0]

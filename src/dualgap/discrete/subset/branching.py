@@ -5,7 +5,7 @@ It ends with every set bounded, or left in doubt: what rounding hides from it is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,8 +116,7 @@ class Branching:
             support=np.zeros(levels + m + 2, np.int64),
             keep=np.ones(m, np.bool_),
             line=np.zeros(m),
-            price=part.price if m else 0.0,
-            number=np.array([self.upper, self.cut, wanted.rate, least, paid, wanted.hidden, top]),
+            number=np.array([self.upper, self.cut, wanted.rate, least, paid, wanted.hidden, top, part.price]),
             tally=np.zeros(5, np.int64),
             doubt=np.zeros((2 * m + 8, m), np.int32),
             doubted=np.zeros(2 * m + 8),
@@ -181,11 +180,9 @@ class Branching:
         """Half as many levels again."""
         old = self.tree
         more = len(old.gram) // 2 + 1
-        whole = ("keep", "line", "price", "number", "tally", "doubt", "doubted")
-        parts: list[Any] = [
-            part if name in whole else _longer(part, more) for name, part in old._asdict().items()
-        ]
-        self.tree = engine.Tree(*parts)
+        whole = {"keep", "line", "number", "tally", "doubt", "doubted"}
+        names = [field.name for field in fields(old) if field.name not in whole]
+        self.tree = replace(old, **{name: _longer(getattr(old, name), more) for name in names})
 
     def optimise(self) -> None:
         """Start again from the root with a better split, which deeper levels go on improving."""

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.discrete.subset.exchange_loops import DEPENDENT, Whole, best_addition, best_move, eliminate
 from dualgap.linalg.cholesky import inverse
+
+Whole = NDArray[np.int64]
+DEPENDENT = 1e-11  # as in the search
 
 
 class ByRows(Protocol):
@@ -27,34 +30,83 @@ class ByRows(Protocol):
 
 def forward(gram: ByRows, linear: Vector, price: float, limit: int) -> Whole:
     """Columns in the order of greedy selection, while each is worth its price."""
-    order = np.empty(limit, np.int64)
-    reduced = np.empty((min(limit, 8), len(linear)))
+    order: list[int] = []
     left, pulled = gram.diagonal().copy(), linear.copy()
-    for i in range(limit):
-        gain, pick = best_addition(left, pulled, order[:i])
-        if pick < 0 or gain <= price:
-            return order[:i]
+    reduced = np.empty((min(limit, 8), len(linear)))  # rows of L⁻¹G
+    while len(order) < min(limit, len(linear)):
+        gains = _gains(left, pulled)
+        gains[order] = 0.0
+        pick, i = int(gains.argmax()), len(order)
+        if gains[pick] <= price:
+            break
         if i == len(reduced):
             reduced = np.vstack([reduced, np.empty_like(reduced)])
-        order[i] = pick
-        eliminate(gram[pick], pick, reduced, left, pulled, i)
-    return order
+        reduced[i] = (gram[pick] - reduced[:i, pick] @ reduced[:i]) / np.sqrt(left[pick])
+        pulled -= pulled[pick] / np.sqrt(left[pick]) * reduced[i]
+        left -= reduced[i] * reduced[i]
+        order.append(pick)
+    return np.array(order, np.int64)
+
+
+def _gains(left: NDArray[np.float64], pulled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What columns would take off the value, by what others leave of them and of their pull."""
+    return np.where(left > DEPENDENT, pulled * pulled / np.maximum(left, DEPENDENT), 0.0)
 
 
 def exchange(gram: ByRows, linear: Vector, price: float, limit: int, start: Whole) -> tuple[Whole, float]:
     """Best single move after best single move, from `start`; the columns and their value."""
-    support, value, diagonal = start, np.inf, gram.diagonal().copy()
+    if not min(limit, len(linear)):
+        return start[:0], 0.0
+    diagonal, support = gram.diagonal(), _independent(gram, start)
     for _ in range(10 * limit + 100):
-        rows = np.array([gram[j] for j in support.tolist()]).reshape(len(support), len(linear))
-        value, best, out, into = best_move(rows, diagonal, linear, support, price, limit)
+        value, best, out, into = _best_move(gram, diagonal, linear, support, price, limit)
         if best >= value - 1e-13:
             break
-        value = best
         if out >= 0:
             support = np.delete(support, out)
         if into >= 0:
             support = np.append(support, into)
     return support, value
+
+
+def _independent(gram: ByRows, columns: Whole) -> Whole:
+    """Those of the columns, in order, of which those before leave something."""
+    kept: list[int] = []
+    reduced = np.empty((len(columns), len(columns)))
+    for i, pick in enumerate(columns.tolist()):
+        row = reduced[len(kept)]
+        row[:] = gram[pick][columns] - reduced[: len(kept), i] @ reduced[: len(kept)]
+        if row[i] > DEPENDENT:
+            row /= np.sqrt(row[i])
+            kept.append(pick)
+    return np.array(kept, np.int64)
+
+
+def _best_move(
+    gram: ByRows, diagonal: Vector, linear: Vector, support: Whole, price: float, limit: int
+) -> tuple[float, float, int, int]:
+    """The value of a set, the value after the best single move, the position to drop and the column to add.
+
+    With A = G_TT⁻¹ and B = A G_T: without column i of the set, a column j has B_ij²/A_ii more left, B_ij
+    u_i/A_ii more pull, and the value rises by u_i²/A_ii. −1: none.
+    """
+    size = len(support)
+    rows = np.array([gram[j] for j in support.tolist()]).reshape(size, len(linear))
+    whole = rows[:, support]
+    A = np.linalg.inv(whole)
+    u, B = A @ linear[support], A @ rows
+    value = price * size + float(u @ (whole @ u) - 2.0 * (u @ linear[support]))
+    own = A.diagonal()[:, None]
+    share = B / own
+    left, pulled = diagonal - (B * rows).sum(axis=0), linear - u @ rows
+    gains = np.vstack([_gains(left + B * share, pulled + share * u[:, None]), _gains(left, pulled)])
+    gains[:, support] = 0.0
+    into = gains.argmax(axis=1)
+    gain = np.maximum(gains[np.arange(size + 1), into], price)
+    after = value + price - gain + np.append(u * u / own[:, 0] - price, 0.0)
+    drop = int(after[: size + (size < limit)].argmin())
+    add = int(into[drop]) if gain[drop] > price else -1
+    return value, float(after[drop]), drop if drop < size else -1, add
 
 
 def solve(gram: Matrix, linear: Vector, kept: Whole) -> tuple[Vector, float]:

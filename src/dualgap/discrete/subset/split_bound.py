@@ -13,11 +13,13 @@ w₀ᵀRw₀ = w₀·(c − v) at most η‖w₀‖₁ more than computed; sums 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.addressed import Addressed
 from dualgap.compiled.mechanism import compiled
 
 SWEEPS = 3  # of coordinate descent between two bounds
@@ -54,7 +56,8 @@ class Drift(NamedTuple):
     roundings: float
 
 
-class Scratch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scratch(Addressed):
     """Vectors of as many entries as there are columns, and more; `gain` is t at the best bound."""
 
     residual: Vector
@@ -83,7 +86,7 @@ def _largest(values: Vector, size: int, wanted: int, ordered: Vector) -> int:
     return count
 
 
-@compiled
+@compiled(inner=True)
 def leaders(
     values: Vector, size: int, room: int, price: float, ordered: Vector
 ) -> tuple[float, float, float]:
@@ -224,8 +227,8 @@ def _residual(node: Node, residual: Vector) -> Drift:
     return Drift(pull, length, 0.0, roundings)
 
 
-@compiled
-def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
+@compiled(inner=True)
+def raised(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
     """Raise the bound over w₀, warm from node.w, until it meets `goal` or has no more to give."""
     drift = _residual(node, scratch.residual)
     best, above = -np.inf, np.inf
@@ -248,3 +251,9 @@ def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: 
         ahead = max(ahead, node.price, TINY)
         multiplier = ahead if turn < 3 else np.sqrt(multiplier * ahead)
     return best, multiplier
+
+
+@compiled
+def relax(node: Node, scratch: Scratch, goal: float, multiplier: float, rounds: int) -> tuple[float, float]:
+    """The same, for Python."""
+    return raised(node, scratch, goal, multiplier, rounds)

@@ -14,15 +14,16 @@ which so little is left that this would hide them are not looked at here: they a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.compiled.addressed import Addressed
 from dualgap.compiled.mechanism import compiled
-from dualgap.compiled.small_vectors import NONE
-from dualgap.discrete.subset.split_bound import Node, Scratch, leaders, relax
+from dualgap.compiled.small_vectors import NONE, fill
+from dualgap.discrete.subset.split_bound import Node, Scratch, leaders, raised
 
 Whole = NDArray[np.int64]
 Rows = NDArray[np.int32]
@@ -31,15 +32,17 @@ OUT, LIVE, INSIDE = 0, 1, 2  # what a column is to a doubt; the first to be in i
 ROUNDS = 12  # of descent and bound at a node, at most: a choice
 ROUNDED = 1e-14  # what a bound may miss of the goal where nothing else may be missed
 DEEP = 5  # a new level with room for fewer columns is too small to improve its split at once (measured)
-UPPER, FLOOR, RATE, LEAST, PAID, HIDDEN, TOP = 0, 1, 2, 3, 4, 5, 6  # entries of Tree.number
+UPPER, FLOOR, RATE, LEAST, PAID, HIDDEN, TOP, PRICE = range(8)  # entries of Tree.number
 LEVEL, NODES, FOUND, EVERY, DOUBTS = 0, 1, 2, 3, 4  # entries of Tree.tally
 RUNNING, EXHAUSTED, OUTGROWN, SPLIT, BETTER_SPLIT, DOUBTFUL = 0, 1, 2, 3, 4, 5  # what `search` ends with
 
 
-class Tree(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tree(Addressed):
     """One row per level. `number`: best value, least pruned bound; what may be missed, as a share of the best
     value, which counts as so much at least and has so much added before; what is hidden of a column, and the
-    largest entry of the root. `tally`: level, nodes, found, nodes between two splits, doubts.
+    largest entry of the root; the price of a column. `tally`: level, nodes, found, nodes between two splits,
+    doubts.
     """
 
     gram: NDArray[np.float64]  # levels × columns × columns
@@ -58,14 +61,12 @@ class Tree(NamedTuple):
     support: Whole  # the incumbent
     keep: Mask
     line: Vector
-    price: float
     number: Vector
     tally: Whole
     doubt: Rows  # a row for each: what the columns are to it
     doubted: Vector  # what its sets cost at least
 
 
-@compiled
 def node_at(tree: Tree, level: int) -> Node:
     """The problem of a level."""
     return Node(
@@ -74,11 +75,14 @@ def node_at(tree: Tree, level: int) -> Node:
         tree.split[level],
         tree.w[level],
         tree.constant[level],
-        tree.price,
+        tree.number[PRICE],
         tree.size[level],
         tree.room[level],
         tree.number[TOP],
     )
+
+
+_node_at = compiled(inner=True)(node_at)
 
 
 @compiled(inner=True)
@@ -98,10 +102,12 @@ def _offer(tree: Tree, value: float, first: int, second: int) -> None:
     for level in range(tree.tally[LEVEL]):
         tree.support[found] = tree.chosen[level]
         found += 1
-    for more in (first, second):
-        if more >= 0:
-            tree.support[found] = more
-            found += 1
+    if first >= 0:
+        tree.support[found] = first
+        found += 1
+    if second >= 0:
+        tree.support[found] = second
+        found += 1
     tree.tally[FOUND] = found
 
 
@@ -111,12 +117,13 @@ def _doubt(tree: Tree, level: int, first: int, second: int) -> int:
     much anyway, else the row.
     """
     at, count = tree.tally[DOUBTS], level + 1 + (second >= 0)
-    least = max(tree.bound[level], tree.price * count)
+    least = max(tree.bound[level], tree.number[PRICE] * count)
     if least >= _goal(tree):
         tree.number[FLOOR] = min(tree.number[FLOOR], least)
         return NONE
     row = tree.doubt[at]
-    row.fill(OUT)
+    for j in range(row.shape[0]):
+        row[j] = OUT
     for above in range(level):
         row[tree.chosen[above]] = INSIDE + above
     row[tree.column[level, first]] = INSIDE + level
@@ -160,7 +167,7 @@ def _best_pair(tree: Tree, level: int, node: Node, column: Whole) -> None:
                 gain = _pair_gain(node, i, j, hidden)
                 if gain < 0.0:
                     if not noted:
-                        doubted, noted = _doubt(tree, level, i, -1), True
+                        doubted, noted = _doubt(tree, level, i, NONE), True
                     if doubted >= 0:
                         tree.doubt[doubted, column[j]] = LIVE
                     continue
@@ -178,10 +185,10 @@ def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     goal = _goal(tree)
     if tree.lacking[level] < 0:
         return SPLIT, 0.0
-    bound = tree.price * level  # no loss is below zero
+    bound = tree.number[PRICE] * level  # no loss is below zero
     if tree.lacking[level] == 0:
-        node = node_at(tree, level)
-        bound, tree.multiplier[level] = relax(node, scratch, goal, tree.multiplier[level], ROUNDS)
+        node = _node_at(tree, level)
+        bound, tree.multiplier[level] = raised(node, scratch, goal, tree.multiplier[level], ROUNDS)
         tree.fresh[level] += 1
     tree.bound[level] = max(tree.bound[level], bound)
     if tree.bound[level] >= goal:
@@ -196,7 +203,7 @@ def _bound(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
 @compiled(inner=True)
 def _screen(tree: Tree, scratch: Scratch, level: int, bound: float) -> int:
     """Mark what is proven out; the number of a column that is proven in, or −1."""
-    node = node_at(tree, level)
+    node = _node_at(tree, level)
     goal = _goal(tree)
     _, last, first = leaders(scratch.gain, node.size, node.room, node.price, scratch.ordered)
     forced = -1
@@ -249,7 +256,7 @@ def _move(tree: Tree, level: int, to: int, along: float) -> None:
 @compiled(inner=True)
 def _squeeze(tree: Tree, level: int) -> None:
     """Delete the columns that are not kept."""
-    tree.line.fill(0.0)
+    fill(tree.line, 0, tree.line.shape[0], 0.0)
     _move(tree, level, level, 0.0)
 
 
@@ -268,7 +275,7 @@ def _include(tree: Tree, level: int, pick: int) -> None:
         _note_hidden(tree, level, pick)
     _move(tree, level, below, along)
     tree.room[below] = tree.room[level] - 1
-    tree.constant[below] = tree.constant[level] - along * along + tree.price
+    tree.constant[below] = tree.constant[level] - along * along + tree.number[PRICE]
     tree.multiplier[below] = tree.multiplier[level]
     tree.bound[below] = tree.bound[level]
     tree.lacking[below] = _less_lacking(tree.lacking[level], size - 1 - tree.size[below])
@@ -316,7 +323,7 @@ def _exclude(tree: Tree, level: int, pick: int, forced: bool) -> None:
 def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
     """Offer what the level has to offer by itself, and bound the rest."""
     _offer(tree, tree.constant[level], NONE, NONE)
-    node = node_at(tree, level)
+    node = _node_at(tree, level)
     if node.size == 0 or node.room == 0:
         return EXHAUSTED, np.inf
     state, bound = RUNNING, -np.inf
@@ -331,7 +338,8 @@ def _close(tree: Tree, scratch: Scratch, level: int) -> tuple[int, float]:
 @compiled(inner=True)
 def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
     """Turn the level into its two branches; False if screening left none."""
-    tree.keep.fill(True)
+    for j in range(tree.keep.shape[0]):
+        tree.keep[j] = True
     forced = -1
     if tree.lacking[level] == 0:
         forced = _screen(tree, scratch, level, bound)

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dualgap.compiled.mechanism import compiled
 from dualgap.paths.homotopy.course import (
     ARRIVED,
     AT,
     BANNED,
-    BEND,
     CURVED,
     DUAL_LEAP,
     DUAL_PACE,
-    DUAL_RATE,
     DUAL_TRAVELLED,
     END,
-    EXPIRY,
     FLAT_ENTER,
     FLAT_TURN,
     FULL,
     GOING,
     INVERSE,
     KINK,
-    KINKED,
     LAST,
     LEAP,
     LEAVE,
     LIMIT,
-    LOSS0,
-    LOSS1,
     PACE,
     PIECE,
     PRICE_TRAVELLED,
-    RATE,
     RIDGE,
     ROOM,
     SIZE,
@@ -44,22 +35,18 @@ from dualgap.paths.homotopy.course import (
     STORED,
     STUCK,
     STUCK_ROWS,
-    TILT,
-    TILTED,
     TRAVELLED,
     TRUE_AT,
     UPDATES,
-    VALUE,
     VALUES,
     VERSION,
     WAY,
+    WORN,
     ZERO,
     Course,
-    Integers,
     Log,
 )
-from dualgap.paths.homotopy.events import Event, next_event, settle, span_of, stepped
-from dualgap.paths.homotopy.inverse import seat
+from dualgap.paths.homotopy.events import Event, next_event, next_smooth, settle, span_of, stepped
 from dualgap.paths.homotopy.pivots import (
     catch,
     drop,
@@ -71,14 +58,11 @@ from dualgap.paths.homotopy.pivots import (
     plan_kink,
     plan_leave,
     plan_turn,
-    stand,
-    stick,
     suspect,
     turn,
     weak,
 )
 from dualgap.paths.homotopy.slides import DOUBTFUL, enter_by_slide, leave_by_slide, note, slide_flat
-from dualgap.paths.homotopy.system import refactor, refresh
 
 REFRESH = 50  # events between two corrections of the answers by their residual
 PATIENCE = 2000  # steps of length zero in a row before giving up
@@ -87,64 +71,48 @@ FLAT = 1e-11  # and those of rows below this
 
 
 @compiled
-def begin(course: Course, start: float, end: float) -> None:
-    """Take the signs, pieces and kinks as they are, and solve there."""
-    level, count, p = course.level, course.count, course.sign.shape[0]
-    level[:LOSS0] = 0.0
-    count[:CURVED] = 0
-    count[INVERSE] = level[LOSS1] != 0.0
-    level[AT] = start
-    level[TRUE_AT] = start
-    level[LAST] = start
-    level[WAY] = 1.0 if end > start else -1.0
-    course.place[:] = -1
-    course.weight[VALUE : EXPIRY + 1] = 0.0
-    course.weight[EXPIRY] = -np.inf
-    course.mark[BANNED] = -1
-    course.snap[:] = -1
-    count[TILTED] = np.any(course.weight[TILT] != 0.0)
-    for j in range(p):
-        if course.sign[j] != 0:
-            seat(course, j)
-    for i in range(course.row.shape[1]):
-        if course.mark[KINKED, i]:
-            stick(course, i, course.mark[PIECE, i])
-            course.row[BEND, i] = 0.0
-            course.row[DUAL_RATE, i] = 0.0
-            seat(course, p + i)
-            count[STUCK_ROWS] += 1
-        else:
-            stand(course, i, course.mark[PIECE, i])
-    refactor(course)
-
-
-@compiled
-def advance(course: Course, log: Log, end: float, limit: int) -> int:
-    """Follow s to `end`; stops early where the log or the block is full, and can be called again."""
-    change = np.zeros((2, 2), np.int64)
+def any_loss(course: Course, log: Log, end: float, limit: int) -> int:
+    """Follow s to `end`; stops early where something else is to be done first. No event: write a record."""
+    if limit == 0:
+        _write(course, log)
     for _ in range(limit):
         outcome = _ready(course, log)
         if outcome != GOING:
             return outcome
         event = next_event(course, end)
-        _move(course, event)
-        change[:] = -1
-        if event[1] == END:
-            course.level[AT] = end
-            course.level[TRUE_AT] = end
-            refresh(course)
-            write(course, log, change)
+        if _move(course, event, end):
             return ARRIVED
-        settle(course)
-        outcome = _pivot(course, event, change)
+        outcome = _pivot(course, event)
         if outcome >= SLIDE_LEAVE:
             if course.count[CURVED] or course.count[INVERSE]:  # else the answer is constant up to here
-                write(course, log, change)
-            outcome = _slide_on(course, outcome, event, change)
+                _write(course, log)
+            outcome = _slide_on(course, outcome, event)
         if outcome != GOING:
             return outcome
-        if change[0, 0] >= 0:
-            write(course, log, change)
+        if course.change[0, 0] >= 0:
+            _write(course, log)
+    return LIMIT
+
+
+@compiled
+def no_kinks(course: Course, log: Log, end: float, limit: int) -> int:
+    """The same for a loss without kinks, compiled in a third of the time; slides are left to the other."""
+    if limit == 0:
+        _write(course, log)
+    for _ in range(limit):
+        outcome = _ready(course, log)
+        if outcome != GOING:
+            return outcome
+        event = next_smooth(course, end)
+        if _move(course, event, end):
+            return ARRIVED
+        if event[1] == ZERO:
+            _drop(course, event[2])
+        elif _enter(course, event[2], event[3]) == FLAT_ENTER:
+            course.sign[event[2]] = 0
+            return FLAT_ENTER
+        if course.change[0, 0] >= 0:
+            _write(course, log)
     return LIMIT
 
 
@@ -158,16 +126,13 @@ def _ready(course: Course, log: Log) -> int:
         return FULL
     if count[STANDING] > PATIENCE:
         return STUCK
-    if not count[STALE] and count[UPDATES] >= REFRESH:
-        refresh(course)
-    if count[STALE]:
-        refactor(course)
-    return GOING
+    return WORN if count[STALE] or count[UPDATES] >= REFRESH else GOING
 
 
 @compiled(inner=True)
-def _move(course: Course, event: Event) -> None:
-    level, step = course.level, event[0]
+def _move(course: Course, event: Event, end: float) -> bool:
+    """On to the event; True if that is the end."""
+    level, step, change = course.level, event[0], course.change
     span = span_of(course, step)
     stepped(course, step * level[PACE], LEAP)
     stepped(course, span, DUAL_LEAP)
@@ -177,39 +142,52 @@ def _move(course: Course, event: Event) -> None:
     level[AT] += level[WAY] * step
     standing = step <= 1e-15 * max(1.0, abs(level[AT]))
     course.count[STANDING] = course.count[STANDING] + 1 if standing else 0
+    change[0, 0] = change[0, 1] = change[1, 0] = change[1, 1] = -1
+    if event[1] == END:
+        level[AT] = end
+        level[TRUE_AT] = end
+        return True
+    settle(course)
+    return False
 
 
 @compiled(inner=True)
-def _pivot(course: Course, event: Event, change: Integers) -> int:
+def _pivot(course: Course, event: Event) -> int:
     """Apply the event; or say which slide it needs; or leave it for a fresh inverse (no change noted)."""
     kind, key, side = event[1], event[2], event[3]
     if kind == ZERO:
-        slot = plan_drop(course, key)
-        place_truly(course)
-        if weak(course, slot, DOUBTFUL) and suspect(course):
-            return GOING
-        drop(course, slot)
-        note(change, 0, key, 0)
-        return GOING
+        return _drop(course, key)
     if kind == KINK:
-        return _turn(course, key, side, change) if course.count[CURVED] else _kink(course, key, side, change)
+        return _turn(course, key, side) if course.count[CURVED] else _kink(course, key, side)
     if kind == LEAVE:
-        return _leave(course, key, side, change)
-    return _enter(course, key, side, change)
+        return _leave(course, key, side)
+    return _enter(course, key, side)
 
 
 @compiled(inner=True)
-def _slide_on(course: Course, kind: int, event: Event, change: Integers) -> int:
+def _drop(course: Course, j: int) -> int:
+    """A weight reaches zero, and leaves."""
+    slot = plan_drop(course, j)
+    place_truly(course)
+    if weak(course, slot, DOUBTFUL) and suspect(course):
+        return GOING
+    drop(course, slot)
+    note(course, 0, j, 0)
+    return GOING
+
+
+@compiled(inner=True)
+def _slide_on(course: Course, kind: int, event: Event) -> int:
     key, side = event[2], event[3]
     if kind == SLIDE_LEAVE:
-        return leave_by_slide(course, key, side, change)
+        return leave_by_slide(course, key, side)
     if kind == SLIDE_ENTER:
-        return enter_by_slide(course, key, side, change)
-    return slide_flat(course, key + (course.sign.shape[0] if kind == FLAT_TURN else 0), side, change)
+        return enter_by_slide(course, key, side)
+    return slide_flat(course, key + (course.sign.shape[0] if kind == FLAT_TURN else 0), side)
 
 
 @compiled(inner=True)
-def _turn(course: Course, i: int, side: int, change: Integers) -> int:
+def _turn(course: Course, i: int, side: int) -> int:
     """A row of a curved loss goes over to the next piece."""
     new = course.mark[PIECE, i] + side
     share = plan_turn(course, i, new)
@@ -219,12 +197,12 @@ def _turn(course: Course, i: int, side: int, change: Integers) -> int:
     if share < FLAT:
         return FLAT_TURN
     turn(course, i, new, share)
-    note(change, 0, course.sign.shape[0] + i, 2 * new)
+    note(course, 0, course.sign.shape[0] + i, 2 * new)
     return GOING
 
 
 @compiled(inner=True)
-def _kink(course: Course, i: int, side: int, change: Integers) -> int:
+def _kink(course: Course, i: int, side: int) -> int:
     """A row of a straight loss sticks to a kink; a row that depends on those stuck only seems to move."""
     at = course.mark[PIECE, i]
     kink = at + 1 if side > 0 else at
@@ -236,12 +214,12 @@ def _kink(course: Course, i: int, side: int, change: Integers) -> int:
         return GOING
     place_truly(course)
     catch(course, i, kink, sigma)
-    note(change, 0, course.sign.shape[0] + i, 2 * kink + 1)
+    note(course, 0, course.sign.shape[0] + i, 2 * kink + 1)
     return GOING
 
 
 @compiled(inner=True)
-def _leave(course: Course, i: int, side: int, change: Integers) -> int:
+def _leave(course: Course, i: int, side: int) -> int:
     """A multiplier reaches the end of its interval: its row leaves the kink, by a slide if it must."""
     p, at, free = course.sign.shape[0], course.mark[PIECE, i], 0
     piece = at if side > 0 else at - 1
@@ -257,12 +235,12 @@ def _leave(course: Course, i: int, side: int, change: Integers) -> int:
     if free > 1 and weak(course, slot, FLAT):
         return SLIDE_LEAVE
     leave(course, slot, piece)
-    note(change, 0, p + i, 2 * piece)
+    note(course, 0, p + i, 2 * piece)
     return GOING
 
 
 @compiled(inner=True)
-def _enter(course: Course, j: int, sign: int, change: Integers) -> int:
+def _enter(course: Course, j: int, sign: int) -> int:
     """A gradient reaches its price: the weight enters, by a slide if nothing curves along it."""
     sigma, scale = plan_enter(course, j, sign)
     place_truly(course)
@@ -274,12 +252,12 @@ def _enter(course: Course, j: int, sign: int, change: Integers) -> int:
     if sigma <= SINGULAR * scale:
         return FLAT_ENTER
     enter(course, j, sigma)
-    note(change, 0, j, sign)
+    note(course, 0, j, sign)
     return GOING
 
 
-@compiled
-def write(course: Course, log: Log, change: Integers) -> None:
+@compiled(inner=True)
+def _write(course: Course, log: Log) -> None:
     """A record: the true place of the event (never backwards) and the true answer there."""
     count, level, slot = course.count, course.level, course.slot
     k, first = count[STORED], count[VALUES]
@@ -290,14 +268,11 @@ def write(course: Course, log: Log, change: Integers) -> None:
     s = level[LAST]
     log.level[k] = s
     for line in range(2):
-        log.keys[k, line] = change[line, 0]
-        log.codes[k, line] = change[line, 1]
+        log.keys[k, line] = course.change[line, 0]
+        log.codes[k, line] = course.change[line, 1]
     for a in range(count[SIZE]):
         log.slots[first + a] = course.keys[a]
         log.values[first + a] = slot[2, a] + s * slot[3, a]
     count[STORED] = k + 1
     count[VALUES] = first + count[SIZE]
     log.start[k + 1] = count[VALUES]
-
-
-__all__ = ["RATE", "advance", "begin", "write"]

@@ -1,4 +1,4 @@
-"""What the homotopy works on: one tuple of arrays, so that every loop takes one argument.
+"""What the homotopy works on: one record of arrays, so that every loop takes one argument.
 
     minimise   Lw(s) Σ l_i(x_i·w) + Pw(s) Σ price_j |w_j| + ½ Σ ridge_j w_j² + s·tilt·w,
     Lw = loss0 + loss1·s,   Pw = price0 + price1·s,
@@ -14,12 +14,13 @@ Keys: weight j is j, row i is p + i. Slots are the places of active weights and 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.addressed import Addressed
 from dualgap.compiled.layout import Lines
 
 Integers = NDArray[np.int64]
@@ -36,7 +37,7 @@ SEEN = 9  # and 10: the products of its column with a snapshot of the dual
 SNAPSHOTS = 64  # a choice: snapshots of the dual that are kept (see watch.py), two lines of n numbers each
 # Lines of Course.slot after the four answers and the four right sides
 NOW, SPEED, NEW, INVERSE_NEW, OTHER, INVERSE_OTHER = range(8, 14)
-SLOT_LINES = 18  # those above, and four more that slides use as scratch
+SLOT_LINES = 14  # all of those above
 # Places in Course.count
 SIZE, STUCK_ROWS, UPDATES, VERSION, STANDING, STALE, STORED, VALUES, EVALUATED, REFACTORED = range(10)
 CURVED, INVERSE, TILTED = 10, 11, 12  # flags: curvature in the loss, s = 1/λ, a tilt that goes to zero
@@ -49,9 +50,11 @@ NOTHING, ZERO, KINK, LEAVE, ENTER, END = range(6)
 # How an advance, or a step of it, ends
 GOING, ARRIVED, UNBOUNDED, ROOM, FULL, STUCK, LIMIT = range(7)
 SLIDE_LEAVE, SLIDE_ENTER, FLAT_ENTER, FLAT_TURN = range(7, 11)
+WORN = 11  # the answers are to be corrected, or the inverse made afresh
 
 
-class Course(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Course(Addressed):
     """The data, where everything stands, and the inverse of the system with its answers."""
 
     columns: Lines
@@ -66,14 +69,16 @@ class Course(NamedTuple):
     keys: Integers
     place: Integers  # slot of every key, or −1
     miss: Vector  # four right sides of a slot that is about to change, then how far the answers miss them
-    count: Integers  # type: ignore[assignment]
+    count: Integers
     level: Vector
     snap: Integers  # snapshot of the dual that each weight relies on, −1: none
     basis: Matrix  # two directions per snapshot; none where the columns are few
     reach: Matrix  # see watch.py
+    change: Integers  # (2, 2): up to two keys whose code changes now, and their new codes; −1: none
 
 
-class Log(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Log(Addressed):
     """One record per event: s, the keys whose code changed, and the true answer just after it."""
 
     level: Vector
@@ -106,6 +111,7 @@ def new_course(columns: Lines, rows: Lines, pieces: NDArray[np.float64], shape: 
         np.full(p, -1, np.int64),
         np.zeros((2 * SNAPSHOTS if p >= max(n, 4 * SNAPSHOTS) else 0, n)),
         np.zeros((SNAPSHOTS + 2, 6)),
+        np.full((2, 2), -1),
     )
     course.count[CURVED] = bool(pieces[CURVATURE].any())
     return course
@@ -119,7 +125,7 @@ def roomier(course: Course) -> Course:
     inverse[:old, :old] = course.inverse
     slot[:, :old] = course.slot
     keys[:old] = course.keys
-    return course._replace(inverse=inverse, slot=slot, keys=keys)
+    return replace(course, inverse=inverse, slot=slot, keys=keys)
 
 
 def new_log(records: int, values: int) -> Log:

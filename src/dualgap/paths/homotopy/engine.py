@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.compiled.layout import dense_lines, sparse_lines
 from dualgap.drive.limits import Limits
-from dualgap.paths.homotopy import advance as homotopy
+from dualgap.paths.homotopy import follow as homotopy
 from dualgap.paths.homotopy.columns import EngineColumns, engine_columns
 from dualgap.paths.homotopy.course import (
     ARRIVED,
@@ -202,7 +202,7 @@ class Engine:
         self._make_room()
         homotopy.begin(self.course, start, end)
         log = self._new_log()
-        homotopy.write(self.course, log, np.full((2, 2), -1))
+        homotopy.write(self.course, log)
         return self.go_on(end, log)
 
     def go_on(self, end: float, log: Log | None = None) -> tuple[int, list[Records]]:
@@ -214,6 +214,8 @@ class Engine:
             if status == ROOM:
                 self.course = roomier(self.course)
                 continue
+            if status == ARRIVED:
+                homotopy.write(self.course, log)
             found.append(_drained(self.course, log))
             while sum(len(part.values) for part in found) > MOST_VALUES:
                 found = [part.thinned() for part in found]
@@ -324,7 +326,7 @@ class Engine:
             self.course.level[AT] = end
             self.course.level[TRUE_AT] = end
             log = new_log(1, self.n + self.p)
-            homotopy.write(self.course, log, np.full((2, 2), -1))
+            homotopy.write(self.course, log)
             parts = [*parts[:-1], parts[-1].without_last(), _drained(self.course, log)]
         return status, parts
 

@@ -64,6 +64,7 @@ from dualgap.paths.homotopy.course import (
     ZERO,
     Course,
 )
+from dualgap.paths.homotopy.inverse import inner
 from dualgap.paths.homotopy.system import spread
 from dualgap.paths.homotopy.watch import components, new_snapshot, open_step, within
 
@@ -108,6 +109,18 @@ def next_event(course: Course, end: float) -> Event:
 
 
 @compiled(inner=True)
+def next_smooth(course: Course, end: float) -> Event:
+    """The same where no row has a kink."""
+    settle(course)
+    room = abs(end - course.level[AT])
+    best = _weights_to_zero(course, course.slot[SPEED], (room * (1.0 - 1e-10), END, -1, 0))
+    course.level[DUAL_PACE] = 0.0
+    if course.sign.shape[0] > course.count[SIZE]:
+        best = _weights_to_enter(course, best)
+    return best if best[1] != END else (room, END, -1, 0)
+
+
+@compiled(inner=True)
 def _weights_to_zero(course: Course, rate: Vector, best: Event) -> Event:
     p, keys = course.sign.shape[0], course.keys
     for a in range(course.count[SIZE]):
@@ -128,7 +141,7 @@ def _multipliers_to_bounds(course: Course, best: Event) -> Event:
     total = 0.0
     for a in range(course.count[SIZE]):
         if keys[a] >= p:
-            total += slot[SPEED, a] ** 2
+            total += slot[SPEED, a] * slot[SPEED, a]
     noise = STILL * np.sqrt(total)
     for a in range(course.count[SIZE]):
         if keys[a] < p:
@@ -232,7 +245,7 @@ def _dual_along(course: Course) -> float:
         for i in range(row.shape[1]):
             row[DUAL, i] = row[BEND, i] * (row[Z0, i] + s * row[Z1, i]) + row[SLOPE, i]
             row[DUAL_RATE, i] = way * row[BEND, i] * row[Z1, i]
-            total += row[DUAL_RATE, i] ** 2
+            total += row[DUAL_RATE, i] * row[DUAL_RATE, i]
         return np.sqrt(total)
     for a in range(course.count[SIZE]):
         if course.keys[a] >= p:
@@ -243,7 +256,7 @@ def _dual_along(course: Course) -> float:
             else:
                 row[DUAL, i] = slot[NOW, a]
                 row[DUAL_RATE, i] = slot[SPEED, a]
-            total += row[DUAL_RATE, i] ** 2
+            total += row[DUAL_RATE, i] * row[DUAL_RATE, i]
     return np.sqrt(total)
 
 
@@ -346,7 +359,7 @@ def first_hit(course: Course, direction: Vector, own: int, side: int) -> Event:
     best = (np.inf, NOTHING, -1, 0)
     best = _weights_to_zero(course, direction, best)
     rate = course.weight[RATE]
-    pace = np.sqrt(np.dot(rate, rate))
+    pace = np.sqrt(inner(rate.shape[0], rate, rate))
     if course.count[CURVED]:
         return _flat_rows(course, pace, best)
     if own >= 0:

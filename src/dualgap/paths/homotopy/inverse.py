@@ -20,32 +20,6 @@ def times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
 
 
 @compiled(reassociate=True, inner=True)
-def times_four(G: Matrix, size: int, x: Matrix, out: Matrix) -> None:
-    """out = G x for the first four lines of x, in one pass over G."""
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    y0, y1, y2, y3 = out[0], out[1], out[2], out[3]
-    for a in range(size):
-        row = G[a]
-        a0, a1, a2, a3 = x0[a], x1[a], x2[a], x3[a]
-        t0 = t1 = t2 = t3 = 0.0
-        for c in range(a):
-            g = row[c]
-            t0 += g * x0[c]
-            t1 += g * x1[c]
-            t2 += g * x2[c]
-            t3 += g * x3[c]
-            y0[c] += g * a0
-            y1[c] += g * a1
-            y2[c] += g * a2
-            y3[c] += g * a3
-        g = row[a]
-        y0[a] = t0 + g * a0
-        y1[a] = t1 + g * a1
-        y2[a] = t2 + g * a2
-        y3[a] = t3 + g * a3
-
-
-@compiled(reassociate=True, inner=True)
 def inner(size: int, x: Vector, y: Vector) -> float:
     """x · y over the slots."""
     total = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.compiled.mechanism import compiled
+from dualgap.compiled.small_vectors import fill
 from dualgap.paths.homotopy.course import (
     BENT_PRICE,
     COLUMN,
@@ -36,10 +37,9 @@ from dualgap.paths.homotopy.course import (
     UNBOUNDED,
     ZERO,
     Course,
-    Integers,
 )
 from dualgap.paths.homotopy.events import Event, first_hit, stepped
-from dualgap.paths.homotopy.inverse import append_two, column, remove_two, replace, times
+from dualgap.paths.homotopy.inverse import append_two, column, inner, remove_two, replace, times
 from dualgap.paths.homotopy.pivots import (
     changed,
     drop,
@@ -66,10 +66,10 @@ DOUBTFUL = 1e-5  # pivots below this share of their scale are computed again fro
 
 
 @compiled(inner=True)
-def note(change: Integers, line: int, key: int, code: int) -> None:
-    """A line of the log: the key and its new code."""
-    change[line, 0] = key
-    change[line, 1] = code
+def note(course: Course, line: int, key: int, code: int) -> None:
+    """For the log: a key and its new code."""
+    course.change[line, 0] = key
+    course.change[line, 1] = code
 
 
 @compiled(inner=True)
@@ -81,16 +81,16 @@ def _slide(course: Course, factor: float, own: int, sign: int, row: int) -> Even
     direction, rate = course.slot[INVERSE_NEW], course.weight[RATE]
     for a in range(course.count[SIZE]):
         direction[a] *= factor
-    rate[:] = 0.0
+    fill(rate, 0, rate.shape[0], 0.0)
     spread(course, direction, rate)
     if own >= 0:
         rate[own] = sign
     hit = first_hit(course, direction, row, sign)
     if hit[1] != NOTHING:
-        length = hit[0] * np.sqrt(np.dot(rate, rate))
+        length = hit[0] * np.sqrt(inner(rate.shape[0], rate, rate))
         course.level[TRAVELLED] += length
         stepped(course, length, LEAP)
-    rate[:] = 0.0
+    fill(rate, 0, rate.shape[0], 0.0)
     return hit
 
 
@@ -102,7 +102,7 @@ def _kink_of(course: Course, hit: Event) -> int:
 
 
 @compiled(inner=True)
-def leave_by_slide(course: Course, i: int, side: int, change: Integers) -> int:
+def leave_by_slide(course: Course, i: int, side: int) -> int:
     """Row i leaves its kink towards `side`, and something takes its place."""
     hit = _slide(course, float(side), -1, side, i)
     if hit[1] == NOTHING:
@@ -111,21 +111,21 @@ def leave_by_slide(course: Course, i: int, side: int, change: Integers) -> int:
     k = course.place[p + i]
     if hit[1] == KINK and hit[2] == i:
         _hop(course, i, k, at + side)
-        note(change, 0, p + i, 2 * (at + side) + 1)
+        note(course, 0, p + i, 2 * (at + side) + 1)
     else:
         piece = at if side > 0 else at - 1
         stand(course, i, piece)
-        note(change, 0, p + i, 2 * piece)
+        note(course, 0, p + i, 2 * piece)
         row_over_slots(course, i, course.slot[NEW])
         pool(course, i, course.slot[NEW], 1.0)
         _lean_on(course, i, k, -1.0)  # G times the pull of row i, which is its own column, is slot k
         if hit[1] == ZERO:
             _vacate(course, k, hit[2])
-            note(change, 1, hit[2], 0)
+            note(course, 1, hit[2], 0)
         else:
             kink = _kink_of(course, hit)
             _take_over(course, k, hit[2], kink)
-            note(change, 1, p + hit[2], 2 * kink + 1)
+            note(course, 1, p + hit[2], 2 * kink + 1)
     changed(course)
     hold_vertex(course)
     return GOING
@@ -228,7 +228,7 @@ def _replace(course: Course, k: int, key: int) -> None:
 
 
 @compiled(inner=True)
-def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
+def enter_by_slide(course: Course, j: int, sign: int) -> int:
     """Weight j enters a system without curvature, and something takes or leaves a place."""
     hit = _slide(course, float(-sign), j, sign, -1)
     if hit[1] == NOTHING and course.weight[BENT_PRICE, j] == 0.0:  # a free weight may go either way
@@ -239,17 +239,17 @@ def enter_by_slide(course: Course, j: int, sign: int, change: Integers) -> int:
         return UNBOUNDED
     course.sign[j] = sign
     course.weight[EXPIRY, j] = -np.inf
-    note(change, 0, j, sign)
+    note(course, 0, j, sign)
     if hit[1] == ZERO:
         slot = course.place[hit[2]]
         _compare(course, slot, j)
         _replace(course, slot, j)
         set_aside(course, hit[2])
-        note(change, 1, hit[2], 0)
+        note(course, 1, hit[2], 0)
     else:
         kink = _kink_of(course, hit)
         _enter_with_row(course, j, hit[2], kink)
-        note(change, 1, course.sign.shape[0] + hit[2], 2 * kink + 1)
+        note(course, 1, course.sign.shape[0] + hit[2], 2 * kink + 1)
     changed(course)
     hold_vertex(course)
     return GOING
@@ -283,23 +283,23 @@ def _enter_with_row(course: Course, j: int, i: int, kink: int) -> None:
 
 
 @compiled(inner=True)
-def _apply_hit(course: Course, hit: Event, change: Integers) -> bool:
+def _apply_hit(course: Course, hit: Event) -> bool:
     """On a slide among curved rows: the weight met leaves, or the row met turns. False if it cannot."""
     if hit[1] == ZERO:
         drop(course, plan_drop(course, hit[2]))
-        note(change, 1, hit[2], 0)
+        note(course, 1, hit[2], 0)
         return True
     i, new = hit[2], course.mark[PIECE, hit[2]] + hit[3]
     share = plan_turn(course, i, new)
     if not share > 0.0:
         return False
     turn(course, i, new, share)
-    note(change, 1, course.sign.shape[0] + i, 2 * new)
+    note(course, 1, course.sign.shape[0] + i, 2 * new)
     return True
 
 
 @compiled(inner=True)
-def slide_flat(course: Course, key: int, side: int, change: Integers) -> int:
+def slide_flat(course: Course, key: int, side: int) -> int:
     """Among curved rows: weight `key` enters, or row `key` − p turns, where no curvature is left for it.
 
     First what the slide meets, then itself.
@@ -311,18 +311,18 @@ def slide_flat(course: Course, key: int, side: int, change: Integers) -> int:
         course.sign[key] = 0
     if hit[1] == NOTHING:
         return UNBOUNDED
-    if not _apply_hit(course, hit, change):
+    if not _apply_hit(course, hit):
         return STUCK
     course.count[STALE] = 1
     if weight:
         pivot = plan_enter(course, key, side)[0]
         if pivot > 0.0:
             enter(course, key, pivot)
-            note(change, 0, key, side)
+            note(course, 0, key, side)
     else:
         new = course.mark[PIECE, key - p] + side
         pivot = plan_turn(course, key - p, new)
         if pivot > 0.0:
             turn(course, key - p, new, pivot)
-            note(change, 0, key, 2 * new)
+            note(course, 0, key, 2 * new)
     return GOING if pivot > 0.0 else STUCK

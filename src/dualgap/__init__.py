@@ -19,6 +19,7 @@ _WHERE = {
     "fit": "dualgap.fitting.fit",
     "Solution": "dualgap.fitting.solution",
     "certify": "dualgap.fitting.certify",
+    "dataset": "dualgap.blocks.dataset",
     "compare": "dualgap.fitting.comparison",
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
@@ -53,6 +54,7 @@ __all__ = [
     "certify",
     "compare",
     "cross_validate",
+    "dataset",
     "discrete",
     "errors",
     "explain",
@@ -73,6 +75,7 @@ __all__ = [
 if TYPE_CHECKING:
     from dualgap import discrete, errors, losses, penalties, report, solvers
     from dualgap import lectures as figures
+    from dualgap.blocks.dataset import dataset
     from dualgap.drive import stopping
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.kernel import KernelClassifier, KernelRegressor

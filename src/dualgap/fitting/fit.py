@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.drive.stopping import Stop
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def fit(  # noqa: PLR0913
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     loss: str | Loss,
     penalty: str | Penalty = "l2",
@@ -68,7 +69,14 @@ def fit(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
     }
+    rows = elsewhere(X, y, sample_weight)
     with limited(n_threads):
+        if rows is not None:
+            from dualgap.fitting.streamed import fit_streamed  # here: most fits never need it
+
+            del asked["sample_weight"]
+            asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
+            return _doubted(fit_streamed(rows, limits, asked), limits)
         if lam is None and budget is None and is_infinite(C):
             from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
 
@@ -81,8 +89,13 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
+    return _doubted(solution, limits)
+
+
+def _doubted(solution: Solution, limits: Limits) -> Solution:
+    """The solution, with a warning where it is not proven."""
     if not solution.converged:
-        warnings.warn(_doubt(solution, limits), NotCertifiedWarning, stacklevel=2)
+        warnings.warn(_doubt(solution, limits), NotCertifiedWarning, stacklevel=3)
     return solution
 
 

@@ -112,7 +112,7 @@ def joined(parts: list[Certificate], tolerance: float) -> Certificate:
     """One certificate from those of each class against the rest: a row of weights, a column of θ each."""
     searched = parts[0].theta is None or any(one.search for one in parts)
     return Certificate(
-        None if searched else np.column_stack([one.theta for one in parts]),
+        None if searched else _side_by_side([one.theta for one in parts]),
         np.array([one.coef for one in parts]),
         np.array([one.intercept for one in parts]),
         added((one.objective for one in parts), up=True),
@@ -124,6 +124,11 @@ def joined(parts: list[Certificate], tolerance: float) -> Certificate:
         tolerance,
         tuple(one.search for one in parts) if searched else None,
     )
+
+
+def _side_by_side(thetas: list[Any]) -> Any:
+    """A column each; or the rules, where θ is given by rules."""
+    return np.column_stack(thetas) if isinstance(thetas[0], np.ndarray) else tuple(thetas)
 
 
 def _trace(parts: list[Solution]) -> Trace:

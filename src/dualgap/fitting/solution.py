@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
+from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.fitting.decisions import decisions, log_probabilities, said
@@ -53,6 +54,7 @@ class Solution:
     parts: tuple[Solution, ...] = ()
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
     recipe: Recipe | None = None  # what was done to the columns of a file, where the data came from one
+    scans: float = 0.0  # passes over rows that were read in blocks, a sample being a part of one
     fitted: tuple[Vector, Vector] | None = None  # y as the loss sees it and Xw + b, where `rows` needs them
 
     @property
@@ -93,7 +95,12 @@ class Solution:
         return int(np.count_nonzero(np.atleast_2d(self.coef).any(axis=0)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Xw + b; one column per class beyond two classes."""
+        """Xw + b; one column per class beyond two classes. A data set is read in blocks."""
+        rows = elsewhere(X)
+        if rows is not None:
+            from dualgap.fitting.streamed import scores_of
+
+            return scores_of(rows, self.coef, self.intercept)
         table = read_table(X if self.recipe is None else self.recipe.read(X))
         p = np.atleast_2d(self.coef).shape[1]
         if table.design.shape[1] != p:

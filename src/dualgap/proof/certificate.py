@@ -63,7 +63,7 @@ class Certificate:
         """The coefficients of the rows, where a kernel stands for the columns."""
         return self.coef
 
-    def recheck(self, X: Any, y: Any) -> Certificate:
+    def recheck(self, X: Any, y: Any = None) -> Certificate:
         """Both values from the arrays, the weights and θ alone, and as true of these rows whatever they are.
 
         A θ that is not feasible here is moved until it is; one that is good for nothing proves what is
@@ -87,10 +87,11 @@ class Certificate:
         table = np.column_stack([self.coef, level]) if self.terms.fit_intercept else np.asarray(self.coef)
         if self.form == "multinomial":
             return [(table.ravel(), self.theta)]
-        return [(w, None if self.theta is None else self.theta[:, k]) for k, w in enumerate(table)]
+        return [(w, _own(self.theta, k)) for k, w in enumerate(table)]
 
     def __repr__(self) -> str:
-        by = f"θ for {len(self.theta)} rows" if self.theta is not None else f"by {self.search.solver.name}"
+        by = "by a rule for θ" if self.search is None else f"by {getattr(self.search, 'solver', 'search')}"
+        by = f"θ for {len(self.theta)} rows" if isinstance(self.theta, np.ndarray) else by
         held = "" if self.box is None else ", for weights in a box"
         return f"Certificate(objective {self.objective:.10g}, proven bound {self.bound:.10g}, {by}{held})"
 
@@ -101,6 +102,13 @@ def narrowest(boxes: Sequence[Vector | None]) -> Vector | None:
     return np.min(some, axis=0) if some else None
 
 
+def _own(theta: Any, k: int) -> Any:
+    """The θ of one class against the rest: a column, or a rule of its own."""
+    return theta if theta is None else theta[k] if isinstance(theta, tuple) else theta[:, k]
+
+
 def finite(theta: Any) -> Any:
-    """θ; 0, which proves next to nothing, where it holds what is no number."""
+    """θ; 0, which proves next to nothing, where it holds what is no number. Rules are looked at row by row."""
+    if theta is not None and not isinstance(theta, np.ndarray):
+        return theta
     return theta if theta is None or np.all(np.isfinite(theta)) else np.zeros_like(theta)

@@ -1,0 +1,93 @@
+"""Two arrays, or memory maps of .npy files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
+from dualgap.errors import DataError
+
+
+class ArrayRows(RowSource):
+    """Rows that a slice gives; they are cast to 8-byte numbers block by block."""
+
+    def __init__(
+        self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
+    ) -> None:
+        if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
+            raise DataError(f"{where} has the shape {X.shape}, y {y.shape}: rows by columns, and one for each row.")
+        self.X, self.y, self.weight, self.names, self.where = X, y, weight, names, where
+        self.n, self.p = X.shape
+        step = rows_a_block(self.p)
+        pieces = [(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self._groups = [pieces[part] for part in bundled([b - a for a, b in pieces])]
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        return self._groups
+
+    def weighted(self) -> bool:
+        return self.weight is not None
+
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        for i, j in group:
+            X = np.asfortranarray(self.X[i:j], dtype=np.float64)
+            weight = None if self.weight is None else np.asarray(self.weight[i:j], dtype=np.float64)
+            yield RowBlock(X, np.asarray(self.y[i:j]), weight, i, self.where, i)
+
+    def labels(self) -> Iterator[Any]:
+        return (np.asarray(self.y[i:j]) for group in self._groups for i, j in group)
+
+    def sample(self, m: int, seed: int = 0) -> SampledBlock:
+        assert self.n is not None
+        rows = np.arange(self.n)
+        if m < self.n:
+            rows = np.sort(np.random.default_rng(seed).choice(self.n, m, replace=False))
+        self.passes += len(rows) / self.n
+        weight = None if self.weight is None else np.asarray(self.weight[rows], dtype=np.float64)
+        X = np.asfortranarray(self.X[rows], dtype=np.float64)
+        return SampledBlock(X, np.asarray(self.y[rows]), weight, self.n)
+
+
+class MappedArrays(ArrayRows):
+    """Files of NumPy, opened anew by whoever reads them."""
+
+    def __init__(self, X: str | Path, y: str | Path, weight: str | Path | None = None) -> None:
+        self.files = [Path(one) for one in (X, y, weight) if one is not None]
+        self.stamps = [_stamp(one) for one in self.files]
+        maps = [_mapped(one) for one in self.files]
+        super().__init__(maps[0], maps[1].reshape(-1), maps[2] if weight is not None else None, None, str(X))
+
+    def checked(self) -> None:
+        for file, stamp in zip(self.files, self.stamps, strict=True):
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} changed since it was opened; open the data set again.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"files": self.files, "stamps": self.stamps, "passes": self.passes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(*state["files"])  # type: ignore[misc]
+        self.__dict__.update(state)
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}.") from None
+    return found.st_size, found.st_mtime_ns
+
+
+def _mapped(file: Path) -> Any:
+    try:
+        found = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be read as an array: {str(error).rstrip('.')}.") from None
+    if found.dtype.kind not in "biufUS":
+        raise DataError(f"{file} holds {found.dtype}; numbers are needed.")
+    return found

@@ -1,0 +1,53 @@
+"""A function that returns a fresh iterator of (X, y) or (X, y, weights), as often as it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dualgap.blocks.source import RowBlock, RowSource
+from dualgap.errors import DataError
+
+
+class Chunks(RowSource):
+    """Blocks as they come; their number and lengths must be the same in every scan."""
+
+    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+        self.make = make
+        first = next(self._raw(), None)
+        if first is None:
+            raise DataError("The function gave an iterator without blocks; it must give a fresh one at each call.")
+        self.p, self._weighted = first.X.shape[1], first.weight is not None
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        return (0,)
+
+    def weighted(self) -> bool:
+        return self._weighted
+
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        rows = 0
+        for block in self._raw():
+            rows += len(block)
+            yield block
+        if self.n is not None and rows != self.n:
+            raise DataError(f"The function gave {self.n} rows before and {rows} now; it must give the same rows.")
+        self.n = rows
+
+    def _raw(self) -> Iterator[RowBlock]:
+        rows = 0
+        for k, given in enumerate(self.make()):
+            parts = tuple(given) if isinstance(given, tuple | list) else ()
+            if len(parts) not in (2, 3):
+                raise DataError(f"Block {k} is no pair (X, y) and no triple (X, y, weights).")
+            X = np.array(parts[0], dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
+            y = np.array(parts[1]).reshape(-1)
+            weight = np.asarray(parts[2], dtype=np.float64).reshape(-1) if len(parts) == 3 else None
+            columns = getattr(self, "p", X.shape[-1])
+            if X.ndim != 2 or X.shape != (len(y), columns) or (weight is not None and len(weight) != len(y)):
+                raise DataError(f"Block {k} has X of shape {X.shape} and {len(y)} targets; {columns} columns came first.")
+            yield RowBlock(X, y, weight, rows, f"block {k}", 0)
+            rows += len(y)

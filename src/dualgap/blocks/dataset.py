@@ -1,0 +1,136 @@
+"""dg.dataset: rows that need not fit into memory, from wherever they are."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dualgap.blocks.source import RowSource
+from dualgap.errors import DataError
+
+
+class Dataset:
+    """Rows in blocks with a target; `dg.fit`, `dg.path`, `dg.cross_validate` and `dg.certify` take it as X."""
+
+    def __init__(self, source: RowSource, *, target: str | None = None, recipe: Any = None) -> None:
+        self.source, self.target, self.recipe = source, target, recipe
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns, where they have names."""
+        return self.source.names
+
+    @property
+    def shape(self) -> tuple[int | None, int]:
+        """Rows, None while nobody has counted them, and columns."""
+        return self.source.n, self.source.p
+
+    @property
+    def scans(self) -> float:
+        """How much has been read so far, in units of all rows."""
+        return self.source.passes
+
+    def __repr__(self) -> str:
+        n = "rows not counted yet" if self.source.n is None else f"{self.source.n} rows"
+        return f"Dataset({n}, {self.source.p} columns)"
+
+
+def dataset(
+    rows: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: str = "mean",
+) -> Dataset:
+    """Rows that are read in blocks, again in every scan, and never held as a whole.
+
+    `rows` is a file, a pattern or a list of files (Parquet, CSV) with the name of the `target` column and,
+    if rows have weights, of that column; a pyarrow Dataset or Table with the same; a pair of .npy files
+    ("X.npy", "y.npy"); arrays X and y; or a function that returns a fresh iterator of blocks (X, y) or
+    (X, y, weights) at each call. Words, dates and missing values are treated as `dualgap fit` treats them,
+    by a recipe learnt in one scan; `missing` as there.
+    """
+    if isinstance(rows, Dataset):
+        return rows
+    if callable(rows):
+        from dualgap.blocks.chunks import Chunks
+
+        return Dataset(Chunks(rows))
+    if hasattr(rows, "dask") or hasattr(rows, "to_delayed"):
+        from dualgap.blocks.clusters import dask_rows
+
+        return Dataset(dask_rows(rows, y, weights, target, columns))
+    if _is_arrow(rows):
+        return _of_arrow(rows, target, weights, columns, (drop, missing))
+    if hasattr(rows, "ndim") and y is not None:
+        from dualgap.blocks.arrays import ArrayRows
+
+        return Dataset(ArrayRows(rows, y, weights))
+    return _of_files(rows, y, target, weights, columns, (drop, missing))
+
+
+def _is_arrow(rows: Any) -> bool:
+    return type(rows).__module__.startswith("pyarrow") and hasattr(rows, "to_batches")
+
+
+def _of_files(
+    rows: Any, y: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]
+) -> Dataset:
+    if isinstance(rows, tuple | list) and not all(isinstance(one, str | Path) for one in rows):
+        raise DataError("A data set is made of files, arrays, a pyarrow Dataset or a function; see dg.dataset.")
+    if not isinstance(rows, str | Path | tuple | list):
+        raise DataError(f"A data set cannot be made of {type(rows).__name__}; see dg.dataset.")
+    given = [str(one) for one in ([rows] if isinstance(rows, str | Path) else rows)]
+    if y is not None:
+        given.append(str(y))
+    if len(given) in (2, 3) and all(one.endswith(".npy") for one in given):
+        from dualgap.blocks.arrays import MappedArrays
+
+        return Dataset(MappedArrays(*given, **({"weight": weights} if weights is not None else {})))
+    files = [found for one in given for found in _found(one)]
+    if target is None:
+        raise DataError("Say which column is predicted: dg.dataset(..., target=\"y\").")
+    from dualgap.blocks.tabular import opened
+
+    source, recipe = opened(files, target, weights, columns, *wishes)
+    return Dataset(source, target=target, recipe=recipe)
+
+
+def _found(pattern: str) -> list[str]:
+    path = Path(pattern)
+    if path.is_dir():
+        found = sorted(str(one) for one in path.iterdir() if one.suffix in (".parquet", ".pq", ".csv"))
+        if not found:
+            raise DataError(f"The folder {pattern} has no files of Parquet or CSV.")
+        return found
+    if path.exists() or not any(sign in pattern for sign in "*?["):
+        return [pattern]
+    found = sorted(glob.glob(pattern, recursive=True))
+    if not found:
+        raise DataError(f"No file matches {pattern!r}.")
+    return found
+
+
+def _of_arrow(rows: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]) -> Dataset:
+    if target is None:
+        raise DataError("Say which column is predicted: dg.dataset(..., target=\"y\").")
+    from dualgap.blocks.tabular import of_arrow
+
+    source, recipe = of_arrow(rows, target, weights, columns, *wishes)
+    return Dataset(source, target=target, recipe=recipe)
+
+
+def elsewhere(X: Any, y: Any = None, sample_weight: Any = None) -> Dataset | None:
+    """X as a data set, where it is one or lives on a cluster; None for what is in memory."""
+    if isinstance(X, Dataset):
+        if y is not None or sample_weight is not None:
+            raise DataError("A data set has its own target and weights: dg.dataset(..., target=, weights=).")
+        return X
+    if hasattr(X, "__dask_graph__"):
+        return dataset(X, y, weights=sample_weight)
+    return None

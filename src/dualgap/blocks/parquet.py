@@ -1,0 +1,163 @@
+"""Files of Parquet with one schema, read by row groups into buffers that are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
+from dualgap.errors import DataError, needed
+
+BUFFERS = 4  # one in use, one in waiting, one being made, and one that a slow reader still holds
+SPREAD = 8  # row groups that a sample is drawn from, at least: files may be sorted
+
+
+class ParquetRows(RowSource):
+    """Columns of numbers, and the target of any kind. Row groups are the pieces."""
+
+    def __init__(
+        self, files: Sequence[str | Path], target: str, weights: str | None, columns: Sequence[str] | None
+    ) -> None:
+        self.files = [Path(one) for one in files]
+        self.target, self.weights = target, weights
+        heads = [_head(one) for one in self.files]
+        first = heads[0].schema_arrow.names
+        names = [name for name in first if name not in (target, weights)] if columns is None else list(columns)
+        if not names:
+            raise DataError(f"{self.files[0]} has no column to predict from beside {target!r}.")
+        self.names, self.p = tuple(names), len(names)
+        for file, head in zip(self.files, heads, strict=True):
+            missing = [name for name in self.wanted if name not in head.schema_arrow.names]
+            if missing:
+                raise DataError(f"{file} has no column {missing[0]!r}, which {_whose(self, file, missing[0])}.")
+        self.stamps = [_stamp(one) for one in self.files]
+        pieces, before = [], 0
+        for k, head in enumerate(heads):
+            inside = 0
+            for g in range(head.num_row_groups):
+                rows = head.metadata.row_group(g).num_rows
+                if rows:
+                    pieces.append((k, g, before, inside, rows))
+                before, inside = before + rows, inside + rows
+        if not pieces:
+            raise DataError(f"{self.files[0]} has no rows.")
+        self.n = before
+        self.pieces = pieces
+        self._groups = [pieces[part] for part in bundled([piece[-1] for piece in pieces])]
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns that are read."""
+        assert self.names is not None
+        return [*self.names, self.target, *([self.weights] if self.weights else [])]
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        return self._groups
+
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    def checked(self) -> None:
+        for file, stamp in zip(self.files, self.stamps, strict=True):
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} changed since it was opened; open the data set again.")
+
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        size = rows_a_block(self.p)
+        pool = [np.empty((size, self.p), order="F") for _ in range(BUFFERS)]
+        turn = 0
+        for batch, k, first, offset in self._batches(group, self.wanted, size):
+            X = pool[turn % BUFFERS][: batch.num_rows]
+            turn += 1
+            for j in range(self.p):
+                _fill(X[:, j], batch.column(j), self, k, j)
+            weight = None
+            if self.weights is not None:
+                weight = np.empty(batch.num_rows)
+                _fill(weight, batch.column(self.p + 1), self, k, self.p + 1)
+            yield RowBlock(X, _target(batch.column(self.p)), weight, first, str(self.files[k]), offset)
+
+    def labels(self) -> Iterator[Any]:
+        self.passes += 1.0 / (self.p + 1)
+        for batch, *_ in self._batches(self.pieces, [self.target], 1 << 20):
+            yield _target(batch.column(0))
+
+    def sample(self, m: int, seed: int = 0) -> SampledBlock:
+        assert self.n is not None
+        rng = np.random.default_rng(seed)
+        usual = float(np.median([piece[-1] for piece in self.pieces]))
+        count = min(len(self.pieces), max(SPREAD, int(np.ceil(2.0 * m / usual))))
+        edges = np.linspace(0, len(self.pieces), count + 1).astype(int)
+        drawn = sorted({int(rng.integers(a, max(a + 1, b))) for a, b in zip(edges, edges[1:], strict=False)})
+        chosen = [self.pieces[k] for k in drawn]
+        rows = sum(piece[-1] for piece in chosen)
+        self.passes += rows / self.n
+        return sampled(self.read(chosen), m, rows, seed)
+
+    def _batches(self, group: Any, columns: list[str], size: int) -> Iterator[tuple[Any, int, int, int]]:
+        parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
+        last, handle = -1, None
+        for k, g, first, offset, rows in group:
+            if k != last:
+                handle, last = parquet.ParquetFile(self.files[k]), k
+                if _stamp(self.files[k]) != self.stamps[k]:
+                    raise DataError(f"{self.files[k]} changed since it was opened; open the data set again.")
+            done = 0
+            try:
+                for batch in handle.iter_batches(size, row_groups=[g], columns=columns, use_threads=False):
+                    # columns come in the order of the file
+                    yield batch.select(columns), k, first + done, offset + done
+                    done += batch.num_rows
+            except OSError as error:
+                said = str(error).splitlines()[0].rstrip(".")
+                raise DataError(f"{self.files[k]} cannot be read in row group {g}: {said}.") from None
+            if done != rows:
+                raise DataError(f"{self.files[k]} has {done} rows in row group {g}, not {rows}, as it says.")
+
+
+def _whose(source: ParquetRows, file: Path, name: str) -> str:
+    if name == source.target:
+        return "is the target"
+    return "holds the weights" if name == source.weights else f"{source.files[0]} has"
+
+
+def _fill(out: Any, column: Any, source: ParquetRows, k: int, j: int) -> None:
+    """A column of numbers as 8-byte ones; the cast is this copy. A missing one is NaN."""
+    try:
+        values = column.to_numpy(zero_copy_only=False)
+        if values.dtype.kind not in "biuf":
+            values = values.astype(np.float64) if values.dtype.kind == "O" else None
+        out[:] = values
+    except (TypeError, ValueError):
+        raise DataError(
+            f"Column {source.wanted[j]!r} of {source.files[k]} holds {column.type}, where numbers are needed."
+        ) from None
+
+
+def _target(column: Any) -> Any:
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _head(file: Path) -> Any:
+    parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
+    try:
+        return parquet.ParquetFile(file)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {str(file)!r}.") from None
+    except (OSError, ValueError) as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        raise DataError(f"{file} cannot be read as Parquet: {said}.") from None
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}.") from None
+    return found.st_size, found.st_mtime_ns

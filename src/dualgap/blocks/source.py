@@ -1,0 +1,185 @@
+"""What a source of rows must answer: blocks in a fixed order, a sample, and sums over all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+
+ROWS = 1 << 15  # of a block: with 50 columns 13 MB, which is still in the cache when it is used
+CELLS = 1 << 21  # numbers of a block at most: wide rows come in shorter blocks
+LEAST = 1 << 10  # rows of a block of very wide rows
+UNIT = 1 << 20  # rows of a group at least where there are many: a cluster's task, which costs some milliseconds
+GROUPS = (16, 4096)  # groups of a source: few enough for a scheduler, enough for that many workers
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows. X may be overwritten once the next block has been asked for."""
+
+    X: Any
+    y: Any
+    weight: Vector | None = None
+    first: int = 0  # the number of the first row in the source
+    where: str = ""  # the file
+    offset: int = 0  # rows of that file before these
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def taken(self, rows: Any) -> RowBlock:
+        """These rows alone, copied."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
+
+
+class Partial(Protocol):
+    """What a function finds in a block, and can be added to what it found in others."""
+
+    def plus(self, other: Self) -> Self:
+        """Of both, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledBlock:
+    """Some of the rows: their number among all that were looked at says how many each stands for."""
+
+    X: Matrix
+    y: Any
+    weight: Vector | None
+    seen: int
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+class RowSource(ABC):
+    """Rows in blocks, read again in every scan. `n` is None until somebody has counted them."""
+
+    names: tuple[str, ...] | None = None
+    p: int
+    n: int | None = None
+    passes: float = 0.0  # how much has been read, in units of all rows
+
+    @property
+    @abstractmethod
+    def groups(self) -> Sequence[Any]:
+        """Lots of rows in order, the same in every scan and on every number of workers."""
+
+    @abstractmethod
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        """The blocks of a group."""
+
+    def weighted(self) -> bool:
+        """Does a row have a weight of its own?"""
+        return False
+
+    def checked(self) -> None:
+        """Raise DataError if the files are no longer those that were opened."""
+
+    def reduced(self, function: Callable[..., Any], *arrays: Any, watch: Any = None) -> Any:
+        """Σ of function(block, *arrays) in the order of the blocks, group by group."""
+        self.checked()
+        total = None
+        for k, group in enumerate(self.groups):
+            part = summed(self, group, function, arrays, watch)
+            if part is not None:
+                total = part if total is None else total.plus(part)
+            if watch is not None:
+                watch.done((k + 1) / len(self.groups))
+        self.passes += 1.0
+        return total
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """All blocks in order."""
+        self.checked()
+        for group in self.groups:
+            yield from self.read(group)
+        self.passes += 1.0
+
+    def labels(self) -> Iterator[Any]:
+        """The targets of all blocks; cheaper than the rows where columns are stored apart."""
+        return (block.y for block in self.blocks())
+
+    def sample(self, m: int, seed: int = 0) -> SampledBlock:
+        """About m rows from all over; here by a scan in which every row draws a number."""
+        rng = np.random.default_rng(seed)
+        kept: list[tuple[Vector, RowBlock]] = []
+        n, held = 0, 0
+        for block in self.blocks():
+            n += len(block)
+            key = rng.random(len(block))
+            if held > 4 * m:
+                limit = np.partition(np.concatenate([k for k, _ in kept]), m)[m]
+                kept = [(k[k <= limit], b.taken(k <= limit)) for k, b in kept]
+                held = sum(len(k) for k, _ in kept)
+            share = np.flatnonzero(key <= min(1.0, 4.0 * m / n))
+            kept.append((key[share], block.taken(share)))
+            held += len(share)
+        self.n = n
+        keys = np.concatenate([k for k, _ in kept])
+        order = np.sort(np.argsort(keys, kind="stable")[:m])
+        return _joined([b for _, b in kept], order, n)
+
+
+def summed(
+    source: RowSource, group: Any, function: Callable[..., Any], arrays: tuple[Any, ...], watch: Any = None
+) -> Any:
+    """Over the blocks of one group; also what a worker of a cluster does."""
+    total = None
+    for block in ahead(source.read(group)):
+        part = function(block, *arrays)
+        total = part if total is None else total.plus(part)
+        if watch is not None:
+            watch.read(block)
+    return total
+
+
+def ahead(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+    """The blocks, the next one made by a thread while one is used, where there are cores for both."""
+    from dualgap.blocks.read_ahead import read_ahead
+
+    return read_ahead(blocks)
+
+
+def rows_a_block(p: int) -> int:
+    """How many rows of so many columns make a block."""
+    return min(ROWS, max(LEAST, CELLS // max(p, 1)))
+
+
+def bundled(lengths: Sequence[int]) -> list[slice]:
+    """Neighbouring pieces of these lengths put together to groups, by nothing but the lengths."""
+    n, (few, many) = sum(lengths), GROUPS
+    count = min(max(n // UNIT, few), many, max(len(lengths), 1))
+    edges, before, start = [], 0, 0
+    for k, length in enumerate(lengths):
+        before += length
+        if before * count >= n * (len(edges) + 1) and k + 1 > start:
+            edges.append(slice(start, k + 1))
+            start = k + 1
+    if start < len(lengths):
+        edges.append(slice(start, len(lengths)))
+    return edges
+
+
+def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
+    X = np.concatenate([np.asarray(b.X) for b in blocks])[order]
+    y = np.concatenate([np.asarray(b.y) for b in blocks])[order]
+    weights = [b.weight for b in blocks if b.weight is not None]
+    return SampledBlock(np.asfortranarray(X), y, np.concatenate(weights)[order] if weights else None, seen)
+
+
+def sampled(blocks: Iterator[RowBlock], m: int, rows: int, seed: int) -> SampledBlock:
+    """About m of these blocks' `rows` rows, each drawn for itself."""
+    rng = np.random.default_rng(seed)
+    share = min(1.0, m / max(rows, 1))
+    kept = []
+    for block in blocks:
+        keep = np.ones(len(block), dtype=bool) if share == 1.0 else rng.random(len(block)) < share
+        kept.append(block.taken(keep))
+    return _joined(kept, np.arange(sum(map(len, kept))), rows)

@@ -1,0 +1,357 @@
+"""dg.fit on rows that are elsewhere: state the problem without them, scan, tell."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Mask, Vector
+from dualgap.blocks.dataset import Dataset, dataset
+from dualgap.blocks.source import RowBlock, RowSource
+from dualgap.design import Dense
+from dualgap.drive.limits import Limits, Status
+from dualgap.drive.scans import ScanOutcome, ScanPursuit, scanned
+from dualgap.drive.trace import Trace
+from dualgap.errors import DataError
+from dualgap.fitting.decisions import decisions
+from dualgap.fitting.inputs import Table, read_factors, read_strength
+from dualgap.fitting.multiclass import joined
+from dualgap.fitting.names import loss_named, penalty_named
+from dualgap.fitting.objective import Objective
+from dualgap.fitting.one_problem import fit_one
+from dualgap.fitting.options import read_flag
+from dualgap.fitting.reading import Reading
+from dualgap.fitting.solution import Solution
+from dualgap.fitting.telling import answer, no_error_bar, relative_gap
+from dualgap.losses import Squared
+from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.certificate import Certificate
+from dualgap.proof.check import Checked
+from dualgap.proof.claims import distance, proven_zero
+from dualgap.streaming.asked import Asked, Rule, SmallAnswer, SmallProblem, Solve, Targets
+from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
+from dualgap.streaming.kinked import KinkedPursuit
+from dualgap.streaming.sampling import DrawnRows, drawn, started
+from dualgap.streaming.smooth import SmoothPursuit
+from dualgap.streaming.squared import MomentPursuit, MomentSums, largest, scales_of
+from dualgap.traits import Trait
+
+EARLY = (
+    "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
+)
+SHIFT = 10_000  # rows whose means the moments are taken about: a hundredth of a standard deviation off
+
+
+class StreamedObjective(Objective):
+    """An objective whose rows are elsewhere: their weights are with them."""
+
+    def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Any]:
+        """The problem stated again on the rows given, which are scanned once for each."""
+        rows = X if isinstance(X, Dataset) else dataset(X, y)
+        if rows.source.p != len(self.scale):
+            raise DataError(
+                f"This certificate is for {len(self.scale)} columns, the rows have {rows.source.p}."
+            )
+        statement = self.statement()
+        classes = None if certificate.classes is None else np.array(certificate.classes)
+        positive = (1,) if certificate.form == "single" else range(len(certificate.classes or ()))
+        return [
+            StreamTask(rows.source, statement, Targets(classes, k), certificate.tolerance) for k in positive
+        ]
+
+    def statement(self) -> StreamStatement:
+        """Loss and regulariser."""
+        return StreamStatement.stated(self.loss, self.regulariser, intercept=self.fit_intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamTask:
+    """A problem on rows that are elsewhere, judged by one scan (another one in twice the digits, if need be)."""
+
+    source: RowSource
+    statement: StreamStatement
+    targets: Targets
+    tolerance: float
+
+    def judged(self, w: Vector, rule: Any) -> Checked:
+        """What the kernel says of the weights and the rule for θ."""
+        seen = self.weighed(w, rule)
+        found = judged(self.statement, seen, w, self.tolerance)
+        if found.rounding > 0.125 * self.tolerance * found.primal and found.gap > self.tolerance * found.primal:
+            seen = self.weighed(w, rule, exact=True)
+            found = judged(self.statement, seen, w, self.tolerance).improved(found)
+        return found
+
+    def weighed(self, w: Vector, rule: Any, *, exact: bool = False) -> Weighed:
+        """By a scan."""
+        seen: Weighed = self.source.reduced(rule_scan, self.statement, self.targets, w, rule, exact)
+        if not seen.finite:
+            refuse_bad(self.source, self.targets.classes)
+        return seen
+
+
+def rule_scan(
+    block: RowBlock, statement: StreamStatement, targets: Targets, w: Vector, rule: Rule | None, exact: bool
+) -> Weighed:
+    """One block; no rule is the rule that proves next to nothing."""
+    X, y, weight, numbers = targets.of(block)
+    u = np.zeros(len(y)) if rule is None else rule.slopes(X, y, numbers)
+    return weigh(statement, X, y, weight, w, u, exact=exact)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedReading(Reading):
+    """What was asked of a data set; there are no rows in it."""
+
+    source: RowSource
+    spread: Vector  # standard deviations of the columns in a sample
+
+    def facts(self, null: float, problem: Any = None) -> dict[str, Any]:
+        return {"n": self.source.n or 0, "p": self.source.p, "null": null, "spread": self.spread}
+
+
+def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Solution:
+    """The fit of a data set; `asked` are the keywords of dg.fit that say what is minimised."""
+    began, before = time.perf_counter(), rows.source.passes
+    limits = limits.shared()
+    form = asked.pop("multiclass", "auto")
+    asked.pop("checkpoint", None)
+    reading, sample, scaled = read_streamed(rows, **asked)
+    if reading.many_classes and form in ("auto", "multinomial") and Trait.ENTROPIC in reading.terms.loss.traits:
+        raise DataError(
+            f"The target has {len(reading.classes or ())} classes, and the joint form of many classes is fitted in "
+            f"memory only, where these rows take {_gigabytes(rows):.1f} GiB: say multiclass=\"one_vs_rest\"."
+        )
+    _refuse_searches(reading, rows)
+    many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
+    own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
+    pursuits = [_pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled) for k in range(many)]
+    runs = scanned(rows.source, pursuits, own)
+    for run in runs:
+        if run.best is not None and not np.isfinite(run.best.primal):
+            refuse_bad(rows.source, reading.classes)
+    seconds = time.perf_counter() - began
+    scans = rows.source.passes - before
+    parts = [_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
+    found = parts[0] if many == 1 else _together(reading, parts, limits.tolerance, seconds)
+    return replace(found, scans=scans, recipe=rows.recipe)
+
+
+def _gigabytes(rows: Dataset) -> float:
+    n, p = rows.shape
+    return 8.0 * (n or 0) * p / 2**30
+
+
+def _refuse_searches(reading: StreamedReading, rows: Dataset) -> None:
+    terms = reading.terms
+    if Trait.CONVEX not in terms.loss.traits & terms.regulariser.traits:
+        raise DataError(
+            f"{terms.words()} is not convex: it is searched in memory only, where these rows take "
+            f"{_gigabytes(rows):.1f} GiB. Read them into an array."
+        )
+
+
+def read_streamed(  # noqa: PLR0913
+    rows: Dataset,
+    *,
+    loss: Any,
+    penalty: Any = "l2",
+    lam: Any = None,
+    C: Any = None,
+    budget: Any = None,
+    fit_intercept: Any = True,
+    penalty_factors: Any = None,
+    standardize: Any = False,
+) -> tuple[StreamedReading, DrawnRows, bool]:
+    """Check what is asked, learn the classes, draw the sample; True where scales come from the moments."""
+    source = rows.source
+    loss, penalty = loss_named(loss), penalty_named(penalty)
+    tied, scaled = read_flag("fit_intercept", fit_intercept), read_flag("standardize", standardize)
+    classes = classes_of(source) if Trait.CLASSIFICATION in loss.traits else None
+    targets = Targets(classes)
+    table = Table(_Shape(source.p), source.names)  # type: ignore[arg-type]
+    factors = read_factors(penalty_factors, table)
+    sample = drawn(source, classes)
+    strength = (None, None)
+    if penalty.takes_strength:
+        total = 1.0 if C is None else float(source.reduced(weight_scan, targets).weight)
+        strength = read_strength(lam, C, budget, total)
+    elif any(value is not None for value in (lam, C, budget)):
+        raise DataError('penalty="none" takes no strength; leave lam, C and budget out.')
+    later = scaled and Trait.QUADRATIC in loss.traits
+    scale = np.ones(source.p)
+    if scaled and not later:
+        centre = _finite(sample.X.mean(axis=0))
+        sums = source.reduced(column_scan, targets, centre)
+        if not sums.finite:
+            refuse_bad(source, classes)
+        scale = sums.scales(centre, tied=tied)
+    terms = StreamedObjective(loss, penalty, *strength, tied, np.ones(0), factors, scale)
+    _ = terms.regulariser  # refuses factors that the penalty cannot take
+    spread = _finite(sample.X.std(axis=0))
+    spread[spread == 0.0] = 1.0
+    return StreamedReading(table, terms, np.empty(0), classes, source, spread), sample, later
+
+
+@dataclass(frozen=True)
+class _Shape:
+    p: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 0, self.p
+
+
+def _finite(values: Vector) -> Vector:
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def solver_of(terms: Objective, limits: Limits) -> Solve:
+    """Small problems go to the solvers like any other."""
+
+    def solve(small: SmallProblem) -> SmallAnswer:
+        loss, tied = (Squared(), False) if small.plain else (terms.loss, terms.fit_intercept)
+        weight = np.ones(len(small.y)) if small.weight is None else small.weight
+        own = Objective(
+            loss, terms.penalty, terms.lam, terms.budget, tied, weight, terms.factors, terms.scale
+        )
+        reading = Reading(Table(Dense(np.asarray(small.X)), None), own, small.y, None)
+        start = None
+        if small.start is not None:
+            start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
+        inner = replace(
+            limits, tolerance=small.tolerance, iterations=None, seconds=None, callback=None, rule=None
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fit_one(reading, small.y, "auto", inner, start)
+        if found.status == Status.INTERRUPTED.value:
+            raise KeyboardInterrupt
+        w = np.append(found.coef, found.intercept) if tied else found.coef
+        return SmallAnswer(w, found.certificate.theta, found.objective)
+
+    return solve
+
+
+def _pursuit(
+    reading: StreamedReading, sample: DrawnRows, positive: int, limits: Limits, *, scaled: bool
+) -> ScanPursuit:
+    terms, source = reading.terms, reading.source
+    targets = Targets(reading.classes, positive)
+
+    def asked_of(terms: Any) -> Asked:
+        return Asked(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
+
+    if Trait.QUADRATIC in terms.loss.traits:
+        shift = shift_of(sample, targets)
+
+        def make(sums: MomentSums) -> Asked:
+            scale = scales_of(sums, tied=terms.fit_intercept) if scaled else terms.scale
+            return asked_of(replace(terms, scale=scale))
+
+        return MomentPursuit(targets, shift, make)
+    asked = asked_of(terms)
+    start = started(source, asked, sample)
+    y, weight = targets.of(sample.block())[1:3]
+    constant = terms.loss.best_constant(y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum())
+    constant = constant if terms.fit_intercept else 0.0
+    if Trait.SMOOTH in terms.loss.traits:
+        return SmoothPursuit(asked, start, None, constant)
+    return KinkedPursuit(asked, start, source.n, constant)
+
+
+def shift_of(sample: DrawnRows, targets: Targets) -> Vector:
+    """A point near the means, about which squares lose nothing."""
+    X, y, _, _ = targets.of(sample.block())
+    return _finite(np.append(X[:SHIFT].mean(axis=0), y[:SHIFT].mean()))
+
+
+def _told(reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, seconds: float) -> Solution:
+    """One problem's answer."""
+    pursuit, found = run.pursuit, run.best
+    asked = getattr(pursuit, "asked", None)
+    terms = reading.terms if asked is None else asked.terms
+    reading = replace(reading, terms=terms)
+    status = run.status.value
+    if found is None:
+        early = "Interrupted" if run.status is Status.INTERRUPTED else "The time limit came"
+        status = EARLY.format(early)
+        w = np.asarray(getattr(pursuit, "w", np.zeros(reading.source.p + terms.fit_intercept)))
+        zero = np.zeros(len(w))
+        found = Checked(w, np.zeros(1), np.inf, 0.0, 0.0, zero, zero)
+    statement = replace(terms.statement(), largest=_tops(pursuit))
+    coef, level = (found.w[:-1], float(found.w[-1])) if terms.fit_intercept else (found.w, 0.0)
+    proof = Certificate(
+        run.rule, coef, level, found.primal, found.dual, terms, reading.labels, box=found.box, tolerance=tolerance
+    )
+    error = distance(statement, found) if np.isfinite(found.primal) else None
+    zeros: Mask = proven_zero(statement, found)[: len(coef)] if statement.largest is not None else coef != coef
+    null = pursuit.null
+    relative = relative_gap(proof.gap, proof.objective, null)
+    return answer(
+        reading,
+        proof,
+        None,
+        relative_gap=relative,
+        converged=bool(relative <= tolerance),
+        status=status,
+        solver=pursuit.name,
+        n_iter=run.scans,
+        seconds=seconds,
+        trace=run.trace,
+        coef_error=error,
+        coef_error_reason="" if error is not None else no_error_bar(terms),
+        proven_zero=zeros,
+        facts=reading.facts(null),
+        multiclass=None,
+    )
+
+
+def _tops(pursuit: Any) -> Vector | None:
+    if getattr(pursuit, "tops", None) is not None:
+        return np.asarray(pursuit.tops)
+    sums = getattr(pursuit, "sums", None)
+    return None if sums is None else largest(sums.whole)
+
+
+def _together(
+    reading: StreamedReading, parts: list[Solution], tolerance: float, seconds: float
+) -> Solution:
+    """One class against the rest: sums of the values, a row of weights each."""
+    reading = replace(reading, terms=parts[0].terms)
+    proof = joined([part.certificate for part in parts], tolerance)
+    null = sum(part.facts["null"] for part in parts)
+    relative = relative_gap(proof.gap, proof.objective, null)
+    errors = [part.coef_error for part in parts if part.coef_error is not None]
+    failed = [part.status for part in parts if not part.converged]
+    good = bool(relative <= tolerance)
+    return answer(
+        reading,
+        proof,
+        None,
+        relative_gap=relative,
+        converged=good,
+        status=Status.CERTIFIED.value if good else (failed or [Status.STALLED.value])[0],
+        solver=parts[0].solver,
+        n_iter=max(part.n_iter for part in parts),
+        seconds=seconds,
+        trace=Trace(),
+        coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
+        coef_error_reason=parts[0].coef_error_reason,
+        proven_zero=np.array([part.proven_zero for part in parts]),
+        facts=reading.facts(null),
+        parts=tuple(parts),
+        multiclass="one_vs_rest",
+    )
+
+
+def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
+    """Xw + b of all rows, block by block."""
+    parts = [decisions(Dense(np.asarray(block.X)), coef, intercept) for block in rows.source.blocks()]
+    return np.concatenate(parts)

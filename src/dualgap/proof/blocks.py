@@ -1,0 +1,352 @@
+"""Rows that come in blocks and are gone again: the same gap as for rows in memory, from sums over the blocks.
+
+θ is not a vector but a rule for the slope of each row: θ_i = −a_i u(x_i, y_i), exactly, with a_i = s_i/Σs. What a
+rule says is clipped to the loss's domain. Free columns (the intercept among them) need x_j·θ = 0: rows are put in
+groups, and θ' = Σ t_g θ_g with 0 ≤ t_g ≤ 1 stays in the domain and costs, by convexity, no more than
+
+    Σ_g t_g Σ a [L + L*(u) − zu]  +  (1 − t_g) Σ a L          (no loss is below zero).
+
+Shares t that make every free column exactly orthogonal provably exist within a known distance of those computed.
+Every sum carries the error that rounding may have made in it, block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.losses import Loss
+from dualgap.losses.base import FAINT
+from dualgap.penalties import Regulariser
+from dualgap.proof.balance import Balanced
+from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, slopes, told
+from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
+from dualgap.proof.rows import Rows
+from dualgap.proof.statement import SMALL, Statement
+
+DEPENDENT = 1e-9  # of a free column's sums, what is left beside those of the others, at which it is left open
+
+
+@dataclass(frozen=True, eq=False)
+class Charged:
+    """A sum, and how far off it may be, entry by entry."""
+
+    value: Any
+    error: Any
+
+    def plus(self, other: Charged) -> Charged:
+        """Of both; a rounded addition is off by U of what it gives."""
+        value = self.value + other.value
+        return Charged(value, (self.error + other.error + U * np.abs(value)) * (1.0 + 4.0 * U))
+
+    @property
+    def most(self) -> Any:
+        """The sum is at most this."""
+        return (self.value + self.error) * (1.0 + 4.0 * U)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamStatement(Statement):
+    """A statement whose rows are elsewhere. `largest` holds the largest |x| of each column, once it is known."""
+
+    largest: Vector | None = None
+
+    @classmethod
+    def stated(cls, loss: Loss, regulariser: Regulariser, *, intercept: bool) -> StreamStatement:
+        """Loss and regulariser alone."""
+        return cls(None, np.empty(0), np.empty(0), loss, regulariser, intercept)
+
+    @cached_property
+    def rows(self) -> Any:
+        """What is known of them: no column is longer than its largest entry, for the weights add up to one."""
+        return _Lengths(np.zeros(self.columns) if self.largest is None else self.largest)
+
+    @property
+    def columns(self) -> int:
+        """Without the intercept."""
+        return len(self.free) - self.intercept
+
+    def of_block(self, X: Any, y: Vector, weight: Vector) -> Statement:
+        """The statement on one block; `weight` are the rows' own, not divided by their sum."""
+        return Statement(_Held(X), y, weight, self.loss, self.regulariser, self.intercept)
+
+    @property
+    def tied(self) -> Index:
+        """The coordinates that must be orthogonal to θ; the intercept is the last."""
+        return np.flatnonzero(self.free)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    tops: Vector
+
+    def lengths(self, a: Vector, which: Index) -> Vector:
+        return self.tops[which]
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    matrix: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What one block, or all of them, say of w and a rule: sums over the groups of rows."""
+
+    weight: Charged  # Σs
+    risk: Charged  # Σ s L, a number a group
+    terms: Charged  # Σ s [L + L*(u) − zu], a number a group
+    pull: Charged  # Σ s u x, a column a group; the last row is that of ones
+    spread: float  # what the error of z may change of Σ s L, and
+    apart: float  # of the terms
+    size: float  # Σ s|u|
+    tops: Vector  # the largest |x| of each column
+    least: float  # the smallest weight
+    rows: int
+
+    def plus(self, other: Weighed) -> Weighed:
+        """Of both lots of rows."""
+        up = 1.0 + 4.0 * U
+        return Weighed(
+            self.weight.plus(other.weight),
+            self.risk.plus(other.risk),
+            self.terms.plus(other.terms),
+            self.pull.plus(other.pull),
+            (self.spread + other.spread) * up,
+            (self.apart + other.apart) * up,
+            (self.size + other.size) * up,
+            np.maximum(self.tops, other.tops),
+            min(self.least, other.least),
+            self.rows + other.rows,
+        )
+
+    @property
+    def finite(self) -> bool:
+        """False where a number of the rows, or of what is made of them, is none."""
+        return bool(np.isfinite(self.weight.value + self.risk.value.sum()) and np.isfinite(self.tops).all())
+
+
+def weigh(
+    problem: StreamStatement,
+    X: Any,
+    y: Vector,
+    weight: Vector | None,
+    w: Vector,
+    u: Vector,
+    *,
+    exact: bool = False,
+) -> Weighed:
+    """One block: w, and the slopes that the rule gives its rows."""
+    loss, s = problem.loss, np.ones(len(y)) if weight is None else weight
+    block = problem.of_block(X, y, s)
+    with np.errstate(all="ignore"):
+        t, error = block.misses(w, exact=exact)
+        centre = block.centre
+        low, high = slopes(loss, centre, t, error)
+        lower, upper = loss.domain(y)
+        u = np.clip(np.where(np.isfinite(u), u, 0.0), lower, upper)
+        losses, terms = s * loss.value(centre, t), s * loss.fenchel_young(centre, t, u)
+        apart = np.maximum(np.maximum(u, 0.0) - low, high - np.minimum(u, 0.0)) + FAINT
+        spread, off = total(s * (error * np.maximum(-low, high))), total(s * (error * apart))
+        tilted = s * u
+        sides = _sides(problem, block.rows, u)
+        risk, paid = _by_side(losses, sides), _by_side(terms, sides)
+        pull = _pulls(block.rows, tilted, sides, exact=exact, whole=weight is None)
+    under = 8.0 * LEAST * (len(y) + len(w))
+    return Weighed(
+        Charged(float(s.sum()), 0.0 if weight is None else FEW * float(s.sum())),
+        Charged(risk, FEW * risk + under),
+        Charged(paid, FEW * (paid + risk) + under),
+        pull,
+        spread,
+        off,
+        total(np.abs(tilted)),
+        block.rows.tops,
+        float(s.min(initial=np.inf)),
+        len(y),
+    )
+
+
+def _sides(problem: StreamStatement, rows: Rows, u: Vector) -> list[tuple[slice, Vector]]:
+    """Runs of rows, one for each free column, and which of their rows pull it down.
+
+    Two groups of rows a column, that pull it to and fro: shares near one can then balance them all.
+    """
+    tied, n = problem.tied, len(u)
+    runs = []
+    for k in range(max(len(tied), 1)):
+        run = slice(k * n // max(len(tied), 1), (k + 1) * n // max(len(tied), 1))
+        feature = len(tied) > 0 and tied[k] < rows.p
+        signed = u[run] * rows.matrix[run, tied[k]] if feature else u[run]
+        runs.append((run, np.asarray(signed < 0.0, dtype=np.float64)))
+    return runs
+
+
+def _by_side(values: Vector, sides: list[tuple[slice, Vector]]) -> Vector:
+    """Sums over the groups, two a run."""
+    return np.array([(values[run] * one).sum() for run, side in sides for one in (1.0 - side, side)])
+
+
+def _pulls(
+    rows: Rows, tilted: Vector, sides: list[tuple[slice, Vector]], *, exact: bool, whole: bool
+) -> Charged:
+    """Xᵀ(su) of every group, ones behind, and what it may be off by; su is rounded once unless s is one."""
+    count, once = 2 * len(sides), 0.0 if whole else 2.0 * U
+    value, error = np.zeros((rows.p + 1, count)), np.zeros((rows.p + 1, count))
+    for k, (run, side) in enumerate(sides):
+        own = slice(2 * k, 2 * k + 2)
+        part = rows if len(sides) == 1 else Rows(rows.matrix[run])
+        thetas = np.array([tilted[run] * (1.0 - side), tilted[run] * side])
+        if exact:
+            pairs = [part.against(theta, exact=True) for theta in thetas]
+            found, off = (np.array(one) for one in zip(*pairs, strict=True))
+        else:
+            found, off = part.against_many(thetas)
+        size = np.abs(thetas).sum(axis=1) * (1.0 + FEW)
+        value[:-1, own], error[:-1, own] = found.T, (off.T + once * part.tops[:, None] * size) * (1.0 + FEW)
+        value[-1, own], error[-1, own] = thetas.sum(axis=1), (FEW + once) * size
+    return Charged(value, error)
+
+
+def judged(
+    problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float = 0.0, null: float = 0.0
+) -> Checked:
+    """What is true of w, and of the rule whose slopes were weighed beside it. `theta` is Σ|θ| alone."""
+    with np.errstate(all="ignore"):
+        given, w = w, inside(problem, w)
+        if w is not given:  # the sums are those of other weights
+            return _nothing(problem, given, np.inf)
+        found = _judged(problem, seen, w, tolerance, null)
+    return found
+
+
+def _judged(problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float, null: float) -> Checked:
+    least = seen.weight.value - seen.weight.error
+    n = 1.0 / (least * (1.0 - 8.0 * U))  # a sum times this is at least what it is divided by Σs
+    risk, spread = float(seen.risk.most.sum()) * n, seen.spread * n
+    priced, doubt = problem.regulariser.priced(w)
+    exact = (float(seen.risk.most.sum()) - float((seen.risk.value - seen.risk.error).sum())) * n
+    # Σs is known to a share: so is each value that is divided by it
+    share = 2.0 * seen.weight.error / least + FEW
+    lost = share * (risk + spread + priced) + doubt + 8.0 * LEAST * len(w)
+    objective = risk + spread + priced + lost
+    if not (seen.least >= FAINT and objective < np.inf):
+        return _nothing(problem, w, np.inf)
+    width = 2.0 * (spread + lost) + exact
+    shares = _shares(problem, seen)
+    if shares is None:
+        return _nothing(problem, w, objective, width)
+    t, off = shares.share, shares.off
+    low, high = np.maximum(t - off, 0.0), np.minimum(t + off, 1.0)
+    paid = [s * seen.terms.most + (1.0 - s) * seen.risk.most for s in (low, high)]
+    terms = float(np.maximum(*paid).sum()) * n * (1.0 + FEW)
+    size = np.abs(seen.pull.value)
+    v = -(seen.pull.value @ t) * n
+    reach = (seen.pull.error @ high + size @ off + (gamma(len(t) + 8) + share) * (size @ high)) * n
+    v, reach = v[: len(problem.free)], reach[: len(problem.free)] * (1.0 + FEW)
+    pull = np.abs(v) + reach
+    v[problem.free], reach[problem.free] = 0.0, 0.0
+    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    along = float(np.abs(w) @ np.abs(v))
+    rounding = width + seen.apart * n + (SLACK + share) * (objective + bracket + along) + excess * objective
+    none = np.zeros(0)
+    box, charge = _box(
+        w, Balanced(none, none, shares.open_, pull[shares.open_]), SHARE * tolerance * max(objective, SMALL * null)
+    )
+    gap = terms + bracket + rounding + charge
+    theta = np.array([seen.size * n])
+    return told(Checked(w, theta, objective, gap, rounding, v, reach, box, width))
+
+
+def _nothing(problem: StreamStatement, w: Vector, objective: float, width: float = 0.0) -> Checked:
+    """No loss is below zero, and that is all."""
+    zero = np.zeros(len(problem.free))
+    return Checked(w, np.zeros(1), objective, 0.0, 0.0, zero, zero, None, width)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Somewhere within `off` of these shares, all of them in [0, 1], free columns are orthogonal to θ.
+
+    But for those in `open_`, numbers of coordinates.
+    """
+
+    share: Vector
+    off: Vector
+    open_: Index
+
+
+def _shares(problem: StreamStatement, seen: Weighed) -> _Shares | None:
+    tied, count = problem.tied, seen.pull.value.shape[1]
+    if not len(tied):
+        return _Shares(np.ones(count), np.zeros(count), tied)
+    rows = tied.copy()
+    if problem.intercept:
+        rows[-1] = seen.pull.value.shape[0] - 1
+    A, E = seen.pull.value[rows], seen.pull.error[rows]
+    size = np.abs(A).sum(axis=1) + E.sum(axis=1)
+    unit = np.ldexp(1.0, np.frexp(size)[1])  # powers of two round nothing
+    A, E = A / unit[:, None], E / unit[:, None]
+    kept, open_ = _independent(A)
+    found = _balanced(A[kept], E[kept])
+    if found is None:
+        return None
+    share, off = found
+    top = float((share + off).max()) * (1.0 + 4.0 * U)
+    if np.any(share - off < 0.0) or not top > 0.0:
+        return None
+    return _Shares(share / top, (off / top) + 4.0 * U, tied[open_])
+
+
+def _independent(A: Matrix) -> tuple[Index, Index]:
+    """Rows that are more than rounding beside those before them, and the others; all zeros need nothing."""
+    span: list[Vector] = []
+    kept, others = [], []
+    for k in range(len(A)):
+        length = float(np.linalg.norm(A[k]))
+        left = A[k] / length if length else A[k]
+        for _ in range(2):
+            for one in span:
+                left = left - one * float(one @ left)
+        if float(np.linalg.norm(left)) > DEPENDENT:
+            span.append(left / np.linalg.norm(left))
+            kept.append(k)
+        else:
+            others.append(k)
+    return np.array(kept, dtype=np.intp), np.array(others, dtype=np.intp)
+
+
+def _balanced(A: Matrix, E: Matrix) -> tuple[Vector, Vector] | None:
+    """Shares t near one, and how far from them some t with At = 0 is, for every A within E of the one given.
+
+    With C = MA nearly orthonormal, d = Cᵀx for the x with (MA'Cᵀ)x = −MA't balances A' exactly; MA'Cᵀ is one up
+    to η, and so ‖x‖ ≤ ‖MA't‖/(1 − η). M need not be accurate, only known.
+    """
+    k, count = A.shape
+    t = np.ones(count)
+    if not k:
+        return t, np.zeros(count)
+    try:
+        M = np.linalg.inv(np.linalg.qr(A.T, mode="r").T)
+    except np.linalg.LinAlgError:
+        return None
+    C = M @ A
+    for _ in range(3):
+        t = t - C.T @ (M @ (A @ t))
+    size, few = np.abs(M), 1.0 + FEW + gamma(count + k)
+    loose = gamma(count + 2 * k + 4) * np.abs(A) + E  # entry by entry, of A and of what is made of it
+    eta = float(np.linalg.norm(M @ (A @ C.T) - np.eye(k)) + np.linalg.norm(size @ (loose @ np.abs(C).T))) * few
+    if not eta < 0.5:
+        return None
+    left = np.abs(M @ (A @ t)) + size @ (loose @ np.abs(t)) * few
+    length = float(np.linalg.norm(left)) / (1.0 - eta) * few
+    return t, (np.linalg.norm(C, axis=0) * length + LEAST) * few
+
+
+def replaced_top(problem: StreamStatement, seen: Weighed) -> StreamStatement:
+    """The statement that knows its largest numbers, for claims about columns."""
+    return replace(problem, largest=seen.tops)

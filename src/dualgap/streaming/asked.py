@@ -1,0 +1,147 @@
+"""What is asked of rows that are elsewhere: the statement, and how their targets become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.blocks.source import RowBlock
+from dualgap.errors import DataError
+from dualgap.proof.blocks import StreamStatement
+
+MOST_CLASSES = 1000  # a choice: a target with more values is no class
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets as the loss sees them: numbers, or ±1 with one class as +1; of some folds the rows left in."""
+
+    classes: NDArray[Any] | None = None
+    positive: int = 1
+    folds: int = 1
+    without: int | None = None  # rows of this fold do not count
+
+    def of(self, block: RowBlock) -> tuple[Any, Vector, Vector | None, Index]:
+        """X, targets, weights and numbers of the rows of a block that count."""
+        if self.classes is None:
+            y = as_numbers(block)
+        else:
+            y = np.where(numbered(block.y, self.classes, block) == self.positive, 1.0, -1.0)
+        X, weight = block.X, block.weight
+        numbers = np.arange(block.first, block.first + len(y))
+        keep = None
+        if weight is not None:
+            _refuse_weights(weight, block)
+            keep = weight > 0.0
+        if self.without is not None:
+            inside = fold_of(block, self.folds) != self.without
+            keep = inside if keep is None else keep & inside
+        if keep is not None and not keep.all():
+            X, y, numbers = X[keep], y[keep], numbers[keep]
+            weight = None if weight is None else weight[keep]
+        return X, y, weight, numbers
+
+
+RUN = 64  # rows that share a fold: neighbours are alike in sorted files, and copies of runs are fast
+
+
+def fold_of(block: RowBlock, folds: int) -> Any:
+    """The number of the fold of every row, by its place in the source alone."""
+    return (np.arange(block.first, block.first + len(block)) // RUN) % folds
+
+
+def as_numbers(block: RowBlock) -> Vector:
+    """Targets of a regression."""
+    try:
+        if block.y.dtype.kind in "USMmO" and block.y.dtype.kind != "O":
+            raise TypeError
+        return np.asarray(block.y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"The target holds {block.y.dtype} in {block.where}, but a regression loss needs numbers; "
+            "use a classification loss (hinge, logistic, …) for labels."
+        ) from None
+
+
+def numbered(y: Any, classes: NDArray[Any], block: RowBlock) -> NDArray[np.intp]:
+    """The number of each row's class."""
+    try:
+        which = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        strange = classes[which] != y
+    except TypeError:
+        which, strange = np.zeros(len(y), dtype=np.intp), np.ones(len(y), dtype=bool)
+    if np.any(strange):
+        i = int(np.argmax(strange))
+        label = y[i].item() if hasattr(y[i], "item") else y[i]
+        missing = label is None or label != label
+        what = "no label" if missing else f"the label {label!r}, which the classes do not have,"
+        raise DataError(f"The target has {what} in {place(block, i)}.")
+    return np.asarray(which, dtype=np.intp)
+
+
+def place(block: RowBlock, i: int) -> str:
+    """Row i of a block as a person would find it."""
+    return f"row {block.offset + i + 1} of {block.where or 'the rows'}"
+
+
+def _refuse_weights(weight: Vector, block: RowBlock) -> None:
+    bad = ~(np.isfinite(weight) & (weight >= 0.0))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise DataError(f"The weight is {weight[i]} in {place(block, i)}; weights are finite and not negative.")
+
+
+@dataclass(frozen=True, eq=False)
+class SmallProblem:
+    """An ordinary problem with the same regulariser: rows, targets, weights; `loss` None: the squared one."""
+
+    X: Matrix
+    y: Vector
+    weight: Vector | None
+    plain: bool  # squared loss without an intercept, whatever the problem's own
+    tolerance: float
+    start: Vector | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SmallAnswer:
+    """Weights, an intercept last where the small problem has one, and its dual point."""
+
+    w: Vector
+    theta: Vector
+    objective: float
+
+
+Solve = Callable[[SmallProblem], SmallAnswer]
+
+
+class Rule(Protocol):
+    """θ as a formula: the slope u of each row, θ = −a·u."""
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
+        """Of some rows; their numbers rise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One problem on the rows: its statement, its targets, and who solves small problems."""
+
+    statement: StreamStatement
+    targets: Targets
+    solve: Solve
+    tolerance: float
+    terms: Any = None  # what the statement was made of, for whoever tells the answer
+
+    @property
+    def p(self) -> int:
+        """Columns without the intercept."""
+        return self.statement.columns
+
+    def scores(self, X: Any, w: Vector) -> Vector:
+        """Xw + b."""
+        return X @ w[:-1] + w[-1] if self.statement.intercept else X @ w

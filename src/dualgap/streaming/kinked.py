@@ -1,0 +1,181 @@
+"""Losses of straight pieces: rows far from a kink rest in groups, the others are solved as they are.
+
+Where L is linear on a group of rows, Σ a L(y, z) = A·L(ȳ, z̄) with A = Σ a and the group's means; for any other w the
+right side is below the left one (Jensen). So rows within `reach` of a kink and one mean row for each piece (and
+label) are an ordinary problem with weights, and its dual point, each group's slope given to all its rows, is one of
+all rows with the same value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.blocks.source import RowBlock
+from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.check import inside
+from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets
+from dualgap.streaming.rules import PieceSlopes, SlopeAt, pieces
+from dualgap.streaming.sampling import Start
+from dualgap.traits import Trait
+
+WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
+NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
+FINE = 0.1  # of the tolerance: the gap of the small problem
+LIVE = 1 << 26  # numbers of live rows held at a time, 512 MB; beyond, the nearest to a kink, and another scan
+
+
+@dataclass(frozen=True, eq=False)
+class KinkedWish:
+    """What a scan is to compute at w: the rule's proof, and the rows within reach of a kink, with groups."""
+
+    statement: StreamStatement
+    targets: Targets
+    w: Vector
+    rule: Rule
+    constant: float | None
+    reach: float
+    share: float  # of a block's rows that may be live
+    groups: int
+
+
+@dataclass(frozen=True, eq=False)
+class LiveRows:
+    """Rows near a kink, as they are."""
+
+    X: list[Matrix]
+    y: list[Vector]
+    weight: list[Vector]
+    numbers: list[Index]
+
+    def plus(self, other: LiveRows) -> LiveRows:
+        """In order."""
+        return LiveRows(
+            self.X + other.X, self.y + other.y, self.weight + other.weight, self.numbers + other.numbers
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KinkedSums:
+    """What it found: a row [Σs, Σsy, Σsx] for each group of resting rows."""
+
+    weighed: Weighed
+    live: LiveRows
+    resting: Matrix
+    null: float
+
+    def plus(self, other: KinkedSums) -> KinkedSums:
+        """Of both lots of rows."""
+        return KinkedSums(
+            self.weighed.plus(other.weighed),
+            self.live.plus(other.live),
+            self.resting + other.resting,
+            self.null + other.null,
+        )
+
+    @property
+    def finite(self) -> bool:
+        """False where a number of the rows is none."""
+        return self.weighed.finite
+
+
+def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
+    """One block."""
+    X, y, weight, numbers = wish.targets.of(block)
+    loss, w, n = wish.statement.loss, wish.w, len(y)
+    z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
+    s = np.ones(n) if weight is None else weight
+    with np.errstate(all="ignore"):
+        seen = weigh(wish.statement, X, y, weight, w, wish.rule.slopes(X, y, numbers))
+        code, away = pieces(loss, y, z, wish.groups)
+        reach, most = wish.reach, int(np.ceil(wish.share * n))
+        live = away <= reach
+        if np.count_nonzero(live) > most:
+            live = away <= np.partition(away, most)[most]
+        resting = np.zeros((wish.groups, X.shape[1] + 2))
+        for k in np.unique(code[~live]):
+            own = np.where((code == k) & ~live, s, 0.0)
+            resting[k, 0], resting[k, 1], resting[k, 2:] = own.sum(), own @ y, X.T @ own
+        null = 0.0
+        if wish.constant is not None:
+            null = float(s @ loss.value(y, np.full(n, wish.constant)))
+    which = np.flatnonzero(live)
+    rows = LiveRows([np.asarray(X[which])], [y[which]], [s[which]], [numbers[which]])
+    return KinkedSums(seen, rows, resting, null)
+
+
+class KinkedPursuit:
+    """From the sample's answer to the proven one."""
+
+    name = "streamed pieces"
+
+    def __init__(self, asked: Asked, start: Start, n: int | None, constant: float) -> None:
+        self.asked, self.constant = asked, constant
+        self._null: float | None = None
+        self.tops: Vector | None = None
+        loss = asked.statement.loss
+        labels = Trait.CLASSIFICATION in loss.traits
+        self.groups = (loss.terms(np.ones(1)).kink.shape[1] + 1) * (2 if labels else 1)
+        self.labels, self.n = labels, n
+        self.w = inside(asked.statement, start.w)
+        self.first = self.reach = WIDTH * start.sigma
+        self.rule: Rule = SlopeAt(loss, self._whole(self.w))
+
+    @property
+    def null(self) -> float:
+        return 0.0 if self._null is None else self._null
+
+    def _whole(self, w: Vector) -> Vector:
+        return w if self.asked.statement.intercept else np.append(w, 0.0)
+
+    def begin(self) -> ScanStep:
+        return ScanStep(None, None, self._request())
+
+    def _request(self) -> ScanRequest:
+        constant = self.constant if self._null is None else None
+        asked = self.asked
+        share = 1.0 if self.n is None else min(1.0, LIVE / (asked.p + 2) / self.n)
+        wish = KinkedWish(
+            asked.statement, asked.targets, self.w, self.rule, constant, self.reach, share, self.groups
+        )
+        return ScanRequest(kinked_scan, (wish,))
+
+    def advance(self, result: KinkedSums) -> ScanStep:
+        asked, weight = self.asked, result.weighed.weight.value
+        self.tops = result.weighed.tops
+        if self._null is None:
+            self._null = result.null / weight
+        found, rule = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null), self.rule
+        scale = max(found.primal, 1e-4 * self.null)
+        if found.gap <= asked.tolerance * scale:
+            return ScanStep(found, rule, None)
+        self._solve(result)
+        return ScanStep(found, rule, self._request())
+
+    def _solve(self, result: KinkedSums) -> None:
+        """The small problem: its weights are the next, its slopes the next rule."""
+        asked, live = self.asked, result.live
+        some = np.flatnonzero(result.resting[:, 0] > 0.0)
+        sums = result.resting[some]
+        X = np.concatenate([*live.X, sums[:, 2:] / sums[:, :1]])
+        targets = np.sign(sums[:, 1]) if self.labels else sums[:, 1] / sums[:, 0]
+        y, weight = np.concatenate([*live.y, targets]), np.concatenate([*live.weight, sums[:, 0]])
+        live.X.clear()
+        plain = bool(np.all(weight == 1.0))
+        problem = SmallProblem(
+            X, y, None if plain else weight, False, FINE * asked.tolerance, self.w
+        )
+        small = asked.solve(problem)
+        slopes = -small.theta * (weight.sum() / weight)
+        held = len(y) - len(some)
+        groups = np.zeros(self.groups)
+        groups[some] = slopes[held:]
+        numbers = np.concatenate(live.numbers)
+        loss, last = asked.statement.loss, self.w
+        self.rule = PieceSlopes(loss, self._whole(last), groups, numbers, slopes[:held])
+        self.w = inside(asked.statement, small.w)
+        moved = np.abs(asked.scores(X, self.w) - asked.scores(X, last))
+        step = float(np.sqrt(weight @ (moved * moved) / weight.sum()))
+        self.reach = min(max(NEXT * self.reach, MOVED * step), MOST * self.first)

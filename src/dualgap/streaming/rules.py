@@ -1,0 +1,108 @@
+"""θ as a formula of a row: some numbers for each column and a short list, never a number for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.losses import Loss
+
+
+def scored(X: Any, w: Vector) -> Any:
+    """Xw + b; rules keep a constant behind every vector of weights, 0 where the problem has none."""
+    return X @ w[:-1] + w[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeAt:
+    """The slope of the loss at the predictions of some weights."""
+
+    loss: Loss
+    w: Vector
+    kind: ClassVar[str] = "slope"
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
+        return self.loss.derivative(y, scored(X, self.w))
+
+
+@dataclass(frozen=True, eq=False)
+class AffineSlopes:
+    """κ·[x − shift, y − level, 1], twice: what the moments of the squared loss give."""
+
+    shift: Vector
+    kappa: Vector
+    kind: ClassVar[str] = "affine"
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
+        k = self.kappa
+        return 2.0 * ((X @ k[:-2] + (k[-1] - self.shift[:-1] @ k[:-2])) + (y - self.shift[-1]) * k[-2])
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedSlopes:
+    """τ [L'(z_w) + h (z_ahead − z_w)] with h the safe curvature at z_base: the slope that a model foretells."""
+
+    loss: Loss
+    w: Vector
+    ahead: Vector
+    base: Vector
+    tau: float
+    centre: Vector
+    scale: Vector
+    rho: float
+    kind: ClassVar[str] = "curved"
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
+        columns = np.column_stack([self.w, self.ahead - self.w, self.base])
+        Z = X @ columns[:-1] + columns[-1]
+        h = safe_curvature(self.loss, y, Z[:, 2], reaches(X, self.centre, self.scale, self.rho))
+        return np.asarray(self.tau * (self.loss.derivative(y, Z[:, 0]) + h * Z[:, 1]))
+
+
+def safe_curvature(loss: Loss, y: Vector, z: Vector, reach: Vector) -> Vector:
+    """L'', lowered where a move of z by `reach` would take the slope out of the domain."""
+    low, high = loss.domain(y)
+    slope = loss.derivative(y, z)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        room = np.minimum(slope - low, high - slope) / reach
+    return np.maximum(np.minimum(loss.second_derivative(y, z), room), 0.0)
+
+
+def reaches(X: Any, centre: Vector, scale: Vector, rho: float) -> Vector:
+    """How far z may move, row by row: more for rows far out."""
+    weight = 1.0 / (scale * scale)
+    away = (X * X) @ weight - 2.0 * (X @ (centre * weight)) + float(centre @ (centre * weight))
+    return rho * np.maximum(1.0, np.sqrt(np.maximum(away, 0.0) / len(scale)))
+
+
+@dataclass(frozen=True, eq=False)
+class PieceSlopes:
+    """Rows far from a kink have the slope of their piece's group; the others, by number, each its own."""
+
+    loss: Loss
+    w: Vector
+    groups: Vector  # by number of the piece, twice as many for labels
+    numbers: Index  # of the rows that are near a kink, rising
+    own: Vector  # their slopes
+    kind: ClassVar[str] = "pieces"
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
+        code, _ = pieces(self.loss, y, scored(X, self.w), len(self.groups))
+        u = self.groups[code]
+        start, stop = np.searchsorted(self.numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
+        u[np.searchsorted(numbers, self.numbers[start:stop])] = self.own[start:stop]
+        return np.asarray(u)
+
+
+def pieces(loss: Loss, y: Vector, z: Vector, groups: int) -> tuple[Any, Matrix]:
+    """The number of the linear piece of each row, labels apart where there are so many groups; the distance to
+    the nearest kink."""
+    kink = np.sort(loss.terms(y).kink, axis=1)
+    away = z[:, None] - kink
+    piece = (away > 0.0).sum(axis=1)
+    if groups > kink.shape[1] + 1:
+        piece = 2 * piece + (y > 0.0)
+    return piece, np.abs(away).min(axis=1)

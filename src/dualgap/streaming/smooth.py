@@ -1,0 +1,199 @@
+"""Smooth losses: a scan for gradient and curvature, then scans that prove the model's answer and mend it.
+
+With H = Σ a h xxᵀ at `base` and the gradient g at w, the model g·(u − w) + ½(u − w)ᵀH(u − w) + penalty goes to the
+solvers as p + 1 rows of squared loss, the intercept eliminated. Its weights are the next w; its dual point gives
+`ahead`, and the slopes of the rule are L'(z_w) + h (z_ahead − z_w): by construction Xᵀθ keeps the penalty's domain
+and is zero on free columns. h is L'' lowered near the edge of the slopes' domain (safe curvature), so that no slope
+leaves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.blocks.source import RowBlock
+from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.check import inside
+from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets
+from dualgap.streaming.rules import CurvedSlopes, SlopeAt, reaches, safe_curvature
+from dualgap.streaming.sampling import Start
+from dualgap.traits import Trait
+
+RHO = 4.0  # standard deviations that z may still move: squared_hinge with l1 stalled at 2e-4 without this room
+SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
+WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
+RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
+INSIDE = 1e-9  # share by which θ is kept within its prices: the scan's rounding would else be charged as excess
+FINE = 1e-3  # of the tolerance: the gap of the model's own fit
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothWish:
+    """What a scan is to compute at w: the rule's proof, the gradient, and curvature where it is wanted."""
+
+    statement: StreamStatement
+    targets: Targets
+    w: Vector
+    rule: Rule
+    constant: float | None  # of which the objective without columns is wanted
+    unit: tuple[Vector, Vector, float] | None  # centre, scale and room of the curvature; None: no curvature
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothSums:
+    """What it found; the gradient and H are not divided by Σs."""
+
+    weighed: Weighed
+    gradient: Vector
+    H: Matrix | None
+    null: float
+
+    def plus(self, other: SmoothSums) -> SmoothSums:
+        """Of both lots of rows."""
+        H = None if self.H is None or other.H is None else self.H + other.H
+        weighed = self.weighed.plus(other.weighed)
+        return SmoothSums(weighed, self.gradient + other.gradient, H, self.null + other.null)
+
+    @property
+    def finite(self) -> bool:
+        """False where a number of the rows is none."""
+        return self.weighed.finite
+
+
+def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
+    """One block."""
+    X, y, weight, numbers = wish.targets.of(block)
+    loss, w = wish.statement.loss, wish.w
+    z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
+    with np.errstate(all="ignore"):
+        seen = weigh(wish.statement, X, y, weight, w, wish.rule.slopes(X, y, numbers))
+        slope = loss.derivative(y, z)
+        tilted = slope if weight is None else weight * slope
+        gradient = np.append(X.T @ tilted, tilted.sum())
+        H = None
+        if wish.unit is not None:
+            h = safe_curvature(loss, y, z, reaches(X, *wish.unit))
+            H = gram(X, h if weight is None else weight * h)
+        null = 0.0
+        if wish.constant is not None:
+            values = loss.value(y, np.full(len(y), wish.constant))
+            null = float(values.sum() if weight is None else weight @ values)
+    return SmoothSums(seen, gradient, H, null)
+
+
+def gram(X: Any, h: Vector) -> Matrix:
+    """Σ h [x, 1][x, 1]ᵀ."""
+    n, p = X.shape
+    root, work = np.sqrt(h), np.empty((n, p + 1), order="F")
+    np.multiply(X, root[:, None], out=work[:, :p])
+    work[:, p] = root
+    return work.T @ work
+
+
+class SmoothPursuit:
+    """From the sample's answer to the proven one."""
+
+    name = "streamed curvature"
+
+    def __init__(self, asked: Asked, start: Start, null: float | None, constant: float) -> None:
+        self.asked, self.constant = asked, constant
+        self._null = null
+        self.tops: Vector | None = None
+        loss = asked.statement.loss
+        self.flat = Trait.PIECEWISE_QUADRATIC in loss.traits and Trait.QUADRATIC not in loss.traits
+        self.unit = (start.centre, start.scale, RHO * start.sigma)
+        self.w = inside(asked.statement, start.w)
+        self.base, self.before, self.H = self.w, self.unit, None
+        self.rule: Rule = SlopeAt(loss, self._whole(self.w))
+        self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
+
+    @property
+    def null(self) -> float:
+        return 0.0 if self._null is None else self._null
+
+    def _whole(self, w: Vector) -> Vector:
+        """With an intercept behind, 0 where the problem has none."""
+        return w if self.asked.statement.intercept else np.append(w, 0.0)
+
+    def begin(self) -> ScanStep:
+        return ScanStep(None, None, self._request())
+
+    def _request(self) -> ScanRequest:
+        constant = self.constant if self._null is None else None
+        unit = self.unit if self.curved else None
+        asked = self.asked
+        wish = SmoothWish(asked.statement, asked.targets, self.w, self.rule, constant, unit)
+        return ScanRequest(smooth_scan, (wish,))
+
+    def advance(self, result: SmoothSums) -> ScanStep:
+        asked, weight = self.asked, result.weighed.weight.value
+        self.scans += 1
+        self.tops = result.weighed.tops
+        if self._null is None:
+            self._null = result.null / weight
+        found = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null)
+        rule = self.rule
+        if result.H is not None:
+            self.H, self.base, self.before = result.H / weight, self.w, self.unit
+        if self.flat:
+            self.unit = (*self.unit[:2], SHRINK * self.unit[2])
+        if not found.primal <= self.best * (1.0 + asked.tolerance) and self.scans > 1:
+            self._retreat()
+        else:
+            self.best, self.kept = min(found.primal, self.best), self.w
+            self._step(result.gradient / weight)
+        return ScanStep(found, rule, self._request())
+
+    def _retreat(self) -> None:
+        """The model promised too much: half the way, with curvature from there."""
+        self.w = inside(self.asked.statement, 0.5 * (self.w + self.kept))
+        self.rule, self.curved = SlopeAt(self.asked.statement.loss, self._whole(self.w)), True
+
+    def _step(self, gradient: Vector) -> None:
+        assert self.H is not None
+        asked, loss = self.asked, self.asked.statement.loss
+        last = self._whole(self.w)
+        w, ahead = modelled(asked, last, gradient, self.H, self.best)
+        pull = -(gradient + self.H @ (ahead - last))[: len(self.w)]
+        pull[asked.statement.free] = 0.0
+        tau = min(1.0, asked.statement.regulariser.dual_scale(pull) * (1.0 - INSIDE))
+        self.rule = CurvedSlopes(loss, last, ahead, self._whole(self.base), tau, *self.before)
+        self.w = inside(asked.statement, w if asked.statement.intercept else w[:-1])
+        self.curved = self.flat or asked.p > WIDE or self.scans > 1
+
+
+def modelled(asked: Asked, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:
+    """The model's minimiser and the point of its dual, constants behind."""
+    A, c, h0, gx = H[:-1, :-1], H[:-1, -1], float(H[-1, -1]), g[:-1]
+    tied = asked.statement.intercept and h0 > 0.0
+    if tied:
+        A, gx = A - np.outer(c, c) / h0, gx - c * (g[-1] / h0)
+    d = np.sqrt(np.maximum(np.diagonal(A), 0.0))
+    d[d == 0.0] = 1.0
+    size, V = np.linalg.eigh(A / d / d[:, None])
+    keep = size > RANK * max(float(size.max()), 0.0)
+    V, root = V[:, keep], np.sqrt(0.5 * size[keep])
+    R = root[:, None] * V.T * d
+    # a direction without curvature in which the gradient is not zero is left to the penalty
+    q = 0.5 * (V.T @ ((A @ w[:-1] - gx) / d)) / root
+    rest = max(value - float(q @ q), 0.0) if np.isfinite(value) else 0.0
+    k = np.sqrt(len(R) + 1.0)
+    rows, targets = np.vstack([R, np.zeros(len(w) - 1)]) * k, np.append(q, np.sqrt(rest)) * k
+    start = w[:-1]
+    small = asked.solve(SmallProblem(rows, targets, None, True, FINE * asked.tolerance, start))
+    r = -0.5 * k * small.theta[:-1]  # R·ahead − q
+    ahead = (V @ ((q + r) / root)) / d
+    if not tied:
+        return np.append(small.w, 0.0), np.append(ahead, 0.0)
+
+    def level(u: Vector) -> float:
+        return float(w[-1] - (g[-1] + c @ (u - w[:-1])) / h0)
+
+    return np.append(small.w, level(small.w)), np.append(ahead, level(ahead))
+
+

@@ -24,6 +24,8 @@ _WHERE = {
     "explain": "dualgap.fitting.explain",
     "list_solvers": "dualgap.fitting.explain",
     "load": "dualgap.files.read",
+    "moments": "dualgap.fitting.moments",
+    "Moments": "dualgap.fitting.moments",
     "path": "dualgap.paths.request",
     "cross_validate": "dualgap.selection.cross_validate",
     "Search": "dualgap.selection.search",
@@ -49,6 +51,7 @@ __all__ = [
     "LinearClassifierCV",
     "LinearRegressor",
     "LinearRegressorCV",
+    "Moments",
     "Search",
     "Solution",
     "certify",
@@ -63,6 +66,7 @@ __all__ = [
     "list_solvers",
     "load",
     "losses",
+    "moments",
     "path",
     "penalties",
     "report",
@@ -86,6 +90,7 @@ if TYPE_CHECKING:
     from dualgap.fitting.comparison import compare
     from dualgap.fitting.explain import explain, list_solvers
     from dualgap.fitting.fit import fit
+    from dualgap.fitting.moments import Moments, moments
     from dualgap.fitting.solution import Solution
     from dualgap.paths.request import path
     from dualgap.selection.cross_validate import cross_validate

@@ -15,11 +15,15 @@ from dualgap.errors import DataError
 class ArrayRows(RowSource):
     """Rows that a slice gives; they are cast to 8-byte numbers block by block."""
 
+    portable = False
+
     def __init__(
         self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
     ) -> None:
         if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
-            raise DataError(f"{where} has the shape {X.shape}, y {y.shape}: rows by columns, and one for each row.")
+            raise DataError(
+                f"{where} has the shape {X.shape}, y {y.shape}: rows by columns, and one for each row."
+            )
         self.X, self.y, self.weight, self.names, self.where = X, y, weight, names, where
         self.n, self.p = X.shape
         step = rows_a_block(self.p)
@@ -55,6 +59,8 @@ class ArrayRows(RowSource):
 
 class MappedArrays(ArrayRows):
     """Files of NumPy, opened anew by whoever reads them."""
+
+    portable = True
 
     def __init__(self, X: str | Path, y: str | Path, weight: str | Path | None = None) -> None:
         self.files = [Path(one) for one in (X, y, weight) if one is not None]

@@ -14,11 +14,15 @@ from dualgap.errors import DataError
 class Chunks(RowSource):
     """Blocks as they come; their number and lengths must be the same in every scan."""
 
+    portable = False
+
     def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
         self.make = make
         first = next(self._raw(), None)
         if first is None:
-            raise DataError("The function gave an iterator without blocks; it must give a fresh one at each call.")
+            raise DataError(
+                "The function gave an iterator without blocks; it must give a fresh one at each call."
+            )
         self.p, self._weighted = first.X.shape[1], first.weight is not None
 
     @property
@@ -34,7 +38,9 @@ class Chunks(RowSource):
             rows += len(block)
             yield block
         if self.n is not None and rows != self.n:
-            raise DataError(f"The function gave {self.n} rows before and {rows} now; it must give the same rows.")
+            raise DataError(
+                f"The function gave {self.n} rows before and {rows} now; it must give the same rows."
+            )
         self.n = rows
 
     def _raw(self) -> Iterator[RowBlock]:
@@ -48,6 +54,8 @@ class Chunks(RowSource):
             weight = np.asarray(parts[2], dtype=np.float64).reshape(-1) if len(parts) == 3 else None
             columns = getattr(self, "p", X.shape[-1])
             if X.ndim != 2 or X.shape != (len(y), columns) or (weight is not None and len(weight) != len(y)):
-                raise DataError(f"Block {k} has X of shape {X.shape} and {len(y)} targets; {columns} columns came first.")
+                raise DataError(
+                    f"Block {k} has X of shape {X.shape} and {len(y)} targets; {columns} columns came first."
+                )
             yield RowBlock(X, y, weight, rows, f"block {k}", 0)
             rows += len(y)

@@ -82,7 +82,9 @@ def _of_files(
     rows: Any, y: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]
 ) -> Dataset:
     if isinstance(rows, tuple | list) and not all(isinstance(one, str | Path) for one in rows):
-        raise DataError("A data set is made of files, arrays, a pyarrow Dataset or a function; see dg.dataset.")
+        raise DataError(
+            "A data set is made of files, arrays, a pyarrow Dataset or a function; see dg.dataset."
+        )
     if not isinstance(rows, str | Path | tuple | list):
         raise DataError(f"A data set cannot be made of {type(rows).__name__}; see dg.dataset.")
     given = [str(one) for one in ([rows] if isinstance(rows, str | Path) else rows)]
@@ -94,7 +96,7 @@ def _of_files(
         return Dataset(MappedArrays(*given, **({"weight": weights} if weights is not None else {})))
     files = [found for one in given for found in _found(one)]
     if target is None:
-        raise DataError("Say which column is predicted: dg.dataset(..., target=\"y\").")
+        raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import opened
 
     source, recipe = opened(files, target, weights, columns, *wishes)
@@ -118,7 +120,7 @@ def _found(pattern: str) -> list[str]:
 
 def _of_arrow(rows: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]) -> Dataset:
     if target is None:
-        raise DataError("Say which column is predicted: dg.dataset(..., target=\"y\").")
+        raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import of_arrow
 
     source, recipe = of_arrow(rows, target, weights, columns, *wishes)

@@ -25,14 +25,18 @@ class ParquetRows(RowSource):
         self.target, self.weights = target, weights
         heads = [_head(one) for one in self.files]
         first = heads[0].schema_arrow.names
-        names = [name for name in first if name not in (target, weights)] if columns is None else list(columns)
+        names = (
+            [name for name in first if name not in (target, weights)] if columns is None else list(columns)
+        )
         if not names:
             raise DataError(f"{self.files[0]} has no column to predict from beside {target!r}.")
         self.names, self.p = tuple(names), len(names)
         for file, head in zip(self.files, heads, strict=True):
             missing = [name for name in self.wanted if name not in head.schema_arrow.names]
             if missing:
-                raise DataError(f"{file} has no column {missing[0]!r}, which {_whose(self, file, missing[0])}.")
+                raise DataError(
+                    f"{file} has no column {missing[0]!r}, which {_whose(self, file, missing[0])}."
+                )
         self.stamps = [_stamp(one) for one in self.files]
         pieces, before = [], 0
         for k, head in enumerate(heads):

@@ -14,7 +14,9 @@ from dualgap.arrays import Index, Matrix, Vector
 ROWS = 1 << 15  # of a block: with 50 columns 13 MB, which is still in the cache when it is used
 CELLS = 1 << 21  # numbers of a block at most: wide rows come in shorter blocks
 LEAST = 1 << 10  # rows of a block of very wide rows
-UNIT = 1 << 20  # rows of a group at least where there are many: a cluster's task, which costs some milliseconds
+UNIT = (
+    1 << 20
+)  # rows of a group at least where there are many: a cluster's task, which costs some milliseconds
 GROUPS = (16, 4096)  # groups of a source: few enough for a scheduler, enough for that many workers
 
 
@@ -64,6 +66,7 @@ class RowSource(ABC):
     names: tuple[str, ...] | None = None
     p: int
     n: int | None = None
+    portable = True  # can a worker on another machine read it?
     passes: float = 0.0  # how much has been read, in units of all rows
 
     @property
@@ -85,6 +88,12 @@ class RowSource(ABC):
     def reduced(self, function: Callable[..., Any], *arrays: Any, watch: Any = None) -> Any:
         """Σ of function(block, *arrays) in the order of the blocks, group by group."""
         self.checked()
+        from dualgap.blocks.clusters import active_client, mapped  # it is a source too
+
+        client = active_client()
+        if client is not None and self.portable and len(self.groups) > 1:
+            self.passes += 1.0
+            return mapped(client, self, function, arrays, watch)
         total = None
         for k, group in enumerate(self.groups):
             part = summed(self, group, function, arrays, watch)
@@ -94,6 +103,10 @@ class RowSource(ABC):
                 watch.done((k + 1) / len(self.groups))
         self.passes += 1.0
         return total
+
+    def detached(self) -> RowSource:
+        """What a worker needs of it to read a group."""
+        return self
 
     def blocks(self) -> Iterator[RowBlock]:
         """All blocks in order."""

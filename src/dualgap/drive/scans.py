@@ -195,7 +195,9 @@ def _run(
         if not live:
             return
         watch.begin(scan, max(run.relative for run in runs), source.n)
-        requests = tuple(run.last.request for run in live if run.last is not None and run.last.request is not None)
+        requests = tuple(
+            run.last.request for run in live if run.last is not None and run.last.request is not None
+        )
         result = source.reduced(answered, requests, watch=watch)
         asked = False
         for run, part in zip(live, result.parts, strict=True):
@@ -227,5 +229,3 @@ def _goes_on(run: ScanOutcome, limits: Limits) -> bool:
 def _end(runs: list[ScanOutcome], limits: Limits, status: Status) -> None:
     for run in runs:
         run.status = Status.CERTIFIED if run.relative <= limits.tolerance else status
-
-

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
+from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import drive
@@ -42,7 +43,7 @@ NEAR = 1e-6  # a budget broken by less than this share is rounding, and mended
 def certify(  # noqa: PLR0913
     X: Any,
     y: Any,
-    coef: Any,
+    coef: Any = None,
     intercept: Any = 0.0,
     *,
     loss: str | Loss | None = None,
@@ -62,7 +63,7 @@ def certify(  # noqa: PLR0913
 ) -> Assessment:
     """How far above the optimum are these weights at most?
 
-    `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
+    Of a data set (dg.dataset) that is `certify(rows, coef, intercept, loss=...)`. `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
     linear model (or a pipeline that ends in one), whose objective is read off it; or a Solution. The dual
     point that proves the answer is found here, so that the excess is the true one up to `tol`. Where the
     problem is not convex a search proves the bound, for as long as `max_time` says (a minute, if nothing
@@ -70,6 +71,7 @@ def certify(  # noqa: PLR0913
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
+    rows = elsewhere(X)
     asked: dict[str, Any] = {
         "penalty": penalty,
         "lam": lam,
@@ -79,6 +81,13 @@ def certify(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
     }
+    if rows is not None:  # the target is with the rows: what follows them are the weights
+        from dualgap.fitting.streamed import certify_streamed
+
+        if loss is None:
+            raise DataError("Weights for a data set need loss= and a strength beside them.")
+        asked |= {"loss": loss, "multiclass": multiclass}
+        return certify_streamed(rows, y, intercept if coef is None else coef, limits, asked)
     if loss is None:
         given = {**asked, "multiclass": multiclass, "intercept": intercept}
         task = _of_model(X, y, coef, sample_weight, given)

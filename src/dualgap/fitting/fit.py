@@ -70,13 +70,12 @@ def fit(  # noqa: PLR0913
         "standardize": standardize,
     }
     rows = elsewhere(X, y, sample_weight)
+    if rows is not None or hasattr(X, "fitted"):
+        del asked["sample_weight"]
+        asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
+        with limited(n_threads):
+            return _doubted(_fit_elsewhere(X, rows, limits, asked), limits)
     with limited(n_threads):
-        if rows is not None:
-            from dualgap.fitting.streamed import fit_streamed  # here: most fits never need it
-
-            del asked["sample_weight"]
-            asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
-            return _doubted(fit_streamed(rows, limits, asked), limits)
         if lam is None and budget is None and is_infinite(C):
             from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
 
@@ -90,6 +89,16 @@ def fit(  # noqa: PLR0913
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
     return _doubted(solution, limits)
+
+
+def _fit_elsewhere(X: Any, rows: Any, limits: Limits, asked: dict[str, Any]) -> Solution:
+    """Moments, which hold all that is left of their rows; or rows that are scanned."""
+    if rows is None:
+        found: Solution = X.fitted(limits, asked)
+        return found
+    from dualgap.fitting.streamed import fit_streamed  # here: most fits never need it
+
+    return fit_streamed(rows, limits, asked)
 
 
 def _doubted(solution: Solution, limits: Limits) -> Solution:

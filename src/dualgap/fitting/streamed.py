@@ -19,6 +19,7 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import ScanOutcome, ScanPursuit, scanned
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
+from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.decisions import decisions
 from dualgap.fitting.inputs import Table, read_factors, read_strength
 from dualgap.fitting.multiclass import joined
@@ -26,10 +27,11 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_flag
-from dualgap.fitting.reading import Reading
+from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, no_error_bar, relative_gap
 from dualgap.losses import Squared
+from dualgap.penalties import L2
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
@@ -42,9 +44,9 @@ from dualgap.streaming.smooth import SmoothPursuit
 from dualgap.streaming.squared import MomentPursuit, MomentSums, largest, scales_of
 from dualgap.traits import Trait
 
-EARLY = (
-    "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
-)
+EARLY = "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
+SOFT = 1e-9  # of the loss: the bound of a hinge without a penalty, 10⁶ rows, loses less than 1e-8 by it
+KINKED = 4  # fits of kinked losses that share their scans: each holds rows of its own
 SHIFT = 10_000  # rows whose means the moments are taken about: a hundredth of a standard deviation off
 
 
@@ -83,7 +85,10 @@ class StreamTask:
         """What the kernel says of the weights and the rule for θ."""
         seen = self.weighed(w, rule)
         found = judged(self.statement, seen, w, self.tolerance)
-        if found.rounding > 0.125 * self.tolerance * found.primal and found.gap > self.tolerance * found.primal:
+        if (
+            found.rounding > 0.125 * self.tolerance * found.primal
+            and found.gap > self.tolerance * found.primal
+        ):
             seen = self.weighed(w, rule, exact=True)
             found = judged(self.statement, seen, w, self.tolerance).improved(found)
         return found
@@ -123,10 +128,14 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     form = asked.pop("multiclass", "auto")
     asked.pop("checkpoint", None)
     reading, sample, scaled = read_streamed(rows, **asked)
-    if reading.many_classes and form in ("auto", "multinomial") and Trait.ENTROPIC in reading.terms.loss.traits:
+    if (
+        reading.many_classes
+        and form in ("auto", "multinomial")
+        and Trait.ENTROPIC in reading.terms.loss.traits
+    ):
         raise DataError(
             f"The target has {len(reading.classes or ())} classes, and the joint form of many classes is fitted in "
-            f"memory only, where these rows take {_gigabytes(rows):.1f} GiB: say multiclass=\"one_vs_rest\"."
+            f'memory only, where these rows take {_gigabytes(rows):.1f} GiB: say multiclass="one_vs_rest".'
         )
     _refuse_searches(reading, rows)
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
@@ -175,7 +184,7 @@ def read_streamed(  # noqa: PLR0913
     tied, scaled = read_flag("fit_intercept", fit_intercept), read_flag("standardize", standardize)
     classes = classes_of(source) if Trait.CLASSIFICATION in loss.traits else None
     targets = Targets(classes)
-    table = Table(_Shape(source.p), source.names)  # type: ignore[arg-type]
+    table = Table(read_columns(source.p), source.names)
     factors = read_factors(penalty_factors, table)
     sample = drawn(source, classes)
     strength = (None, None)
@@ -208,6 +217,11 @@ class _Shape:
         return 0, self.p
 
 
+def read_columns(p: int) -> Any:
+    """A design of which only the number of columns is known."""
+    return _Shape(p)
+
+
 def _finite(values: Vector) -> Vector:
     return np.where(np.isfinite(values), values, 0.0)
 
@@ -221,6 +235,8 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         own = Objective(
             loss, terms.penalty, terms.lam, terms.budget, tied, weight, terms.factors, terms.scale
         )
+        if not small.plain and own.regulariser.free[: len(terms.scale)].any():
+            own = _softened(own, small)
         reading = Reading(Table(Dense(np.asarray(small.X)), None), own, small.y, None)
         start = None
         if small.start is not None:
@@ -239,11 +255,32 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
     return solve
 
 
+def _softened(own: Objective, small: SmallProblem) -> Objective:
+    """A price of next to nothing on free columns, which many rows are slow to be balanced against.
+
+    The scan balances all rows against them: what this price moves of θ costs as small a share of the bound.
+    """
+    if own.lam or own.budget is not None:
+        return replace(own, factors=np.where(own.factors == 0.0, SOFT, own.factors))
+    a = own.sample_weight / own.sample_weight.sum()
+    mean = a @ small.X
+    scale = np.sqrt(np.maximum(a @ (small.X * small.X) - mean * mean, 0.0))
+    level = float(a @ own.loss.value(small.y, np.zeros(len(small.y))))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    return replace(own, penalty=L2(), lam=SOFT * max(level, 1e-300), scale=scale)
+
+
 def _pursuit(
-    reading: StreamedReading, sample: DrawnRows, positive: int, limits: Limits, *, scaled: bool
+    reading: StreamedReading,
+    sample: DrawnRows,
+    positive: int,
+    limits: Limits,
+    *,
+    scaled: bool,
+    targets: Targets | None = None,
 ) -> ScanPursuit:
     terms, source = reading.terms, reading.source
-    targets = Targets(reading.classes, positive)
+    targets = targets or Targets(reading.classes, positive)
 
     def asked_of(terms: Any) -> Asked:
         return Asked(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
@@ -259,7 +296,9 @@ def _pursuit(
     asked = asked_of(terms)
     start = started(source, asked, sample)
     y, weight = targets.of(sample.block())[1:3]
-    constant = terms.loss.best_constant(y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum())
+    constant = terms.loss.best_constant(
+        y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
+    )
     constant = constant if terms.fit_intercept else 0.0
     if Trait.SMOOTH in terms.loss.traits:
         return SmoothPursuit(asked, start, None, constant)
@@ -286,30 +325,47 @@ def _told(reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, 
         zero = np.zeros(len(w))
         found = Checked(w, np.zeros(1), np.inf, 0.0, 0.0, zero, zero)
     statement = replace(terms.statement(), largest=_tops(pursuit))
+    how = {"solver": pursuit.name, "n_iter": run.scans, "seconds": seconds, "trace": run.trace}
+    facts = reading.facts(pursuit.null) | {"how": how}
+    told = claimed(terms, reading.table.names, found, run.rule, statement, tolerance, facts, reading.classes)
+    return replace(told, status=status)
+
+
+def claimed(  # noqa: PLR0913
+    terms: Any,
+    names: tuple[str, ...] | None,
+    found: Checked,
+    rule: Any,
+    statement: StreamStatement,
+    tolerance: float,
+    facts: dict[str, Any],
+    classes: NDArray[Any] | None = None,
+) -> Solution:
+    """What the kernel said, and what follows from it, as a Solution; `facts` say how it was found."""
     coef, level = (found.w[:-1], float(found.w[-1])) if terms.fit_intercept else (found.w, 0.0)
+    labels = None if classes is None else tuple(classes.tolist())
     proof = Certificate(
-        run.rule, coef, level, found.primal, found.dual, terms, reading.labels, box=found.box, tolerance=tolerance
+        rule, coef, level, found.primal, found.dual, terms, labels, box=found.box, tolerance=tolerance
     )
     error = distance(statement, found) if np.isfinite(found.primal) else None
-    zeros: Mask = proven_zero(statement, found)[: len(coef)] if statement.largest is not None else coef != coef
-    null = pursuit.null
-    relative = relative_gap(proof.gap, proof.objective, null)
+    zeros: Mask = np.zeros(len(coef), dtype=bool)
+    if statement.largest is not None:
+        zeros = proven_zero(statement, found)[: len(coef)]
+    relative = relative_gap(proof.gap, proof.objective, facts["null"])
+    table = Table(read_columns(len(coef)), names)
     return answer(
-        reading,
+        Reading(table, terms, np.empty(0), classes),
         proof,
         None,
         relative_gap=relative,
         converged=bool(relative <= tolerance),
-        status=status,
-        solver=pursuit.name,
-        n_iter=run.scans,
-        seconds=seconds,
-        trace=run.trace,
+        status=Status.CERTIFIED.value,
         coef_error=error,
         coef_error_reason="" if error is not None else no_error_bar(terms),
         proven_zero=zeros,
-        facts=reading.facts(null),
+        facts={name: value for name, value in facts.items() if name != "how"},
         multiclass=None,
+        **facts["how"],
     )
 
 
@@ -320,9 +376,7 @@ def _tops(pursuit: Any) -> Vector | None:
     return None if sums is None else largest(sums.whole)
 
 
-def _together(
-    reading: StreamedReading, parts: list[Solution], tolerance: float, seconds: float
-) -> Solution:
+def _together(reading: StreamedReading, parts: list[Solution], tolerance: float, seconds: float) -> Solution:
     """One class against the rest: sums of the values, a row of weights each."""
     reading = replace(reading, terms=parts[0].terms)
     proof = joined([part.certificate for part in parts], tolerance)
@@ -351,7 +405,83 @@ def _together(
     )
 
 
+def fit_strengths(
+    rows: Dataset, lams: Vector, limits: Limits, asked: dict[str, Any], folds: int = 1
+) -> list[Solution]:
+    """A fit at every strength (and without every fold), all of them by the same scans."""
+    began = time.perf_counter()
+    limits = limits.shared()
+    plain = {name: value for name, value in asked.items() if name != "multiclass"}
+    reading, sample, _ = read_streamed(rows, **{**plain, "lam": float(lams[0])})
+    if reading.many_classes:
+        raise DataError(
+            "Rows in blocks have paths and folds for numbers and for two classes; fit each class."
+        )
+    _refuse_searches(reading, rows)
+    pursuits = []
+    for fold in range(folds):
+        without = fold if folds > 1 else None
+        targets = Targets(reading.classes, folds=folds, without=without)
+        for lam in lams:
+            own = replace(reading, terms=replace(reading.terms, lam=float(lam)))
+            pursuits.append(_pursuit(own, sample, 1, limits, scaled=False, targets=targets))
+    lot = len(pursuits) if Trait.SMOOTH in reading.terms.loss.traits else KINKED
+    runs = []
+    for k in range(0, len(pursuits), lot):
+        runs += scanned(rows.source, pursuits[k : k + lot], limits)
+    seconds = time.perf_counter() - began
+    return [_told(reading, run, 0, limits.tolerance, seconds) for run in runs]
+
+
+def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
+    """The problem on a sample, in memory."""
+    plain = {name: value for name, value in asked.items() if name != "multiclass"}
+    loss = loss_named(plain["loss"])
+    classes = classes_of(rows.source) if Trait.CLASSIFICATION in loss.traits else None
+    sample = drawn(rows.source, classes)
+    return read(sample.X, sample.y, sample_weight=sample.weight, **plain)
+
+
 def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
     """Xw + b of all rows, block by block."""
     parts = [decisions(Dense(np.asarray(block.X)), coef, intercept) for block in rows.source.blocks()]
     return np.concatenate(parts)
+
+
+def certify_streamed(
+    rows: Dataset, coef: Any, intercept: Any, limits: Limits, asked: dict[str, Any]
+) -> Assessment:
+    """How far above the optimum are these weights at most? The fit finds the rule, one more scan their value."""
+    began = time.perf_counter()
+    best = fit_streamed(rows, limits, dict(asked))
+    single = best.coef.ndim == 1
+    table = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    levels = np.broadcast_to(np.asarray(intercept, dtype=np.float64).ravel(), (len(table),))
+    if table.shape != np.atleast_2d(best.coef).shape:
+        shape = np.atleast_2d(best.coef).shape
+        raise DataError(f"coef has the shape {np.shape(coef)}; these rows need {shape}.")
+    if not (np.isfinite(table).all() and np.isfinite(levels).all()):
+        raise DataError("The weights hold NaN or infinity.")
+    if not best.terms.fit_intercept and np.any(levels):
+        raise DataError("fit_intercept=False, but the weights come with an intercept.")
+    given = replace(
+        best.certificate,
+        coef=table[0] if single else table,
+        intercept=float(levels[0]) if single else levels.copy(),
+    )
+    proof = given.recheck(rows)
+    bound = max(proof.bound, best.bound) if best.certificate.box is None else proof.bound
+    proof = replace(proof, bound=min(bound, proof.objective))
+    null = best.facts["null"]
+    return Assessment(
+        objective=proof.objective,
+        bound=proof.bound,
+        best_known=min(best.objective, proof.objective),
+        relative_gap=relative_gap(proof.gap, proof.objective, null),
+        coef_error=None,
+        certificate=proof,
+        words=best.terms.words(),
+        source="These weights",
+        shape=(rows.source.n or 0, rows.source.p),
+        seconds=time.perf_counter() - began,
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.multiclass import read_form
@@ -27,7 +28,7 @@ FORMS = ("penalised", "constrained")
 
 def path(  # noqa: PLR0913
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     loss: str | Loss,
     penalty: str | Penalty | None = None,
@@ -100,6 +101,22 @@ def path(  # noqa: PLR0913
     penalty = penalty_named(penalty or "l1")
     if not penalty.takes_strength:
         raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
+    rows = elsewhere(X, y, sample_weight)
+    if rows is not None or hasattr(X, "fitted"):
+        from dualgap.paths.streamed import streamed_path  # here: most paths never need it
+
+        del what["sample_weight"]
+        wanted = PathRequest(
+            read_exact(exact),
+            read_lams(lams),
+            read_count(n_lams),
+            read_share("lam_min_ratio", lam_min_ratio),
+            read_share("everywhere", everywhere),
+            read_solver(solver),
+            limits,
+        )
+        streamed: Any = streamed_path(X, rows, wanted, {**what, "penalty": penalty})
+        return streamed  # type: ignore[no-any-return]
     reading = read(X, y, penalty=penalty, lam=1.0, **what)
     chosen = seeded(read_solver(solver), random_state)
     if penalty.takes_sizes:

@@ -136,20 +136,23 @@ def weigh(
     y: Vector,
     weight: Vector | None,
     w: Vector,
-    u: Vector,
+    u: Vector | None,
     *,
     exact: bool = False,
 ) -> Weighed:
-    """One block: w, and the slopes that the rule gives its rows."""
+    """One block: w, and the slopes that the rule gives its rows; None: all of them zero, which prove nothing."""
     loss, s = problem.loss, np.ones(len(y)) if weight is None else weight
     block = problem.of_block(X, y, s)
     with np.errstate(all="ignore"):
         t, error = block.misses(w, exact=exact)
         centre = block.centre
         low, high = slopes(loss, centre, t, error)
-        lower, upper = loss.domain(y)
-        u = np.clip(np.where(np.isfinite(u), u, 0.0), lower, upper)
-        losses, terms = s * loss.value(centre, t), s * loss.fenchel_young(centre, t, u)
+        losses = s * loss.value(centre, t)
+        if u is None:
+            u, terms = np.zeros(len(y)), losses
+        else:
+            u = np.clip(np.where(np.isfinite(u), u, 0.0), *loss.domain(y))
+            terms = s * loss.fenchel_young(centre, t, u)
         apart = np.maximum(np.maximum(u, 0.0) - low, high - np.minimum(u, 0.0)) + FAINT
         spread, off = total(s * (error * np.maximum(-low, high))), total(s * (error * apart))
         tilted = s * u
@@ -201,6 +204,8 @@ def _pulls(
         own = slice(2 * k, 2 * k + 2)
         part = rows if len(sides) == 1 else Rows(rows.matrix[run])
         thetas = np.array([tilted[run] * (1.0 - side), tilted[run] * side])
+        if not thetas.any():
+            continue
         if exact:
             pairs = [part.against(theta, exact=True) for theta in thetas]
             found, off = (np.array(one) for one in zip(*pairs, strict=True))
@@ -255,7 +260,9 @@ def _judged(problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float
     rounding = width + seen.apart * n + (SLACK + share) * (objective + bracket + along) + excess * objective
     none = np.zeros(0)
     box, charge = _box(
-        w, Balanced(none, none, shares.open_, pull[shares.open_]), SHARE * tolerance * max(objective, SMALL * null)
+        w,
+        Balanced(none, none, shares.open_, pull[shares.open_]),
+        SHARE * tolerance * max(objective, SMALL * null),
     )
     gap = terms + bracket + rounding + charge
     theta = np.array([seen.size * n])
@@ -339,7 +346,9 @@ def _balanced(A: Matrix, E: Matrix) -> tuple[Vector, Vector] | None:
         t = t - C.T @ (M @ (A @ t))
     size, few = np.abs(M), 1.0 + FEW + gamma(count + k)
     loose = gamma(count + 2 * k + 4) * np.abs(A) + E  # entry by entry, of A and of what is made of it
-    eta = float(np.linalg.norm(M @ (A @ C.T) - np.eye(k)) + np.linalg.norm(size @ (loose @ np.abs(C).T))) * few
+    eta = (
+        float(np.linalg.norm(M @ (A @ C.T) - np.eye(k)) + np.linalg.norm(size @ (loose @ np.abs(C).T))) * few
+    )
     if not eta < 0.5:
         return None
     left = np.abs(M @ (A @ t)) + size @ (loose @ np.abs(t)) * few

@@ -137,7 +137,9 @@ def _judged(
         return Checked(w, np.zeros(1), objective if objective == objective else np.inf, 0.0, 0.0, zero, zero)
     rho = tied.distance(kappa)
     apart, unsure_apart = known.square(omega - kappa)
-    apart_root = math.sqrt(max(apart, 0.0) + unsure_apart) + rho + wide * math.sqrt(weight * (1.0 + seen.share))
+    apart_root = (
+        math.sqrt(max(apart, 0.0) + unsure_apart) + rho + wide * math.sqrt(weight * (1.0 + seen.share))
+    )
     apart_root += 4.0 * U * known.length(np.abs(omega) + np.abs(kappa))
     terms = apart_root * apart_root * n * (1.0 + FEW)
     v, reach = _correlation(problem, seen, known, kappa, rho)
@@ -217,7 +219,7 @@ class _Tied:
             return cls(F, np.zeros((0, 0)), 0.0, known, tied[open_])
         scale = np.sqrt(np.diagonal(G))
         try:
-            inverse = np.linalg.inv(np.linalg.cholesky(G / scale / scale[:, None])) / scale  # noqa: NPY002
+            inverse = np.linalg.inv(np.linalg.cholesky(G / scale / scale[:, None])) / scale
         except np.linalg.LinAlgError:
             return None
         few = 1.0 + FEW + gamma(len(kept) ** 2)
@@ -231,7 +233,9 @@ class _Tied:
         if not len(self.F):
             return 0.0
         value, error = self.known.along(self.F, kappa)
-        length = float(np.linalg.norm(np.abs(self.inverse @ value) + np.abs(self.inverse) @ error * (1.0 + FEW)))
+        length = float(
+            np.linalg.norm(np.abs(self.inverse @ value) + np.abs(self.inverse) @ error * (1.0 + FEW))
+        )
         length += gamma(len(value)) * float(np.linalg.norm(np.abs(self.inverse) @ np.abs(value)))
         return math.sqrt(1.0 + self.eta) * length / (1.0 - self.eta) * (1.0 + FEW + gamma(len(value)))
 

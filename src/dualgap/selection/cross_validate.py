@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.multiclass import read_form
@@ -19,7 +20,7 @@ from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
-from dualgap.paths.request import read_count, read_exact, read_lams, read_share
+from dualgap.paths.request import PathRequest, read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
 from dualgap.selection.fold import FoldWork, Scored, fit_at
 from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets
@@ -34,7 +35,7 @@ EXACT = 1e-9  # relative gap up to which a point of an exact path is not solved 
 
 def cross_validate(  # noqa: PLR0913
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     loss: str | Loss,
     penalty: str | Penalty = "l2",
@@ -90,6 +91,26 @@ def cross_validate(  # noqa: PLR0913
     limits = read_limits(tol, max_iter, max_time, None)
     if not penalty_named(penalty).takes_strength:
         raise DataError('penalty="none" has no strength to choose; use dg.fit.')
+    rows = elsewhere(X, y, sample_weight)
+    if rows is not None:
+        from dualgap.selection.streamed import streamed_search  # here: most searches never need it
+
+        asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
+        asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
+        if score != "loss" or groups is not None or budgets is not None or form != "penalised":
+            raise DataError(
+                "Rows in blocks are scored by the loss, over lams: leave score, groups and budgets out."
+            )
+        wanted = PathRequest(
+            read_exact(exact),
+            read_lams(lams),
+            read_count(n_lams),
+            read_share("lam_min_ratio", lam_min_ratio),
+            None,
+            read_solver(solver),
+            limits.shared(),
+        )
+        return streamed_search(rows, cv, wanted, read_rule(rule), asked)
     reading = read(
         X,
         y,

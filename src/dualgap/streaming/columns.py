@@ -26,9 +26,7 @@ class ColumnSums:
 
     def plus(self, other: ColumnSums) -> ColumnSums:
         """Of both lots of rows."""
-        return ColumnSums(
-            self.weight + other.weight, self.first + other.first, self.second + other.second
-        )
+        return ColumnSums(self.weight + other.weight, self.first + other.first, self.second + other.second)
 
     @property
     def finite(self) -> bool:

@@ -9,6 +9,7 @@ all rows with the same value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
@@ -17,7 +18,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets
-from dualgap.streaming.rules import PieceSlopes, SlopeAt, pieces
+from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
 
@@ -34,7 +35,7 @@ class KinkedWish:
     statement: StreamStatement
     targets: Targets
     w: Vector
-    rule: Rule
+    rule: Rule | None
     constant: float | None
     reach: float
     share: float  # of a block's rows that may be live
@@ -88,7 +89,8 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
     z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
     s = np.ones(n) if weight is None else weight
     with np.errstate(all="ignore"):
-        seen = weigh(wish.statement, X, y, weight, w, wish.rule.slopes(X, y, numbers))
+        u = None if wish.rule is None else wish.rule.slopes(X, y, numbers)
+        seen = weigh(wish.statement, X, y, weight, w, u)
         code, away = pieces(loss, y, z, wish.groups)
         reach, most = wish.reach, int(np.ceil(wish.share * n))
         live = away <= reach
@@ -121,7 +123,7 @@ class KinkedPursuit:
         self.labels, self.n = labels, n
         self.w = inside(asked.statement, start.w)
         self.first = self.reach = WIDTH * start.sigma
-        self.rule: Rule = SlopeAt(loss, self._whole(self.w))
+        self.rule: Rule | None = None  # the slopes of a sample prove next to nothing
 
     @property
     def null(self) -> float:
@@ -164,9 +166,7 @@ class KinkedPursuit:
         y, weight = np.concatenate([*live.y, targets]), np.concatenate([*live.weight, sums[:, 0]])
         live.X.clear()
         plain = bool(np.all(weight == 1.0))
-        problem = SmallProblem(
-            X, y, None if plain else weight, False, FINE * asked.tolerance, self.w
-        )
+        problem = SmallProblem(X, y, None if plain else weight, False, FINE * asked.tolerance, self.w)
         small = asked.solve(problem)
         slopes = -small.theta * (weight.sum() / weight)
         held = len(y) - len(some)

@@ -15,7 +15,10 @@ from dualgap.streaming.asked import Asked, SmallProblem
 ROWS = 100_000  # of a sample at least: at 10⁷×50 logistic and hinge needed two scans with it, as with twice as many
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
 ALL = 1 << 21  # numbers: data of no more are their own sample
-ROUGH, HALVES = 1e-5, 1e-4  # relative gaps of the sample's fit, and of those of its halves, which say its spread
+ROUGH, HALVES = (
+    1e-5,
+    1e-4,
+)  # relative gaps of the sample's fit, and of those of its halves, which say its spread
 SPREAD = 1e-3  # of z, where the halves agree to the last digit
 GROWN = 4  # times the rows where a sample has no minimum
 RARE = 2000  # rows of a class that the sample has missed, at most, in a block
@@ -59,7 +62,9 @@ def drawn(source: RowSource, classes: Any, seed: int = 0, rows: int | None = Non
     if classes is None:
         return DrawnRows(found.X, found.y, found.weight)
     missing = np.setdiff1d(classes, found.y)
-    return DrawnRows(found.X, found.y, found.weight) if not len(missing) else _completed(source, found, missing)
+    return (
+        DrawnRows(found.X, found.y, found.weight) if not len(missing) else _completed(source, found, missing)
+    )
 
 
 @dataclass(frozen=True, eq=False)

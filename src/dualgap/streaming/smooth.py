@@ -19,16 +19,20 @@ from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
-from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets
-from dualgap.streaming.rules import CurvedSlopes, SlopeAt, reaches, safe_curvature
+from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets, scratch
+from dualgap.streaming.rules import CurvedSlopes, safe_curvature
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
 
-RHO = 4.0  # standard deviations that z may still move: squared_hinge with l1 stalled at 2e-4 without this room
+RHO = (
+    4.0  # standard deviations that z may still move: squared_hinge with l1 stalled at 2e-4 without this room
+)
 SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
 WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
 RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
-INSIDE = 1e-9  # share by which θ is kept within its prices: the scan's rounding would else be charged as excess
+INSIDE = (
+    1e-9  # share by which θ is kept within its prices: the scan's rounding would else be charged as excess
+)
 FINE = 1e-3  # of the tolerance: the gap of the model's own fit
 
 
@@ -39,7 +43,7 @@ class SmoothWish:
     statement: StreamStatement
     targets: Targets
     w: Vector
-    rule: Rule
+    rule: Rule | None
     constant: float | None  # of which the objective without columns is wanted
     unit: tuple[Vector, Vector, float] | None  # centre, scale and room of the curvature; None: no curvature
 
@@ -71,13 +75,14 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     loss, w = wish.statement.loss, wish.w
     z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
     with np.errstate(all="ignore"):
-        seen = weigh(wish.statement, X, y, weight, w, wish.rule.slopes(X, y, numbers))
+        u = None if wish.rule is None else wish.rule.slopes(X, y, numbers)
+        seen = weigh(wish.statement, X, y, weight, w, u)
         slope = loss.derivative(y, z)
         tilted = slope if weight is None else weight * slope
         gradient = np.append(X.T @ tilted, tilted.sum())
         H = None
         if wish.unit is not None:
-            h = safe_curvature(loss, y, z, reaches(X, *wish.unit))
+            h = safe_curvature(loss, y, z, X, wish.unit)
             H = gram(X, h if weight is None else weight * h)
         null = 0.0
         if wish.constant is not None:
@@ -89,7 +94,7 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
 def gram(X: Any, h: Vector) -> Matrix:
     """Σ h [x, 1][x, 1]ᵀ."""
     n, p = X.shape
-    root, work = np.sqrt(h), np.empty((n, p + 1), order="F")
+    root, work = np.sqrt(h), scratch(n, p + 1)
     np.multiply(X, root[:, None], out=work[:, :p])
     work[:, p] = root
     return work.T @ work
@@ -109,7 +114,7 @@ class SmoothPursuit:
         self.unit = (start.centre, start.scale, RHO * start.sigma)
         self.w = inside(asked.statement, start.w)
         self.base, self.before, self.H = self.w, self.unit, None
-        self.rule: Rule = SlopeAt(loss, self._whole(self.w))
+        self.rule: Rule | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
 
     @property
@@ -152,7 +157,7 @@ class SmoothPursuit:
     def _retreat(self) -> None:
         """The model promised too much: half the way, with curvature from there."""
         self.w = inside(self.asked.statement, 0.5 * (self.w + self.kept))
-        self.rule, self.curved = SlopeAt(self.asked.statement.loss, self._whole(self.w)), True
+        self.rule, self.curved = None, True
 
     def _step(self, gradient: Vector) -> None:
         assert self.H is not None
@@ -195,5 +200,3 @@ def modelled(asked: Asked, w: Vector, g: Vector, H: Matrix, value: float) -> tup
         return float(w[-1] - (g[-1] + c @ (u - w[:-1])) / h0)
 
     return np.append(small.w, level(small.w)), np.append(ahead, level(ahead))
-
-

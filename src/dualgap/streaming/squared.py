@@ -115,6 +115,21 @@ def solved(
     return found, AffineSlopes(sums.shift, kappa)
 
 
+def moved_to(sums: MomentSums, shift: Vector) -> MomentSums:
+    """The same moments about another point; what rounding may have done grows with the way."""
+    if np.array_equal(sums.shift, shift):
+        return sums
+    k = len(shift)
+    T = np.eye(k + 1)
+    T[:-1, -1] = sums.shift - shift
+    M = T @ sums.matrix @ T.T
+    before, after = np.sqrt(np.diagonal(sums.matrix)), np.sqrt(np.maximum(np.diagonal(M), 1e-300))
+    ratio = float(np.max(np.abs(T) @ before / after))
+    roundings = int(np.ceil((sums.roundings + 4 * k + 8) * max(ratio, 1.0) ** 2 * (1.0 + 1e-9)))
+    tops = (sums.tops + np.abs(sums.shift - shift)) * (1.0 + 1e-15)
+    return MomentSums(shift, M, roundings, sums.rows, tops)
+
+
 def null_of(sums: MomentSums, *, tied: bool) -> float:
     """The objective without columns."""
     M, n = sums.matrix, sums.weight

@@ -1,0 +1,196 @@
+"""Dask: arrays, frames, and any source under an active client. A group of blocks is a task, sums come back.
+
+Groups depend on the rows alone and their sums are added in their order, so that the number of workers changes no
+bit. A worker that is lost loses its tasks, which the scheduler gives to others: they read their blocks again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled, summed
+from dualgap.errors import DataError, needed
+
+SPREAD = 8  # chunks that a sample is drawn from, at least
+
+
+def active_client() -> Any:
+    """The client of dask.distributed that is in use, if there is one."""
+    distributed = sys.modules.get("distributed")  # who has none has not imported it
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def mapped(
+    client: Any, source: RowSource, function: Callable[..., Any], arrays: tuple[Any, ...], watch: Any
+) -> Any:
+    """Σ over all groups, a task each; added in their order."""
+    held = client.scatter((source.detached(), arrays), broadcast=True, hash=False)
+    tasks = [
+        client.submit(_task, held, k, group, function, pure=False, retries=3)
+        for k, group in enumerate(source.groups)
+    ]
+    total = None
+    try:
+        for k, task in enumerate(tasks):
+            part = task.result()
+            task.release()
+            if part is not None:
+                total = part if total is None else total.plus(part)
+            if watch is not None:
+                watch.done((k + 1) / len(tasks))
+    except BaseException:
+        client.cancel(tasks)
+        raise
+    return total
+
+
+def _task(held: Any, k: int, group: Any, function: Callable[..., Any]) -> Any:
+    """What a worker does, one core for the products."""
+    from threadpoolctl import threadpool_limits
+
+    source, arrays = held
+    with threadpool_limits(1):
+        return summed(source, group, function, arrays)
+
+
+class DaskRows(RowSource):
+    """Row chunks of a Dask array or frame; they are computed anew in every scan unless they are persisted."""
+
+    def __init__(self, X: Any, y: Any, weight: Any, names: tuple[str, ...] | None) -> None:
+        self.names, self._weighted = names, weight is not None
+        parts = [X.to_delayed(), y.to_delayed(), *([weight.to_delayed()] if weight is not None else [])]
+        columns = [list(np.asarray(part, dtype=object).ravel()) for part in parts]
+        if len({len(column) for column in columns}) != 1:
+            raise DataError(
+                "X, y and weights of Dask must be cut into the same row chunks: X.rechunk({1: -1})."
+            )
+        self.pieces = list(zip(*columns, strict=True))
+        self.p = int(X.shape[1])
+        lengths = list(X.chunks[0]) if hasattr(X, "chunks") else [float("nan")]
+        if any(length != length for length in lengths):
+            lengths = self._lengths()
+        self.lengths = [int(length) for length in lengths]
+        self.n = sum(self.lengths)
+        edges = np.concatenate([[0], np.cumsum(self.lengths)])
+        numbered = [(k, int(edges[k])) for k in range(len(self.pieces))]
+        self._groups = [numbered[part] for part in bundled(self.lengths)]
+
+    def _lengths(self) -> list[int]:
+        dask = needed("dask", "scale", "A Dask collection")
+        return list(dask.compute(*[dask.delayed(len)(piece[1]) for piece in self.pieces]))
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        return self._groups
+
+    def weighted(self) -> bool:
+        return self._weighted
+
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        dask = needed("dask", "scale", "A Dask collection")
+        for k, first in group:
+            yield from _cut(dask.compute(*self.pieces[k], scheduler="synchronous"), k, first)
+
+    def reduced(self, function: Callable[..., Any], *arrays: Any, watch: Any = None) -> Any:
+        client = active_client()
+        if client is None:
+            return super().reduced(function, *arrays, watch=watch)
+        self.passes += 1.0
+        dask = needed("dask", "scale", "A Dask collection")
+        held = client.scatter(arrays, broadcast=True, hash=False)
+        work = dask.delayed(_chunk_sum, pure=False)
+        tasks = [
+            client.compute(
+                work([list(self.pieces[k]) for k, _ in group], list(group), function, held), retries=3
+            )
+            for group in self._groups
+        ]
+        total = None
+        for k, task in enumerate(tasks):
+            part = task.result()
+            total = part if total is None else total.plus(part)
+            if watch is not None:
+                watch.done((k + 1) / len(tasks))
+        return total
+
+    def sample(self, m: int, seed: int = 0) -> SampledBlock:
+        assert self.n is not None
+        rng, count = np.random.default_rng(seed), len(self.pieces)
+        take = min(count, max(SPREAD, int(np.ceil(2.0 * m * count / self.n))))
+        chosen = sorted(rng.choice(count, take, replace=False).tolist())
+        rows = sum(self.lengths[k] for k in chosen)
+        self.passes += rows / self.n
+        return sampled(self._gathered(chosen), m, rows, seed)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        self.passes += 1.0
+        return self._gathered(range(len(self.pieces)))
+
+    def _gathered(self, chosen: Any) -> Iterator[RowBlock]:
+        """Chunks one by one, from wherever they are."""
+        dask, client, edges = (
+            needed("dask", "scale", "A Dask collection"),
+            active_client(),
+            np.cumsum(self.lengths),
+        )
+        for k in chosen:
+            first = int(edges[k]) - self.lengths[k]
+            if client is None:
+                parts = dask.compute(*self.pieces[k], scheduler="synchronous")
+            else:
+                parts = client.gather(client.compute(list(self.pieces[k])))
+            yield from _cut(parts, k, first)
+
+
+def _cut(parts: Sequence[Any], k: int, first: int) -> Iterator[RowBlock]:
+    """A chunk as blocks of the usual length, in memory of their own: sums then have the same bits anywhere."""
+    X, y, *rest = (part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part) for part in parts)
+    step = rows_a_block(X.shape[1])
+    for i in range(0, len(y), step):
+        weight = np.array(rest[0][i : i + step], dtype=np.float64) if rest else None
+        block = np.array(X[i : i + step], dtype=np.float64, order="F")
+        yield RowBlock(block, np.array(y[i : i + step]).reshape(-1), weight, first + i, f"chunk {k}", i)
+
+
+def _chunk_sum(chunks: Any, places: Any, function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
+    """What a worker does with the chunks of one group."""
+    from threadpoolctl import threadpool_limits
+
+    total = None
+    with threadpool_limits(1):
+        for parts, (k, first) in zip(chunks, places, strict=True):
+            for block in _cut(parts, k, first):
+                part = function(block, *arrays)
+                total = part if total is None else total.plus(part)
+    return total
+
+
+def dask_rows(X: Any, y: Any, weight: Any, target: str | None, columns: Any) -> DaskRows:
+    """An array with a vector, or a frame whose target is named or beside it."""
+    if hasattr(X, "columns"):
+        names = [str(name) for name in X.columns]
+        if target is not None:
+            y = X[target]
+            names = [name for name in names if name not in (target, weight)]
+            weight = X[weight] if isinstance(weight, str) else weight
+        X = X[list(columns) if columns is not None else names]
+        names = [str(name) for name in X.columns]
+    else:
+        names = None  # type: ignore[assignment]
+        if X.ndim != 2:
+            raise DataError(f"X must have two dimensions, not {X.ndim}.")
+        X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    if y is None:
+        raise DataError("A Dask collection needs its target beside it: dg.fit(X, y, ...).")
+    if hasattr(y, "rechunk") and hasattr(X, "chunks") and y.chunks[0] != X.chunks[0]:
+        y = y.rechunk((X.chunks[0],))
+    return DaskRows(X, y, weight, None if names is None else tuple(names))

@@ -1,0 +1,263 @@
+"""Files and Arrow tables with columns of any kind: numbers as they are, the others by a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dualgap.blocks.parquet import ParquetRows, _stamp
+from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
+from dualgap.errors import DataError, needed
+from dualgap.tables.columns import Dates, Numbers
+from dualgap.tables.frames import from_frame
+from dualgap.tables.gathered import GatheredTable
+from dualgap.tables.learn import Wishes
+from dualgap.tables.prepare import values_of
+from dualgap.tables.recipe import Recipe
+
+NARROW = 64  # columns that a block of mixed columns is cut for: what they become is not known before
+SPREAD = 8  # pieces that a sample is drawn from, at least
+
+
+class Batches:
+    """Record batches of Arrow, in pieces that can be read apart."""
+
+    pieces: list[Any]
+    names: tuple[str, ...]
+    rows: int | None = None
+
+    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
+        """Its batches, the file, and how many rows of that came before."""
+        raise NotImplementedError
+
+    def checked(self) -> None:
+        """Raise DataError if files changed."""
+
+
+class ParquetBatches(Batches):
+    """The row groups of files of Parquet."""
+
+    def __init__(self, files: Sequence[str], columns: list[str] | None) -> None:
+        self.plain = ParquetRows(files, *_target_and_others(files, columns))
+        self.names, self.rows = tuple(self.plain.wanted), self.plain.n
+        self.pieces = self.plain.pieces
+
+    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
+        size = rows_a_block(NARROW)
+        for batch, k, _, offset in self.plain._batches([piece], self.plain.wanted, size):
+            yield batch, str(self.plain.files[k]), offset
+
+    def checked(self) -> None:
+        self.plain.checked()
+
+
+def _target_and_others(files: Sequence[str], columns: list[str] | None) -> tuple[str, None, list[str]]:
+    parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
+    names = columns or parquet.ParquetFile(files[0]).schema_arrow.names
+    return names[-1], None, list(names[:-1])
+
+
+class CsvBatches(Batches):
+    """Text files with commas, a file a piece; the first block says what each column holds."""
+
+    def __init__(self, files: Sequence[str], columns: list[str] | None) -> None:
+        self.files, self.columns = [Path(one) for one in files], columns
+        self.stamps = [_stamp(one) for one in self.files]
+        self.pieces = list(range(len(files)))
+        self.names = tuple(columns or self._opened(0).schema.names)
+        for k in self.pieces[1:]:
+            absent = [name for name in self.names if name not in self._opened(k).schema.names]
+            if absent:
+                raise DataError(f"{files[k]} has no column {absent[0]!r}, which {files[0]} has.")
+
+    def _opened(self, k: int) -> Any:
+        csv, arrow = (
+            needed("pyarrow.csv", "scale", "Reading CSV in blocks"),
+            needed("pyarrow", "scale", "CSV"),
+        )
+        chosen = csv.ConvertOptions(include_columns=self.columns or [], strings_can_be_null=True)
+        try:
+            return csv.open_csv(self.files[k], convert_options=chosen)
+        except FileNotFoundError:
+            raise DataError(f"There is no file {str(self.files[k])!r}.") from None
+        except (arrow.ArrowException, OSError) as error:
+            raise _unreadable(self.files[k], error) from None
+
+    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
+        arrow = needed("pyarrow", "scale", "CSV")
+        before = 0
+        try:
+            for batch in self._opened(piece):
+                if batch.num_rows:
+                    yield batch.select(list(self.names)), str(self.files[piece]), before
+                before += batch.num_rows
+        except arrow.ArrowException as error:
+            raise _unreadable(self.files[piece], error) from None
+
+    def checked(self) -> None:
+        for file, stamp in zip(self.files, self.stamps, strict=True):
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} changed since it was opened; open the data set again.")
+
+
+def _unreadable(file: Path, error: Exception) -> DataError:
+    return DataError(f"{file} cannot be read: {str(error).splitlines()[0].rstrip('.')}.")
+
+
+class ArrowBatches(Batches):
+    """A Table, or a Dataset of pyarrow by its fragments."""
+
+    def __init__(self, rows: Any, columns: list[str] | None) -> None:
+        self.table, self.columns = rows, columns
+        self.names = tuple(columns or rows.schema.names)
+        absent = [name for name in self.names if name not in rows.schema.names]
+        if absent:
+            raise DataError(f"The table has no column {absent[0]!r}.")
+        if hasattr(rows, "get_fragments"):
+            self.pieces, self.rows = list(rows.get_fragments()), rows.count_rows()
+        else:
+            step = rows_a_block(NARROW)
+            self.pieces, self.rows = list(range(0, rows.num_rows, step)), rows.num_rows
+
+    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
+        size, before = rows_a_block(NARROW), 0
+        if isinstance(piece, int):
+            for batch in self.table.select(list(self.names)).slice(piece, size).combine_chunks().to_batches():
+                yield batch, "the table", piece
+            return
+        fragments = piece.to_batches(schema=self.table.schema, columns=list(self.names), batch_size=size)
+        for batch in fragments:
+            if batch.num_rows:
+                yield batch, str(getattr(piece, "path", "the data set")), before
+            before += batch.num_rows
+
+
+class TabularRows(RowSource):
+    """Batches, each made into numbers by the recipe; rows without a target are left out."""
+
+    def __init__(self, batches: Batches, recipe: Recipe, weights: str | None) -> None:
+        self.batches, self.recipe, self.weights = batches, recipe, weights
+        self.names, self.p = recipe.names, len(recipe.names)
+        self.pieces = list(enumerate(batches.pieces))
+        self._groups = [self.pieces[part] for part in bundled([1] * len(self.pieces))]
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        return self._groups
+
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    def checked(self) -> None:
+        self.batches.checked()
+
+    def read(self, group: Any) -> Iterator[RowBlock]:
+        for number, piece in group:
+            first = number << 32  # rows of other pieces have other numbers, however long they are
+            for batch, where, offset in self.batches.read(piece):
+                block = self._encoded(batch, where, first, offset)
+                first += batch.num_rows
+                if len(block):
+                    yield block
+
+    def _encoded(self, batch: Any, where: str, first: int, offset: int) -> RowBlock:
+        raw = from_frame(batch.to_pandas(), where)
+        target = raw.column(self.recipe.target)
+        if isinstance(target, Dates):
+            raise DataError(f"The target {self.recipe.target!r} holds dates; predict a number or a class.")
+        used = ~target.missing
+        encoded = self.recipe.encode(raw.take(used))
+        rows = np.flatnonzero(used)[encoded.rows]
+        weight = None
+        if self.weights is not None:
+            column = raw.column(self.weights)
+            if not isinstance(column, Numbers):
+                raise DataError(f"The weights {self.weights!r} are not numbers.")
+            weight = column.values[rows]
+        mask = np.zeros(raw.n, dtype=bool)
+        mask[rows] = True
+        y = values_of(target.take(mask)) if len(rows) else np.empty(0)
+        return RowBlock(np.asarray(encoded.matrix), y, weight, first, where, offset)
+
+    def sample(self, m: int, seed: int = 0) -> SampledBlock:
+        rows = self.batches.rows
+        if rows is None or len(self.pieces) < SPREAD or m >= rows:
+            return super().sample(m, seed)
+        rng, count = np.random.default_rng(seed), min(len(self.pieces), max(SPREAD, len(self.pieces) // 4))
+        chosen = sorted(rng.choice(len(self.pieces), count, replace=False).tolist())
+        held = max(1, rows * count // len(self.pieces))
+        self.passes += count / len(self.pieces)
+        return sampled(self.read([self.pieces[k] for k in chosen]), m, held, seed)
+
+
+def opened(
+    files: Sequence[str], target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
+) -> tuple[RowSource, Recipe | None]:
+    """Files of one kind: fast where all columns are numbers, by a recipe learnt in one scan where not."""
+    kinds = {"csv" if str(one).lower().endswith((".csv", ".csv.gz", ".txt")) else "parquet" for one in files}
+    if len(kinds) > 1:
+        raise DataError("The files are partly CSV, partly Parquet; give files of one kind.")
+    chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
+    if kinds == {"csv"}:
+        return _learnt(CsvBatches(files, chosen), target, weights, drop, missing)
+    if _only_numbers(files[0], target, weights, columns, drop):
+        named = columns
+        if drop and columns is None:
+            from dualgap.blocks.parquet import _head
+
+            skip = {target, weights, *drop}
+            named = [name for name in _head(Path(files[0])).schema_arrow.names if name not in skip]
+        return ParquetRows(files, target, weights, named), None
+    return _learnt(ParquetBatches(files, chosen), target, weights, drop, missing)
+
+
+def _only_numbers(file: str, target: str, weights: str | None, columns: Any, drop: Sequence[str]) -> bool:
+    """Are all columns numbers without gaps, as far as the file's own head says?"""
+    from dualgap.blocks.parquet import _head
+
+    types, head = needed("pyarrow", "scale", "A file of Parquet").types, _head(Path(file))
+    schema, meta = head.schema_arrow, head.metadata
+    if target not in schema.names:
+        shown = ", ".join(repr(name) for name in schema.names[:12])
+        raise DataError(f"{file} has no column {target!r}. It has {shown}.")
+    for j, name in enumerate(schema.names):
+        if name in (target, weights, *drop) or (columns is not None and name not in columns):
+            continue
+        kind = schema.field(name).type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            return False
+        for g in range(meta.num_row_groups):
+            found = meta.row_group(g).column(j).statistics
+            if found is not None and found.has_null_count and found.null_count:
+                return False
+    return True
+
+
+def _learnt(
+    batches: Batches, target: str, weights: str | None, drop: Sequence[str], missing: str
+) -> tuple[RowSource, Recipe]:
+    if target not in batches.names:
+        shown = ", ".join(repr(name) for name in batches.names[:12])
+        raise DataError(f"There is no column {target!r}. There are {shown}.")
+    gathered = GatheredTable(Wishes(target, missing, tuple(drop)), weights)
+    for piece in batches.pieces:
+        for batch, where, _ in batches.read(piece):
+            gathered.see(from_frame(batch.to_pandas(), where))
+    recipe, _ = gathered.recipe()
+    found = TabularRows(batches, recipe, weights)
+    found.passes += 1.0
+    return found, recipe
+
+
+def of_arrow(
+    rows: Any, target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
+) -> tuple[RowSource, Recipe | None]:
+    """A Table or a Dataset of pyarrow; one of Parquet files is read as such."""
+    chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
+    files = getattr(rows, "files", None)
+    if files and all(str(one).endswith((".parquet", ".pq")) for one in files):
+        return opened(files, target, weights, columns, drop, missing)
+    return _learnt(ArrowBatches(rows, chosen), target, weights, drop, missing)

@@ -1,0 +1,152 @@
+"""The recipe of a table that comes in pieces: what each piece says of its columns adds up, then rules are made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dualgap.errors import DataError
+from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
+from dualgap.tables.learn import FEW_LEVELS, MOST_LEVELS, Wishes
+from dualgap.tables.recipe import MISSING_LEVEL, Recipe, Rule
+
+MOST_WORDS = 100_000  # different words kept of a column: beyond, it is an identifier whatever comes
+
+
+@dataclass
+class ColumnNotes:
+    """What was seen of one column."""
+
+    rows: int = 0
+    missing: int = 0
+    total: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+    boolean: bool = True
+    date: str | None = None
+    words: Counter[str] = field(default_factory=Counter)
+    numbers: int = 0
+
+    def see(self, column: Column) -> None:
+        """A piece of it."""
+        gaps = column.missing
+        self.rows += len(gaps)
+        self.missing += int(gaps.sum())
+        if isinstance(column, Dates):
+            self.date = self.date or column.example
+        elif isinstance(column, Words):
+            if len(self.words) <= MOST_WORDS:
+                counts = column.counts()
+                self.words.update({column.levels[k]: int(counts[k]) for k in np.flatnonzero(counts)})
+        else:
+            self._see_numbers(column, column.values[~gaps])
+
+    def _see_numbers(self, column: Numbers, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+        if len(values):
+            self.numbers += len(values)
+            self.total += float(values.sum())
+            self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+            self.boolean &= column.boolean
+
+
+@dataclass
+class GatheredTable:
+    """All columns of a table, seen piece by piece."""
+
+    wishes: Wishes
+    weights: str | None = None
+    source: str = "the rows"
+    notes: dict[str, ColumnNotes] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+
+    def see(self, raw: RawTable) -> None:
+        """A piece; rows without a target do not count."""
+        rows = ~raw.column(self.wishes.target).missing
+        self.order = self.order or raw.names
+        for name in raw.names:
+            column = raw.column(name)
+            self.notes.setdefault(name, ColumnNotes()).see(column if rows.all() else column.take(rows))
+
+    def recipe(self) -> tuple[Recipe, tuple[str, ...]]:
+        """The rules, and what a person should know of them."""
+        wishes = self.wishes
+        if wishes.missing == "median":
+            raise DataError("A median needs all rows at once: --missing mean, drop or refuse.")
+        left_out = [(name, "as asked") for name in wishes.drop]
+        skip = {wishes.target, self.weights, *wishes.drop}
+        rules, remarks = [], []
+        for name in self.order:
+            if name in skip:
+                continue
+            why = self._useless(self.notes[name])
+            if why:
+                left_out.append((name, why))
+                continue
+            rule, said = self._rule(name, self.notes[name])
+            rules.append(rule)
+            remarks += said
+        if not rules:
+            raise DataError(f"{self.source} has no column to predict from beside {wishes.target!r}.")
+        remarks += [f"{name!r} is left out: {why}" for name, why in left_out if why != "as asked"]
+        return (
+            Recipe(tuple(rules), wishes.missing, wishes.target, False, tuple(left_out), wishes.absent),
+            tuple(remarks),
+        )
+
+    def _useless(self, seen: ColumnNotes) -> str:
+        present = seen.rows - seen.missing
+        if not present:
+            return "it is empty"
+        if seen.words and not seen.numbers:
+            if len(seen.words) == 1 and not seen.missing:
+                return f"it is constant ({next(iter(seen.words))!r})"
+            if (len(seen.words) > FEW_LEVELS and len(seen.words) > 0.5 * present) or len(
+                seen.words
+            ) > MOST_WORDS:
+                return f"its {len(seen.words)} different words look like an identifier or free text"
+            return ""
+        constant = not seen.missing and seen.low == seen.high and not seen.words
+        return f"it is constant ({seen.low:g})" if constant and not seen.date else ""
+
+    def _rule(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
+        if seen.date is not None:
+            raise DataError(
+                f"Column {name!r} holds dates (such as {seen.date!r}), which are no numbers: put the year, the "
+                f"month or the days since some day in columns of their own, or leave it out: drop=[{name!r}]."
+            )
+        if seen.words and seen.numbers:
+            word = next(iter(seen.words))
+            raise DataError(
+                f"Column {name!r} holds numbers in some blocks and words, such as {word!r}, in others."
+            )
+        if seen.missing and self.wishes.missing == "refuse":
+            raise DataError(
+                f"Column {name!r} has no value in {rows_in_words(seen.missing)}; missing is refuse."
+            )
+        if seen.words:
+            return self._levels(name, seen)
+        fill = None if self.wishes.missing == "drop" else seen.total / seen.numbers
+        said = [f"{name!r} is true or false: 1 or 0"] if seen.boolean else []
+        if seen.missing and fill is not None:
+            said.append(
+                f"{name!r} has no value in {rows_in_words(seen.missing)}: the mean, {fill:.6g}, stands in"
+            )
+        return Rule(name, "boolean" if seen.boolean else "number", fill), said
+
+    def _levels(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
+        if len(seen.words) > MOST_LEVELS:
+            raise DataError(
+                f"Column {name!r} has {len(seen.words)} levels, more than {MOST_LEVELS}: group them, or leave it "
+                f"out: drop=[{name!r}]."
+            )
+        order = sorted(seen.words, key=lambda level: (-seen.words[level], level))
+        levels = tuple(sorted(order[1:]))
+        said = [f"{name!r} has {len(order)} levels: a column each, the reference is {order[0]!r}"]
+        if seen.missing and self.wishes.missing != "drop":
+            levels = (*levels, MISSING_LEVEL)
+            said.append(
+                f"{name!r} has no value in {rows_in_words(seen.missing)}: a level of its own, {MISSING_LEVEL!r}"
+            )
+        return Rule(name, "levels", None, levels, order[0]), said

@@ -1,1 +1,1 @@
-"""Rows that are elsewhere: files, memory maps, iterators, the workers of a cluster. One kind of storage a file."""
+"""Rows that are elsewhere: files, memory maps, iterators, a cluster. One kind of storage a file."""

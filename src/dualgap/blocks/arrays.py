@@ -21,9 +21,7 @@ class ArrayRows(RowSource):
         self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
     ) -> None:
         if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
-            raise DataError(
-                f"{where} has the shape {X.shape}, y {y.shape}: rows by columns, and one for each row."
-            )
+            raise DataError(f"{where} has the shape {X.shape}, y {y.shape}: they must have the same rows.")
         self.X, self.y, self.weight, self.names, self.where = X, y, weight, names, where
         self.n, self.p = X.shape
         step = rows_a_block(self.p)

@@ -20,9 +20,7 @@ class Chunks(RowSource):
         self.make = make
         first = next(self._raw(), None)
         if first is None:
-            raise DataError(
-                "The function gave an iterator without blocks; it must give a fresh one at each call."
-            )
+            raise DataError("The function gave no blocks; it must give a fresh iterator at each call.")
         self.p, self._weighted = first.X.shape[1], first.weight is not None
 
     @property
@@ -38,9 +36,7 @@ class Chunks(RowSource):
             rows += len(block)
             yield block
         if self.n is not None and rows != self.n:
-            raise DataError(
-                f"The function gave {self.n} rows before and {rows} now; it must give the same rows."
-            )
+            raise DataError(f"The function gave {self.n} rows before and {rows} now; they must be the same.")
         self.n = rows
 
     def _raw(self) -> Iterator[RowBlock]:

@@ -1,7 +1,8 @@
 """Dask: arrays, frames, and any source under an active client. A group of blocks is a task, sums come back.
 
-Groups depend on the rows alone and their sums are added in their order, so that the number of workers changes no
-bit. A worker that is lost loses its tasks, which the scheduler gives to others: they read their blocks again.
+Groups depend on the rows alone and their sums are added in their order, so that the number of workers
+changes no bit. A worker that is lost loses its tasks, which the scheduler gives to others: they read their
+blocks again.
 """
 
 from __future__ import annotations
@@ -70,12 +71,10 @@ class DaskRows(RowSource):
         parts = [X.to_delayed(), y.to_delayed(), *([weight.to_delayed()] if weight is not None else [])]
         columns = [list(np.asarray(part, dtype=object).ravel()) for part in parts]
         if len({len(column) for column in columns}) != 1:
-            raise DataError(
-                "X, y and weights of Dask must be cut into the same row chunks: X.rechunk({1: -1})."
-            )
+            raise DataError("X, y and weights of Dask must be cut into the same chunks of rows.")
         self.pieces = list(zip(*columns, strict=True))
         self.p = int(X.shape[1])
-        lengths = list(X.chunks[0]) if hasattr(X, "chunks") else [float("nan")]
+        lengths: list[Any] = list(X.chunks[0]) if hasattr(X, "chunks") else [float("nan")]
         if any(length != length for length in lengths):
             lengths = self._lengths()
         self.lengths = [int(length) for length in lengths]
@@ -122,6 +121,9 @@ class DaskRows(RowSource):
                 watch.done((k + 1) / len(tasks))
         return total
 
+    def _chunks(self, group: Any) -> list[list[Any]]:
+        return [list(self.pieces[k]) for k, _ in group]
+
     def sample(self, m: int, seed: int = 0) -> SampledBlock:
         assert self.n is not None
         rng, count = np.random.default_rng(seed), len(self.pieces)
@@ -152,7 +154,7 @@ class DaskRows(RowSource):
 
 
 def _cut(parts: Sequence[Any], k: int, first: int) -> Iterator[RowBlock]:
-    """A chunk as blocks of the usual length, in memory of their own: sums then have the same bits anywhere."""
+    """A chunk as blocks in memory of their own: sums then have the same bits anywhere."""
     X, y, *rest = (part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part) for part in parts)
     step = rows_a_block(X.shape[1])
     for i in range(0, len(y), step):
@@ -185,7 +187,7 @@ def dask_rows(X: Any, y: Any, weight: Any, target: str | None, columns: Any) -> 
         X = X[list(columns) if columns is not None else names]
         names = [str(name) for name in X.columns]
     else:
-        names = None  # type: ignore[assignment]
+        names = None
         if X.ndim != 2:
             raise DataError(f"X must have two dimensions, not {X.ndim}.")
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})

@@ -12,7 +12,7 @@ from dualgap.errors import DataError
 
 
 class Dataset:
-    """Rows in blocks with a target; `dg.fit`, `dg.path`, `dg.cross_validate` and `dg.certify` take it as X."""
+    """Rows in blocks with a target: what `dg.fit`, `path`, `cross_validate` and `certify` take as X."""
 
     def __init__(self, source: RowSource, *, target: str | None = None, recipe: Any = None) -> None:
         self.source, self.target, self.recipe = source, target, recipe
@@ -82,9 +82,7 @@ def _of_files(
     rows: Any, y: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]
 ) -> Dataset:
     if isinstance(rows, tuple | list) and not all(isinstance(one, str | Path) for one in rows):
-        raise DataError(
-            "A data set is made of files, arrays, a pyarrow Dataset or a function; see dg.dataset."
-        )
+        raise DataError("A data set is made of files, arrays, a pyarrow Dataset or a function.")
     if not isinstance(rows, str | Path | tuple | list):
         raise DataError(f"A data set cannot be made of {type(rows).__name__}; see dg.dataset.")
     given = [str(one) for one in ([rows] if isinstance(rows, str | Path) else rows)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,7 @@ class ParquetRows(RowSource):
         for file, head in zip(self.files, heads, strict=True):
             missing = [name for name in self.wanted if name not in head.schema_arrow.names]
             if missing:
-                raise DataError(
-                    f"{file} has no column {missing[0]!r}, which {_whose(self, file, missing[0])}."
-                )
+                raise DataError(f"{file} has no column {missing[0]!r}, which {_whose(self, missing[0])}.")
         self.stamps = [_stamp(one) for one in self.files]
         pieces, before = [], 0
         for k, head in enumerate(heads):
@@ -73,10 +72,9 @@ class ParquetRows(RowSource):
     def read(self, group: Any) -> Iterator[RowBlock]:
         size = rows_a_block(self.p)
         pool = [np.empty((size, self.p), order="F") for _ in range(BUFFERS)]
-        turn = 0
-        for batch, k, first, offset in self._batches(group, self.wanted, size):
+        batches = self._batches(group, self.wanted, size)
+        for turn, (batch, k, first, offset) in enumerate(batches):
             X = pool[turn % BUFFERS][: batch.num_rows]
-            turn += 1
             for j in range(self.p):
                 _fill(X[:, j], batch.column(j), self, k, j)
             weight = None
@@ -96,7 +94,7 @@ class ParquetRows(RowSource):
         usual = float(np.median([piece[-1] for piece in self.pieces]))
         count = min(len(self.pieces), max(SPREAD, int(np.ceil(2.0 * m / usual))))
         edges = np.linspace(0, len(self.pieces), count + 1).astype(int)
-        drawn = sorted({int(rng.integers(a, max(a + 1, b))) for a, b in zip(edges, edges[1:], strict=False)})
+        drawn = sorted({int(rng.integers(a, max(a + 1, b))) for a, b in pairwise(edges)})
         chosen = [self.pieces[k] for k in drawn]
         rows = sum(piece[-1] for piece in chosen)
         self.passes += rows / self.n
@@ -104,7 +102,8 @@ class ParquetRows(RowSource):
 
     def _batches(self, group: Any, columns: list[str], size: int) -> Iterator[tuple[Any, int, int, int]]:
         parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
-        last, handle = -1, None
+        last = -1
+        handle: Any = None
         for k, g, first, offset, rows in group:
             if k != last:
                 handle, last = parquet.ParquetFile(self.files[k]), k
@@ -123,7 +122,7 @@ class ParquetRows(RowSource):
                 raise DataError(f"{self.files[k]} has {done} rows in row group {g}, not {rows}, as it says.")
 
 
-def _whose(source: ParquetRows, file: Path, name: str) -> str:
+def _whose(source: ParquetRows, name: str) -> str:
     if name == source.target:
         return "is the target"
     return "holds the weights" if name == source.weights else f"{source.files[0]} has"

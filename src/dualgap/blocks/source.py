@@ -14,9 +14,7 @@ from dualgap.arrays import Index, Matrix, Vector
 ROWS = 1 << 15  # of a block: with 50 columns 13 MB, which is still in the cache when it is used
 CELLS = 1 << 21  # numbers of a block at most: wide rows come in shorter blocks
 LEAST = 1 << 10  # rows of a block of very wide rows
-UNIT = (
-    1 << 20
-)  # rows of a group at least where there are many: a cluster's task, which costs some milliseconds
+UNIT = 1 << 20  # rows of a group at least where there are many: a task of a cluster costs some milliseconds
 GROUPS = (16, 4096)  # groups of a source: few enough for a scheduler, enough for that many workers
 
 
@@ -82,7 +80,7 @@ class RowSource(ABC):
         """Does a row have a weight of its own?"""
         return False
 
-    def checked(self) -> None:
+    def checked(self) -> None:  # noqa: B027 - most sources are not files
         """Raise DataError if the files are no longer those that were opened."""
 
     def reduced(self, function: Callable[..., Any], *arrays: Any, watch: Any = None) -> Any:
@@ -169,7 +167,8 @@ def bundled(lengths: Sequence[int]) -> list[slice]:
     """Neighbouring pieces of these lengths put together to groups, by nothing but the lengths."""
     n, (few, many) = sum(lengths), GROUPS
     count = min(max(n // UNIT, few), many, max(len(lengths), 1))
-    edges, before, start = [], 0, 0
+    edges: list[slice] = []
+    before = start = 0
     for k, length in enumerate(lengths):
         before += length
         if before * count >= n * (len(edges) + 1) and k + 1 > start:

@@ -1,7 +1,8 @@
 """The one loop for rows that are elsewhere: a scan for all who ask, the kernel's word, the limits.
 
-A `ScanPursuit` says what it wants of the next scan and makes of the result the next wish; several of them (classes,
-folds, strengths) share each scan. What they hand back is judged by `proof`; the best of it is kept here.
+A `ScanPursuit` says what it wants of the next scan and makes of the result the next wish; several of them
+(classes, folds, strengths) share each scan. What they hand back is judged by `proof`; the best of it is kept
+here.
 """
 
 from __future__ import annotations

@@ -63,11 +63,12 @@ def certify(  # noqa: PLR0913
 ) -> Assessment:
     """How far above the optimum are these weights at most?
 
-    Of a data set (dg.dataset) that is `certify(rows, coef, intercept, loss=...)`. `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
+    `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
     linear model (or a pipeline that ends in one), whose objective is read off it; or a Solution. The dual
     point that proves the answer is found here, so that the excess is the true one up to `tol`. Where the
     problem is not convex a search proves the bound, for as long as `max_time` says (a minute, if nothing
-    does); what it could not prove is said in a note.
+    does); what it could not prove is said in a note. Rows in blocks have their target with them:
+    `certify(dg.dataset(...), coef, intercept, loss=...)`.
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)

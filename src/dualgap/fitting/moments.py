@@ -36,6 +36,7 @@ from dualgap.streaming.squared import (
 from dualgap.traits import Trait
 
 FORMAT = 1  # of the file
+PARTS = ("format", "shift", "matrix", "counts", "tops", "names")
 FEW_ROWS = 20_000  # of the sample whose means the moments are taken about
 
 
@@ -56,9 +57,7 @@ class Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         if self.shape[1] != other.shape[1] or (self.names and other.names and self.names != other.names):
-            raise DataError(
-                "These moments are of different columns; take both of the same, in the same order."
-            )
+            raise DataError("These moments are of different columns; take both of the same ones.")
         return replace(self, sums=self.sums.plus(moved_to(other.sums, self.sums.shift)))
 
     def save(self, path: str | Path) -> Path:
@@ -91,8 +90,8 @@ class Moments:
         good = parts["matrix"].shape == (p + 2, p + 2) and parts["tops"].shape == (p + 1,)
         if not good or int(parts["format"]) != FORMAT or not np.isfinite(parts["matrix"]).all():
             raise DataError(f"{path} is no file of moments that this dualgap reads.")
-        counts = [int(one) for one in parts["counts"]]
-        sums = MomentSums(parts["shift"], parts["matrix"], *counts, parts["tops"])
+        roundings, rows = (int(one) for one in parts["counts"])
+        sums = MomentSums(parts["shift"], parts["matrix"], roundings, rows, parts["tops"])
         return cls(sums, tuple(parts["names"].tolist()) or None)
 
     def fitted(self, limits: Limits, asked: dict[str, Any]) -> Solution:
@@ -163,7 +162,7 @@ class MomentTask:
         p = len(sums.shift) - 1
         table = Table(read_columns(p), names)
         factors = read_factors(penalty_factors, table)
-        strength = (None, None)
+        strength: tuple[float | None, float | None] = (None, None)
         if penalty.takes_strength:
             strength = read_strength(lam, C, budget, sums.weight)
         elif any(value is not None for value in (lam, C, budget)):
@@ -172,9 +171,7 @@ class MomentTask:
         scale = scales_of(sums, tied=tied) if scaled else np.ones(p)
         terms = StreamedObjective(loss, penalty, *strength, tied, np.ones(0), factors, scale)
         if Trait.CONVEX not in terms.regulariser.traits:
-            raise DataError(
-                f"{terms.words()} is not convex: it is searched in memory, on the rows themselves."
-            )
+            raise DataError(f"{terms.words()} is not convex: give the rows themselves, in memory.")
         return cls(sums, sums if whole is None else whole, names, terms, limits)
 
     @property

@@ -36,12 +36,13 @@ from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
+from dualgap.proof.moments import MomentSums
 from dualgap.streaming.asked import Asked, Rule, SmallAnswer, SmallProblem, Solve, Targets
 from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
 from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.sampling import DrawnRows, drawn, started
 from dualgap.streaming.smooth import SmoothPursuit
-from dualgap.streaming.squared import MomentPursuit, MomentSums, largest, scales_of
+from dualgap.streaming.squared import MomentPursuit, largest, scales_of
 from dualgap.traits import Trait
 
 EARLY = "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
@@ -74,7 +75,7 @@ class StreamedObjective(Objective):
 
 @dataclass(frozen=True, eq=False)
 class StreamTask:
-    """A problem on rows that are elsewhere, judged by one scan (another one in twice the digits, if need be)."""
+    """A problem on rows that are elsewhere, judged by one scan; in twice the digits, if need be."""
 
     source: RowSource
     statement: StreamStatement
@@ -134,7 +135,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
         and Trait.ENTROPIC in reading.terms.loss.traits
     ):
         raise DataError(
-            f"The target has {len(reading.classes or ())} classes, and the joint form of many classes is fitted in "
+            f"The target has {len(reading.classes or ())} classes, and their joint form is fitted in "
             f'memory only, where these rows take {_gigabytes(rows):.1f} GiB: say multiclass="one_vs_rest".'
         )
     _refuse_searches(reading, rows)
@@ -187,7 +188,7 @@ def read_streamed(  # noqa: PLR0913
     table = Table(read_columns(source.p), source.names)
     factors = read_factors(penalty_factors, table)
     sample = drawn(source, classes)
-    strength = (None, None)
+    strength: tuple[float | None, float | None] = (None, None)
     if penalty.takes_strength:
         total = 1.0 if C is None else float(source.reduced(weight_scan, targets).weight)
         strength = read_strength(lam, C, budget, total)
@@ -315,7 +316,7 @@ def _told(reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, 
     """One problem's answer."""
     pursuit, found = run.pursuit, run.best
     asked = getattr(pursuit, "asked", None)
-    terms = reading.terms if asked is None else asked.terms
+    terms: Any = reading.terms if asked is None else asked.terms
     reading = replace(reading, terms=terms)
     status = run.status.value
     if found is None:
@@ -451,7 +452,7 @@ def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArr
 def certify_streamed(
     rows: Dataset, coef: Any, intercept: Any, limits: Limits, asked: dict[str, Any]
 ) -> Assessment:
-    """How far above the optimum are these weights at most? The fit finds the rule, one more scan their value."""
+    """How far above the optimum are these weights? A fit finds the rule, one more scan their value."""
     began = time.perf_counter()
     best = fit_streamed(rows, limits, dict(asked))
     single = best.coef.ndim == 1

@@ -1,4 +1,4 @@
-"""Paths of rows that are elsewhere: from moments without another scan, else all strengths in the same scans."""
+"""Paths of rows that are elsewhere: from moments without another scan, or all strengths by the same."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import fit_strengths, sample_reading
 from dualgap.fitting.telling import relative_gap
+from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.family import family_of
 from dualgap.paths.path import one_of
-from dualgap.paths.request import PathRequest, path_of
+from dualgap.paths.request import path_of
 from dualgap.paths.strengths import default_ratio, falling, largest
 from dualgap.proof.check import Checked
 from dualgap.proof.moments import MomentSums, judged_by_moments

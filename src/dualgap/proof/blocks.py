@@ -1,13 +1,13 @@
 """Rows that come in blocks and are gone again: the same gap as for rows in memory, from sums over the blocks.
 
-θ is not a vector but a rule for the slope of each row: θ_i = −a_i u(x_i, y_i), exactly, with a_i = s_i/Σs. What a
-rule says is clipped to the loss's domain. Free columns (the intercept among them) need x_j·θ = 0: rows are put in
-groups, and θ' = Σ t_g θ_g with 0 ≤ t_g ≤ 1 stays in the domain and costs, by convexity, no more than
+θ is not a vector but a rule for the slope of each row: θ_i = −a_i u(x_i, y_i), exactly, with a_i = s_i/Σs.
+What a rule says is clipped to the loss's domain. Free columns (the intercept among them) need x_j·θ = 0: rows
+are put in groups, and θ' = Σ t_g θ_g with 0 ≤ t_g ≤ 1 stays in the domain and costs, by convexity, at most
 
     Σ_g t_g Σ a [L + L*(u) − zu]  +  (1 − t_g) Σ a L          (no loss is below zero).
 
-Shares t that make every free column exactly orthogonal provably exist within a known distance of those computed.
-Every sum carries the error that rounding may have made in it, block by block.
+Shares t that make every free column exactly orthogonal provably exist within a known distance of those
+computed. Every sum carries the error that rounding may have made in it, block by block.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, slopes, tol
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
 from dualgap.proof.rows import Rows
 from dualgap.proof.statement import SMALL, Statement
+from dualgap.traits import Trait
 
 DEPENDENT = 1e-9  # of a free column's sums, what is left beside those of the others, at which it is left open
 
@@ -51,7 +52,7 @@ class Charged:
 
 @dataclass(frozen=True, eq=False)
 class StreamStatement(Statement):
-    """A statement whose rows are elsewhere. `largest` holds the largest |x| of each column, once it is known."""
+    """A statement whose rows are elsewhere. `largest` is the largest |x| of each column, once known."""
 
     largest: Vector | None = None
 
@@ -62,7 +63,7 @@ class StreamStatement(Statement):
 
     @cached_property
     def rows(self) -> Any:
-        """What is known of them: no column is longer than its largest entry, for the weights add up to one."""
+        """What is known of them: no column is longer than its largest entry, for Σa = 1."""
         return _Lengths(np.zeros(self.columns) if self.largest is None else self.largest)
 
     @property
@@ -140,7 +141,7 @@ def weigh(
     *,
     exact: bool = False,
 ) -> Weighed:
-    """One block: w, and the slopes that the rule gives its rows; None: all of them zero, which prove nothing."""
+    """One block: w, and the slopes that the rule gives its rows; None: all zero, which prove nothing."""
     loss, s = problem.loss, np.ones(len(y)) if weight is None else weight
     block = problem.of_block(X, y, s)
     with np.errstate(all="ignore"):
@@ -159,7 +160,9 @@ def weigh(
         sides = _sides(problem, block.rows, u)
         risk, paid = _by_side(losses, sides), _by_side(terms, sides)
         pull = _pulls(block.rows, tilted, sides, exact=exact, whole=weight is None)
-    under = 8.0 * LEAST * (len(y) + len(w))
+    # products that underflow: none where the loss is flat, as exponentials never are
+    flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
+    under = 0.0 if flat else 8.0 * LEAST * (len(y) + len(w))
     return Weighed(
         Charged(float(s.sum()), 0.0 if weight is None else FEW * float(s.sum())),
         Charged(risk, FEW * risk + under),
@@ -237,7 +240,7 @@ def _judged(problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float
     exact = (float(seen.risk.most.sum()) - float((seen.risk.value - seen.risk.error).sum())) * n
     # Σs is known to a share: so is each value that is divided by it
     share = 2.0 * seen.weight.error / least + FEW
-    lost = share * (risk + spread + priced) + doubt + 8.0 * LEAST * len(w)
+    lost = share * (risk + spread + priced) + doubt + (LEAST if risk > 0.0 else 0.0)
     objective = risk + spread + priced + lost
     if not (seen.least >= FAINT and objective < np.inf):
         return _nothing(problem, w, np.inf)
@@ -330,15 +333,15 @@ def _independent(A: Matrix) -> tuple[Index, Index]:
 def _balanced(A: Matrix, E: Matrix) -> tuple[Vector, Vector] | None:
     """Shares t near one, and how far from them some t with At = 0 is, for every A within E of the one given.
 
-    With C = MA nearly orthonormal, d = Cᵀx for the x with (MA'Cᵀ)x = −MA't balances A' exactly; MA'Cᵀ is one up
-    to η, and so ‖x‖ ≤ ‖MA't‖/(1 − η). M need not be accurate, only known.
+    With C = MA nearly orthonormal, d = Cᵀx for the x with (MA'Cᵀ)x = −MA't balances A' exactly; MA'Cᵀ is one
+    up to η, and so ‖x‖ ≤ ‖MA't‖/(1 − η). M need not be accurate, only known.
     """
     k, count = A.shape
     t = np.ones(count)
     if not k:
         return t, np.zeros(count)
     try:
-        M = np.linalg.inv(np.linalg.qr(A.T, mode="r").T)
+        M = np.linalg.inv(np.asarray(np.linalg.qr(A.T, mode="r")).T)
     except np.linalg.LinAlgError:
         return None
     C = M @ A

@@ -108,7 +108,7 @@ def _own(theta: Any, k: int) -> Any:
 
 
 def finite(theta: Any) -> Any:
-    """θ; 0, which proves next to nothing, where it holds what is no number. Rules are looked at row by row."""
+    """θ; 0, which proves next to nothing, where it holds what is no number; or a rule for it."""
     if theta is not None and not isinstance(theta, np.ndarray):
         return theta
     return theta if theta is None or np.all(np.isfinite(theta)) else np.zeros_like(theta)

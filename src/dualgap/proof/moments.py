@@ -1,7 +1,7 @@
 """Squared loss from moments alone: both values of any w and any affine rule for θ, without the rows.
 
-M = Σ s r rᵀ over rows r = [x − shift, y − level, 1]. A prediction error is ω·r, ω = [w, −1, b + shift·w − level], and
-a slope 2κ·r for any κ: then
+M = Σ s r rᵀ over rows r = [x − shift, y − level, 1]. A prediction error is ω·r, with the vector
+ω = [w, −1, b + shift·w − level], and a slope 2κ·r for any κ: then
 
     P(w, b) = ωᵀMω/Σs + g(w),   Σ a [L + L*(u) − zu] = (ω − κ)ᵀM(ω − κ)/Σs,   Xᵀθ = −2 Fκ-products of M,
 
@@ -102,7 +102,7 @@ def judged_by_moments(
     tolerance: float = 0.0,
     null: float = 0.0,
 ) -> Checked:
-    """What is true of w, and of the rule with slopes 2κ·r; `whole` has the sizes that errors are shares of."""
+    """What is true of w, and of the rule with slopes 2κ·r; errors are shares of the sizes in `whole`."""
     with np.errstate(all="ignore"):
         given, w = w, inside(problem, w)
         found = _judged(problem, seen, whole, w, kappa, tolerance, null)

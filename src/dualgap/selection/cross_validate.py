@@ -20,7 +20,8 @@ from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
-from dualgap.paths.request import PathRequest, read_count, read_exact, read_lams, read_share
+from dualgap.paths.curve_choice import PathRequest
+from dualgap.paths.request import read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
 from dualgap.selection.fold import FoldWork, Scored, fit_at
 from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets

@@ -18,7 +18,7 @@ from dualgap.fitting.names import loss_named
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import fit_streamed, fit_strengths
 from dualgap.losses import Loss
-from dualgap.paths.request import PathRequest
+from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.streamed import grid_of, moment_path, sample_grid, small_reading
 from dualgap.proof.moments import MomentSums
 from dualgap.selection.search import Search

@@ -162,4 +162,4 @@ class Asked:
 
     def scores(self, X: Any, w: Vector) -> Vector:
         """Xw + b."""
-        return X @ w[:-1] + w[-1] if self.statement.intercept else X @ w
+        return np.asarray(X @ w[:-1] + w[-1] if self.statement.intercept else X @ w)

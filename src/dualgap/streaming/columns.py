@@ -1,4 +1,4 @@
-"""What one look at all rows says of the columns and the targets: means, spreads, classes, where a number is none."""
+"""What one look at all rows says of columns and targets: spreads, classes, where a number is none."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def classes_of(source: RowSource) -> NDArray[Any]:
         raise DataError("The target holds continuous numbers: a classification loss needs classes.")
     if len(classes) == 1:
         raise DataError(
-            f"The target has one class only, {classes.tolist()[0]!r}, in all rows: a classifier needs at least "
-            "two classes; there is nothing to tell apart."
+            f"The target has one class only, {classes.tolist()[0]!r}, in all rows: a classifier needs at "
+            "least two classes; there is nothing to tell apart."
         )
     return classes
 

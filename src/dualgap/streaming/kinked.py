@@ -1,9 +1,9 @@
 """Losses of straight pieces: rows far from a kink rest in groups, the others are solved as they are.
 
-Where L is linear on a group of rows, Σ a L(y, z) = A·L(ȳ, z̄) with A = Σ a and the group's means; for any other w the
-right side is below the left one (Jensen). So rows within `reach` of a kink and one mean row for each piece (and
-label) are an ordinary problem with weights, and its dual point, each group's slope given to all its rows, is one of
-all rows with the same value.
+Where L is linear on a group of rows, Σ a L(y, z) = A·L(ȳ, z̄) with A = Σ a and the group's means; for any
+other w the right side is below the left one (Jensen). So rows within `reach` of a kink and one mean row for
+each piece (and label) are an ordinary problem with weights, and its dual point, each group's slope given to
+all its rows, is one of all rows with the same value.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
 
-FAR = 8.0  # times ρ that a row's z is taken to move at most: of 10⁷ rows with log-normal columns few are as far out
+FAR = 8.0  # times ρ that a z is taken to move at most: of 10⁷ rows with log-normal columns few are as far out
 FEWER = 4  # where one row in so many is near an edge, all are looked at in one product
 
 
@@ -41,12 +41,14 @@ class AffineSlopes:
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
         k = self.kappa
-        return 2.0 * ((X @ k[:-2] + (k[-1] - self.shift[:-1] @ k[:-2])) + (y - self.shift[-1]) * k[-2])
+        return np.asarray(
+            2.0 * ((X @ k[:-2] + (k[-1] - self.shift[:-1] @ k[:-2])) + (y - self.shift[-1]) * k[-2])
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class CurvedSlopes:
-    """τ [L'(z_w) + h (z_ahead − z_w)] with h the safe curvature at z_base: the slope that a model foretells."""
+    """τ [L'(z_w) + h (z_ahead − z_w)] h the safe curvature at z_base: what a model foretells."""
 
     loss: Loss
     w: Vector
@@ -85,7 +87,7 @@ def reaches(X: Any, centre: Vector, scale: Vector, rho: float) -> Vector:
     """How far z may move, row by row: more for rows far out."""
     weight = 1.0 / (scale * scale)
     away = (X * X) @ weight - 2.0 * (X @ (centre * weight)) + float(centre @ (centre * weight))
-    return rho * np.maximum(1.0, np.sqrt(np.maximum(away, 0.0) / len(scale)))
+    return np.asarray(rho * np.maximum(1.0, np.sqrt(np.maximum(away, 0.0) / len(scale))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +110,7 @@ class PieceSlopes:
 
 
 def pieces(loss: Loss, y: Vector, z: Vector, groups: int) -> tuple[Any, Matrix]:
-    """The number of the linear piece of each row, labels apart where there are so many groups; the distance to
-    the nearest kink."""
+    """The linear piece of each row, labels apart where there are so many groups; how far the next kink is."""
     kink = np.sort(loss.terms(y).kink, axis=1)
     away = z[:, None] - kink
     piece = (away > 0.0).sum(axis=1)

@@ -12,7 +12,7 @@ from dualgap.blocks.source import RowBlock, RowSource, SampledBlock
 from dualgap.errors import DataError, UnboundedError
 from dualgap.streaming.asked import Asked, SmallProblem
 
-ROWS = 100_000  # of a sample at least: at 10⁷×50 logistic and hinge needed two scans with it, as with twice as many
+ROWS = 100_000  # of a sample at least: at 2·10⁶×50 logistic and hinge needed two scans with it
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
 ALL = 1 << 21  # numbers: data of no more are their own sample
 ROUGH, HALVES = (
@@ -31,7 +31,7 @@ def sample_size(n: int, p: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Weights, how far z moves from there to the optimum (a standard deviation), and what columns look like."""
+    """Weights, how far z moves from there to the optimum (one deviation), and what columns look like."""
 
     w: Vector
     sigma: float

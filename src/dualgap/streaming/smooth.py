@@ -1,10 +1,10 @@
 """Smooth losses: a scan for gradient and curvature, then scans that prove the model's answer and mend it.
 
-With H = Σ a h xxᵀ at `base` and the gradient g at w, the model g·(u − w) + ½(u − w)ᵀH(u − w) + penalty goes to the
-solvers as p + 1 rows of squared loss, the intercept eliminated. Its weights are the next w; its dual point gives
-`ahead`, and the slopes of the rule are L'(z_w) + h (z_ahead − z_w): by construction Xᵀθ keeps the penalty's domain
-and is zero on free columns. h is L'' lowered near the edge of the slopes' domain (safe curvature), so that no slope
-leaves it.
+With H = Σ a h xxᵀ at `base` and the gradient g at w, the model g·(u − w) + ½(u − w)ᵀH(u − w) + penalty goes
+to the solvers as p + 1 rows of squared loss, the intercept eliminated. Its weights are the next w; its dual
+point gives `ahead`, and the slopes of the rule are L'(z_w) + h (z_ahead − z_w): by construction Xᵀθ keeps the
+penalty's domain and is zero on free columns. h is L'' lowered near the edge of the slopes' domain (safe
+curvature), so that no slope leaves it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,11 @@ from dualgap.streaming.rules import CurvedSlopes, safe_curvature
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
 
-RHO = (
-    4.0  # standard deviations that z may still move: squared_hinge with l1 stalled at 2e-4 without this room
-)
+RHO = 4.0  # standard deviations that z may move: without this room squared_hinge with l1 stalled at 2e-4
 SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
 WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
 RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
-INSIDE = (
-    1e-9  # share by which θ is kept within its prices: the scan's rounding would else be charged as excess
-)
+INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
 FINE = 1e-3  # of the tolerance: the gap of the model's own fit
 
 

@@ -1,7 +1,8 @@
 """Squared loss: moments once, then any penalty, strength, path or fold as a small problem, proven by them.
 
-Centred moments S = RᵀR (eigenvectors: rank deficiency is no special case) make p + 1 rows [R_x, R_y] whose squared
-errors are those of all rows. The dual point of that problem lifts to an affine rule: R c = √k θ', θ_i = a_i c·[x, y].
+Centred moments S = RᵀR (eigenvectors: rank deficiency is no special case) make p + 1 rows [R_x, R_y] whose
+squared errors are those of all rows. The dual point of that problem lifts to an affine rule: R c = √k θ',
+θ_i = a_i c·[x, y].
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The recipe of a table that comes in pieces: what each piece says of its columns adds up, then rules are made."""
+"""The recipe of a table that comes in pieces: what they say of a column adds up, then rules are made."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ class GatheredTable:
     def _rule(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
         if seen.date is not None:
             raise DataError(
-                f"Column {name!r} holds dates (such as {seen.date!r}), which are no numbers: put the year, the "
-                f"month or the days since some day in columns of their own, or leave it out: drop=[{name!r}]."
+                f"Column {name!r} holds dates (such as {seen.date!r}), which are no numbers: put the "
+                f"year, the month or the days in columns of their own, or leave it out: drop=[{name!r}]."
             )
         if seen.words and seen.numbers:
             word = next(iter(seen.words))
@@ -138,15 +138,13 @@ class GatheredTable:
     def _levels(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
         if len(seen.words) > MOST_LEVELS:
             raise DataError(
-                f"Column {name!r} has {len(seen.words)} levels, more than {MOST_LEVELS}: group them, or leave it "
-                f"out: drop=[{name!r}]."
+                f"Column {name!r} has {len(seen.words)} levels, above {MOST_LEVELS}: group them, or leave "
+                f"it out: drop=[{name!r}]."
             )
         order = sorted(seen.words, key=lambda level: (-seen.words[level], level))
         levels = tuple(sorted(order[1:]))
         said = [f"{name!r} has {len(order)} levels: a column each, the reference is {order[0]!r}"]
         if seen.missing and self.wishes.missing != "drop":
             levels = (*levels, MISSING_LEVEL)
-            said.append(
-                f"{name!r} has no value in {rows_in_words(seen.missing)}: a level of its own, {MISSING_LEVEL!r}"
-            )
+            said.append(f"{name!r} has no value in {rows_in_words(seen.missing)}: a level of its own")
         return Rule(name, "levels", None, levels, order[0]), said

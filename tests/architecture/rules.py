@@ -27,6 +27,7 @@ REASONS = {
     "fitting.names asks for Loss": "the door for a name or an object of the user's own",
     "fitting.names asks for Penalty": "the door for a name or an object of the user's own",
     "proof.balance makes a factor": "the kernel imports nothing of ours but formulas",
+    "proof.moments makes a factor": "the kernel imports nothing of ours but formulas",
     "Perceptron in losses.hinge": "users know both the loss and the algorithm by this name",
     "Perceptron in solvers.textbook.perceptron": "users know both the loss and the algorithm by this name",
 }

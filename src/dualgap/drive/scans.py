@@ -160,19 +160,20 @@ def scanned(
     pursuits: Sequence[ScanPursuit],
     limits: Limits,
     *,
+    bad: Callable[[], object],
     each: Callable[[Sequence[ScanOutcome]], None] | None = None,
-    progress: bool = True,
 ) -> list[ScanOutcome]:
     """Run all pursuits to the tolerance, a scan for all of them at a time.
 
-    `each` is called after every scan, for whoever keeps a checkpoint.
+    `bad` is called where sums are no numbers, to say why; `each` after every scan, for whoever keeps a
+    checkpoint.
     """
     limits = limits.shared()
     runs = [ScanOutcome(pursuit) for pursuit in pursuits]
     began = time.perf_counter()
-    with ScanWatch(limits, wanted=progress) as watch:
+    with ScanWatch(limits) as watch:
         try:
-            _run(source, runs, limits, watch, began, each)
+            _run(source, runs, limits, watch, began, bad, each)
         except KeyboardInterrupt:
             _end(runs, limits, Status.INTERRUPTED)
         except OutOfTimeError:
@@ -186,6 +187,7 @@ def _run(
     limits: Limits,
     watch: ScanWatch,
     began: float,
+    bad: Callable[[], object],
     each: Callable[[Sequence[ScanOutcome]], None] | None,
 ) -> None:
     for run in runs:
@@ -200,6 +202,8 @@ def _run(
             run.last.request for run in live if run.last is not None and run.last.request is not None
         )
         result = source.reduced(answered, requests, watch=watch)
+        if not all(part.finite for part in result.parts):
+            bad()
         asked = False
         for run, part in zip(live, result.parts, strict=True):
             run.scans = scan

@@ -20,7 +20,7 @@ from dualgap.fitting.options import read_flag
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective, claimed, read_columns, shift_of, solver_of
 from dualgap.proof.moments import MomentSums
-from dualgap.streaming.asked import Asked, Targets
+from dualgap.streaming.asked import ScanTask, Targets
 from dualgap.streaming.columns import refuse_bad
 from dualgap.streaming.sampling import drawn
 from dualgap.streaming.squared import (
@@ -185,7 +185,7 @@ class MomentTask:
         """The answer at the strength that these terms state."""
         began = time.perf_counter()
         statement = knowing(terms.statement(), self.sums)
-        asked = Asked(statement, Targets(), solver_of(terms, self.limits), self.limits.tolerance, terms)
+        asked = ScanTask(statement, Targets(), solver_of(terms, self.limits), self.limits.tolerance, terms)
         found, rule = solved(asked, self.sums, self.whole, small or self.small, start)
         null = null_of(self.sums, tied=terms.fit_intercept)
         seconds = time.perf_counter() - began

@@ -37,7 +37,7 @@ from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.moments import MomentSums
-from dualgap.streaming.asked import Asked, Rule, SmallAnswer, SmallProblem, Solve, Targets
+from dualgap.streaming.asked import ScanTask, SlopeRule, SmallAnswer, SmallProblem, Solve, Targets
 from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
 from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.sampling import DrawnRows, drawn, started
@@ -103,7 +103,12 @@ class StreamTask:
 
 
 def rule_scan(
-    block: RowBlock, statement: StreamStatement, targets: Targets, w: Vector, rule: Rule | None, exact: bool
+    block: RowBlock,
+    statement: StreamStatement,
+    targets: Targets,
+    w: Vector,
+    rule: SlopeRule | None,
+    exact: bool,
 ) -> Weighed:
     """One block; no rule is the rule that proves next to nothing."""
     X, y, weight, numbers = targets.of(block)
@@ -142,10 +147,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     pursuits = [_pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled) for k in range(many)]
-    runs = scanned(rows.source, pursuits, own)
-    for run in runs:
-        if run.best is not None and not np.isfinite(run.best.primal):
-            refuse_bad(rows.source, reading.classes)
+    runs = scanned(rows.source, pursuits, own, bad=lambda: refuse_bad(rows.source, reading.classes))
     seconds = time.perf_counter() - began
     scans = rows.source.passes - before
     parts = [_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
@@ -188,6 +190,8 @@ def read_streamed(  # noqa: PLR0913
     table = Table(read_columns(source.p), source.names)
     factors = read_factors(penalty_factors, table)
     sample = drawn(source, classes)
+    if not np.isfinite(sample.X).all():
+        refuse_bad(source, classes)
     strength: tuple[float | None, float | None] = (None, None)
     if penalty.takes_strength:
         total = 1.0 if C is None else float(source.reduced(weight_scan, targets).weight)
@@ -283,13 +287,13 @@ def _pursuit(
     terms, source = reading.terms, reading.source
     targets = targets or Targets(reading.classes, positive)
 
-    def asked_of(terms: Any) -> Asked:
-        return Asked(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
+    def asked_of(terms: Any) -> ScanTask:
+        return ScanTask(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
 
     if Trait.QUADRATIC in terms.loss.traits:
         shift = shift_of(sample, targets)
 
-        def make(sums: MomentSums) -> Asked:
+        def make(sums: MomentSums) -> ScanTask:
             scale = scales_of(sums, tied=terms.fit_intercept) if scaled else terms.scale
             return asked_of(replace(terms, scale=scale))
 
@@ -429,7 +433,8 @@ def fit_strengths(
     lot = len(pursuits) if Trait.SMOOTH in reading.terms.loss.traits else KINKED
     runs = []
     for k in range(0, len(pursuits), lot):
-        runs += scanned(rows.source, pursuits[k : k + lot], limits)
+        lots = pursuits[k : k + lot]
+        runs += scanned(rows.source, lots, limits, bad=lambda: refuse_bad(rows.source, reading.classes))
     seconds = time.perf_counter() - began
     return [_told(reading, run, 0, limits.tolerance, seconds) for run in runs]
 

@@ -138,7 +138,7 @@ class SmallAnswer:
 Solve = Callable[[SmallProblem], SmallAnswer]
 
 
-class Rule(Protocol):
+class SlopeRule(Protocol):
     """θ as a formula: the slope u of each row, θ = −a·u."""
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
@@ -146,7 +146,7 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ScanTask:
     """One problem on the rows: its statement, its targets, and who solves small problems."""
 
     statement: StreamStatement

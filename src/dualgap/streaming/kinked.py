@@ -17,7 +17,7 @@ from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
-from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets
+from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
@@ -35,7 +35,7 @@ class KinkedWish:
     statement: StreamStatement
     targets: Targets
     w: Vector
-    rule: Rule | None
+    rule: SlopeRule | None
     constant: float | None
     reach: float
     share: float  # of a block's rows that may be live
@@ -113,7 +113,7 @@ class KinkedPursuit:
 
     name = "streamed pieces"
 
-    def __init__(self, asked: Asked, start: Start, n: int | None, constant: float) -> None:
+    def __init__(self, asked: ScanTask, start: Start, n: int | None, constant: float) -> None:
         self.asked, self.constant = asked, constant
         self._null: float | None = None
         self.tops: Vector | None = None
@@ -123,7 +123,7 @@ class KinkedPursuit:
         self.labels, self.n = labels, n
         self.w = inside(asked.statement, start.w)
         self.first = self.reach = WIDTH * start.sigma
-        self.rule: Rule | None = None  # the slopes of a sample prove next to nothing
+        self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
 
     @property
     def null(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock
 from dualgap.errors import DataError, UnboundedError
-from dualgap.streaming.asked import Asked, SmallProblem
+from dualgap.streaming.asked import ScanTask, SmallProblem
 
 ROWS = 100_000  # of a sample at least: at 2·10⁶×50 logistic and hinge needed two scans with it
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
@@ -94,7 +94,7 @@ def _completed(source: RowSource, found: SampledBlock, missing: Any) -> DrawnRow
     return DrawnRows(np.asfortranarray(X), y, np.concatenate([weight, *shares]))
 
 
-def started(source: RowSource, asked: Asked, rows: DrawnRows, *, spread: bool = True) -> Start:
+def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool = True) -> Start:
     """The sample's answer, and that of its two halves."""
     X, y, weight, _ = asked.targets.of(rows.block())
     if len(y) == 0:
@@ -120,7 +120,7 @@ def started(source: RowSource, asked: Asked, rows: DrawnRows, *, spread: bool = 
     return Start(first.w, sigma, centre, scale, len(y))
 
 
-def _half(asked: Asked, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
+def _half(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
     part = np.sort(part)
     y, weight = problem.y[part], None if problem.weight is None else problem.weight[part]
     if asked.targets.classes is not None and len(np.unique(y)) < 2:

@@ -19,7 +19,7 @@ from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
-from dualgap.streaming.asked import Asked, Rule, SmallProblem, Targets, scratch
+from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, scratch
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
@@ -39,7 +39,7 @@ class SmoothWish:
     statement: StreamStatement
     targets: Targets
     w: Vector
-    rule: Rule | None
+    rule: SlopeRule | None
     constant: float | None  # of which the objective without columns is wanted
     unit: tuple[Vector, Vector, float] | None  # centre, scale and room of the curvature; None: no curvature
 
@@ -101,7 +101,7 @@ class SmoothPursuit:
 
     name = "streamed curvature"
 
-    def __init__(self, asked: Asked, start: Start, null: float | None, constant: float) -> None:
+    def __init__(self, asked: ScanTask, start: Start, null: float | None, constant: float) -> None:
         self.asked, self.constant = asked, constant
         self._null = null
         self.tops: Vector | None = None
@@ -110,7 +110,7 @@ class SmoothPursuit:
         self.unit = (start.centre, start.scale, RHO * start.sigma)
         self.w = inside(asked.statement, start.w)
         self.base, self.before, self.H = self.w, self.unit, None
-        self.rule: Rule | None = None  # the slopes of a sample prove next to nothing
+        self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
 
     @property
@@ -168,7 +168,7 @@ class SmoothPursuit:
         self.curved = self.flat or asked.p > WIDE or self.scans > 1
 
 
-def modelled(asked: Asked, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:
+def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:
     """The model's minimiser and the point of its dual, constants behind."""
     A, c, h0, gx = H[:-1, :-1], H[:-1, -1], float(H[-1, -1]), g[:-1]
     tied = asked.statement.intercept and h0 > 0.0

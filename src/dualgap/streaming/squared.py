@@ -19,7 +19,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement
 from dualgap.proof.check import Checked, inside
 from dualgap.proof.moments import MomentSums, judged_by_moments, moments_of
-from dualgap.streaming.asked import Asked, SmallProblem, Targets, fold_of
+from dualgap.streaming.asked import ScanTask, SmallProblem, Targets, fold_of
 from dualgap.streaming.rules import AffineSlopes
 from dualgap.streaming.sampling import Start
 from dualgap.streaming.smooth import SmoothPursuit
@@ -103,7 +103,7 @@ class PseudoRows:
 
 
 def solved(
-    asked: Asked, sums: MomentSums, whole: MomentSums, small: PseudoRows, start: Vector | None = None
+    asked: ScanTask, sums: MomentSums, whole: MomentSums, small: PseudoRows, start: Vector | None = None
 ) -> tuple[Checked, AffineSlopes]:
     """The fit of these moments, and what they prove of it."""
     statement = asked.statement
@@ -144,9 +144,9 @@ class MomentPursuit:
 
     name = "streamed moments"
 
-    def __init__(self, targets: Targets, shift: Vector, make: Callable[[MomentSums], Asked]) -> None:
+    def __init__(self, targets: Targets, shift: Vector, make: Callable[[MomentSums], ScanTask]) -> None:
         self.targets, self.shift, self.make = targets, shift, make
-        self.asked: Asked | None = None  # known once the scales of the columns are
+        self.asked: ScanTask | None = None  # known once the scales of the columns are
         self.sums: FoldMoments | None = None
         self.after: SmoothPursuit | None = None
         self._null = 0.0

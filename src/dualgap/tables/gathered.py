@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
-from dualgap.tables.learn import FEW_LEVELS, MOST_LEVELS, Wishes
+from dualgap.tables.learn import FEW_LEVELS, MOST_LEVELS, Wishes, date_rules
 from dualgap.tables.recipe import MISSING_LEVEL, Recipe, Rule
 
 MOST_WORDS = 100_000  # different words kept of a column: beyond, it is an identifier whatever comes
@@ -25,7 +25,8 @@ class ColumnNotes:
     low: float = np.inf
     high: float = -np.inf
     boolean: bool = True
-    date: str | None = None
+    days: Counter[str] = field(default_factory=Counter)
+    like: Numbers | Dates | None = None  # the first piece: how a file writes its numbers and dates
     words: Counter[str] = field(default_factory=Counter)
     numbers: int = 0
 
@@ -35,7 +36,9 @@ class ColumnNotes:
         self.rows += len(gaps)
         self.missing += int(gaps.sum())
         if isinstance(column, Dates):
-            self.date = self.date or column.example
+            self.like = self.like or column
+            days, counts = np.unique(column.values[~gaps].astype("datetime64[D]"), return_counts=True)
+            self.days.update(dict(zip(days.astype(str).tolist(), counts.tolist(), strict=True)))
         elif isinstance(column, Words):
             if len(self.words) <= MOST_WORDS:
                 counts = column.counts()
@@ -44,6 +47,7 @@ class ColumnNotes:
             self._see_numbers(column, column.values[~gaps])
 
     def _see_numbers(self, column: Numbers, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+        self.like = self.like or column
         if len(values):
             self.numbers += len(values)
             self.total += float(values.sum())
@@ -84,8 +88,8 @@ class GatheredTable:
             if why:
                 left_out.append((name, why))
                 continue
-            rule, said = self._rule(name, self.notes[name])
-            rules.append(rule)
+            made, said = self._rules(name, self.notes[name])
+            rules += made
             remarks += said
         if not rules:
             raise DataError(f"{self.source} has no column to predict from beside {wishes.target!r}.")
@@ -108,32 +112,31 @@ class GatheredTable:
                 return f"its {len(seen.words)} different words look like an identifier or free text"
             return ""
         constant = not seen.missing and seen.low == seen.high and not seen.words
-        return f"it is constant ({seen.low:g})" if constant and not seen.date else ""
+        return f"it is constant ({seen.low:g})" if constant and not seen.days else ""
 
-    def _rule(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
-        if seen.date is not None:
-            raise DataError(
-                f"Column {name!r} holds dates (such as {seen.date!r}), which are no numbers: put the "
-                f"year, the month or the days in columns of their own, or leave it out: drop=[{name!r}]."
-            )
-        if seen.words and seen.numbers:
+    def _rules(self, name: str, seen: ColumnNotes) -> tuple[list[Rule], list[str]]:
+        if seen.words and (seen.numbers or seen.days):
             word = next(iter(seen.words))
             raise DataError(
-                f"Column {name!r} holds numbers in some blocks and words, such as {word!r}, in others."
+                f"Column {name!r} holds numbers or dates in some blocks and words, such as {word!r}, in others."
             )
         if seen.missing and self.wishes.missing == "refuse":
             raise DataError(
                 f"Column {name!r} has no value in {rows_in_words(seen.missing)}; missing is refuse."
             )
+        if seen.days:
+            return date_rules(name, _days(seen), self.wishes)
         if seen.words:
-            return self._levels(name, seen)
+            rule, said = self._levels(name, seen)
+            return [rule], said
         fill = None if self.wishes.missing == "drop" else seen.total / seen.numbers
         said = [f"{name!r} is true or false: 1 or 0"] if seen.boolean else []
         if seen.missing and fill is not None:
             said.append(
                 f"{name!r} has no value in {rows_in_words(seen.missing)}: the mean, {fill:.6g}, stands in"
             )
-        return Rule(name, "boolean" if seen.boolean else "number", fill), said
+        written = seen.like.decimal if isinstance(seen.like, Numbers) and seen.like.text is not None else ""
+        return [Rule(name, "boolean" if seen.boolean else "number", fill, written=written)], said
 
     def _levels(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
         if len(seen.words) > MOST_LEVELS:
@@ -148,3 +151,17 @@ class GatheredTable:
             levels = (*levels, MISSING_LEVEL)
             said.append(f"{name!r} has no value in {rows_in_words(seen.missing)}: a level of its own")
         return Rule(name, "levels", None, levels, order[0]), said
+
+
+def _days(seen: ColumnNotes) -> Dates:
+    """The days that were seen, as often as they were, beyond MOST_WORDS rows in proportion."""
+    counts = np.array(list(seen.days.values()), dtype=np.float64)
+    share = min(1.0, MOST_WORDS / counts.sum())
+    times = np.maximum(np.round(share * counts), 1.0).astype(np.intp)
+    days = np.repeat(np.array(list(seen.days), dtype="datetime64[s]"), times)
+    like = seen.like if isinstance(seen.like, Dates) else Dates(days)
+    if seen.missing:
+        days = np.append(days, np.datetime64("NaT", "s"))
+    if like.text is None:
+        return Dates(days)
+    return Dates(days, Words(np.zeros(len(days), dtype=np.intp), (like.example,)), like.order)

@@ -235,3 +235,8 @@ def _matrix_rules(
             f"{count} values in {columns} columns are missing: the {wishes.missing} of the column stands in"
         ]
     return [Rule(name, "number", float(fill)) for name, fill in zip(names, fills, strict=True)], notes
+
+
+def date_rules(name: str, dates: Dates, wishes: Wishes) -> tuple[list[Rule], list[str]]:
+    """The rules of dates that were gathered piece by piece."""
+    return _date_rules(name, dates, wishes, np.ones(len(dates.values), dtype=bool))

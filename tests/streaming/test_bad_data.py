@@ -1,0 +1,145 @@
+"""Files as they come: words, dates, gaps, sorted, changed, broken. The right answer, or where to look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dualgap as dg
+from dualgap.errors import DataError
+from streaming.rows import drawn, small_blocks
+
+__all__ = ["small_blocks"]
+
+
+def mixed(n: int = 3000) -> Any:
+    """Numbers with gaps, words, a flag, dates."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(10.0, 2.0, n), "town": rng.choice(["Bern", "Chur", "Genf"], n)})
+    frame["new"] = rng.random(n) < 0.3
+    frame["sold"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
+    frame["price"] = 3.0 * frame["size"] + 5.0 * (frame["town"] == "Chur") + frame["new"] + rng.normal(size=n)
+    frame.loc[frame.index % 17 == 3, "size"] = np.nan
+    return frame
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_words_gaps_flags_and_dates_are_read_as_by_the_command(tmp_path: Path) -> None:
+    frame = mixed()
+    frame[:1500].to_parquet(tmp_path / "a.parquet", row_group_size=300)
+    frame[1500:].to_parquet(tmp_path / "b.parquet", row_group_size=300)
+    rows = dg.dataset(str(tmp_path / "*.parquet"), target="price")
+    names = rows.names or ()
+    assert {"new", "size"} <= set(names) and sum(name.startswith("town=") for name in names) == 2
+    found = dg.fit(rows, loss="squared", penalty="l2", lam=0.01)
+    assert found.converged and found.recipe is not None
+    X = np.concatenate([np.array(block.X) for block in rows.source.blocks()])
+    assert not np.isnan(X).any() and X.shape == (3000, len(rows.names or ()))
+    whole = dg.fit(X, frame["price"].to_numpy(), loss="squared", penalty="l2", lam=0.01)
+    assert found.objective >= whole.bound and whole.objective >= found.bound
+    head = found.predict(frame.drop(columns="price")[:20])
+    assert np.allclose(head, found.predict(rows)[:20])
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_file_sorted_by_label_with_a_rare_class(loss: str, tmp_path: Path) -> None:
+    X, _, labels = drawn(5000)
+    order = np.argsort(labels, kind="stable")
+    keep = np.concatenate([order[labels[order] == 0], order[labels[order] == 1][:40]])
+    frame = pd.DataFrame(X[keep], columns=[f"x{j}" for j in range(5)])
+    frame["label"] = np.where(labels[keep] == 1, "yes", "no")
+    frame.to_parquet(tmp_path / "sorted.parquet", row_group_size=250)
+    found = dg.fit(dg.dataset(tmp_path / "sorted.parquet", target="label"), loss=loss, penalty="l2", lam=0.01)
+    whole = dg.fit(X[keep], frame["label"].to_numpy(), loss=loss, penalty="l2", lam=0.01)
+    assert found.converged and list(found.classes) == ["no", "yes"]
+    assert found.objective >= whole.bound and whole.objective >= found.bound
+
+
+def written(folder: Path, frames: list[Any]) -> str:
+    for k, frame in enumerate(frames):
+        frame.to_parquet(folder / f"part{k}.parquet", row_group_size=100)
+    return str(folder / "*.parquet")
+
+
+def numbers(n: int, seed: int = 0) -> Any:
+    X, y, _ = drawn(n, seed)
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(5)]).assign(y=y)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+def test_a_nan_is_named_by_file_column_and_row(loss: str, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    frames = [numbers(400, seed) for seed in range(3)]
+    frames[2].loc[345, "x3"] = np.nan
+    for k, frame in enumerate(frames):  # a NaN, not a gap
+        table = pa.table({name: frame[name].to_numpy() for name in frame.columns})
+        pq.write_table(table, tmp_path / f"part{k}.parquet", row_group_size=100)
+    with pytest.raises(DataError, match=r"column 'x3', row 346 of .*part2\.parquet"):
+        dg.fit(dg.dataset(str(tmp_path / "*.parquet"), target="y"), loss=loss, penalty="l2", lam=0.1)
+
+
+def test_a_column_that_one_file_lacks_is_named(tmp_path: Path) -> None:
+    pattern = written(tmp_path, [numbers(200), numbers(200).drop(columns="x1")])
+    with pytest.raises(DataError, match=r"part1\.parquet has no column 'x1'"):
+        dg.dataset(pattern, target="y")
+
+
+def test_a_file_that_changes_between_scans_is_noticed(tmp_path: Path) -> None:
+    rows = dg.dataset(written(tmp_path, [numbers(200), numbers(200)]), target="y")
+    numbers(250).to_parquet(tmp_path / "part1.parquet")
+    with pytest.raises(DataError, match=r"part1\.parquet changed"):
+        dg.fit(rows, loss="squared", penalty="l2", lam=0.1)
+
+
+def test_an_empty_row_group_is_no_matter(tmp_path: Path) -> None:
+    rows = dg.dataset(written(tmp_path, [numbers(200), numbers(10)[:0], numbers(100)]), target="y")
+    assert rows.shape == (300, 5)
+    assert dg.fit(rows, loss="squared", penalty="l2", lam=0.1).converged
+
+
+@pytest.mark.parametrize(
+    ("target", "loss", "said"),
+    [
+        ("same", "logistic", "one class only"),
+        ("y", "logistic", "continuous|different values"),
+        ("word", "squared", "numbers"),
+    ],
+)
+def test_targets_that_make_no_sense(target: str, loss: str, said: str, tmp_path: Path) -> None:
+    frame = numbers(300).assign(same=1, word="a")
+    rows = dg.dataset(written(tmp_path, [frame]), target=target, columns=["x0", "x1"])
+    with pytest.raises(DataError, match=said):
+        dg.fit(rows, loss=loss, penalty="l2", lam=0.1)
+
+
+def test_what_cannot_be_a_data_set(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="No file matches"):
+        dg.dataset(str(tmp_path / "*.parquet"), target="y")
+    with pytest.raises(DataError, match="no file"):
+        dg.dataset(tmp_path / "none.parquet", target="y")
+    with pytest.raises(DataError, match="Say which column"):
+        dg.dataset(written(tmp_path, [numbers(10)]))
+    with pytest.raises(DataError, match="no column 'z'"):
+        dg.dataset(written(tmp_path, [numbers(10)]), target="z")
+    with pytest.raises(DataError, match="its own target"):
+        dg.fit(dg.dataset(np.ones((3, 1)), np.ones(3)), np.ones(3), loss="squared", penalty="none")
+
+    calls = []
+
+    def shrinking() -> Any:
+        calls.append(1)
+        yield (
+            np.ones((5 + 5 // len(calls), 2)) * np.arange(5 + 5 // len(calls))[:, None],
+            np.arange(5 + 5 // len(calls)),
+        )
+
+    with pytest.raises(DataError, match="must be the same"):
+        dg.fit(dg.dataset(shrinking), loss="squared", penalty="l2", lam=0.1)

@@ -34,7 +34,7 @@ def mapped(
     client: Any, source: RowSource, function: Callable[..., Any], arrays: tuple[Any, ...], watch: Any
 ) -> Any:
     """Σ over all groups, a task each; added in their order."""
-    held = client.scatter((source.detached(), arrays), broadcast=True, hash=False)
+    held = client.submit(_held, (source.detached(), arrays), pure=False)
     tasks = [
         client.submit(_task, held, k, group, function, pure=False, retries=3)
         for k, group in enumerate(source.groups)
@@ -52,6 +52,11 @@ def mapped(
         client.cancel(tasks)
         raise
     return total
+
+
+def _held(what: Any) -> Any:
+    """A task that can be made again: what is scattered is lost with the worker that has it."""
+    return what
 
 
 def _task(held: Any, k: int, group: Any, function: Callable[..., Any]) -> Any:
@@ -105,7 +110,7 @@ class DaskRows(RowSource):
             return super().reduced(function, *arrays, watch=watch)
         self.passes += 1.0
         dask = needed("dask", "scale", "A Dask collection")
-        held = client.scatter(arrays, broadcast=True, hash=False)
+        held = client.submit(_held, arrays, pure=False)
         work = dask.delayed(_chunk_sum, pure=False)
         tasks = [
             client.compute(

@@ -90,7 +90,7 @@ class Certificate:
         return [(w, _own(self.theta, k)) for k, w in enumerate(table)]
 
     def __repr__(self) -> str:
-        by = "by a rule for θ" if self.search is None else f"by {getattr(self.search, 'solver', 'search')}"
+        by = "by a rule for θ" if self.search is None else f"by {self.search.solver.name}"
         by = f"θ for {len(self.theta)} rows" if isinstance(self.theta, np.ndarray) else by
         held = "" if self.box is None else ", for weights in a box"
         return f"Certificate(objective {self.objective:.10g}, proven bound {self.bound:.10g}, {by}{held})"

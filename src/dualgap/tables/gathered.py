@@ -118,7 +118,7 @@ class GatheredTable:
         if seen.words and (seen.numbers or seen.days):
             word = next(iter(seen.words))
             raise DataError(
-                f"Column {name!r} holds numbers or dates in some blocks and words, such as {word!r}, in others."
+                f"Column {name!r} holds numbers in some blocks, words such as {word!r} in others."
             )
         if seen.missing and self.wishes.missing == "refuse":
             raise DataError(

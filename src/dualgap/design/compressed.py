@@ -97,32 +97,20 @@ class Compressed(Design):
 
     def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         rows = self.by_rows
+        n, p = rows.shape
+        if rows.nnz <= (FILLED / 2 if single else FILLED) * n * p:
+            return _outer(self.by_columns, rows, h)
         live = np.flatnonzero(h)
         if len(live) < 0.7 * len(h):
             rows, h = rows[live], h[live]
-        n, p = rows.shape
-        gram = np.zeros((p, p))
-        if rows.nnz > (FILLED / 2 if single else FILLED) * n * p:
-            step = max(p, BLOCK // max(p, 1))
-            for i in range(0, n, step):
-                part = Dense(rows[i : i + step].toarray())
-                gram += part.weighted_gram(h[i : i + step], single=single)
-            return gram
-        from dualgap.design.sparse_gram import add_outer_products
-
-        add_outer_products(rows.indptr, rows.indices, rows.data, h, gram)
+        gram, step = np.zeros((p, p)), max(p, BLOCK // max(p, 1))
+        for i in range(0, len(h), step):
+            part = Dense(rows[i : i + step].toarray())
+            gram += part.weighted_gram(h[i : i + step], single=single)
         return gram
 
     def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
-        columns = self.by_columns
-        live = np.flatnonzero(d)
-        if len(live) < 0.7 * len(d):
-            columns, d = columns[:, live], d[live]
-        from dualgap.design.sparse_gram import add_outer_products
-
-        outer = np.zeros((columns.shape[0], columns.shape[0]))
-        add_outer_products(columns.indptr, columns.indices, columns.data, d, outer)
-        return outer
+        return _outer(self.by_rows, self.by_columns, d)
 
     def weighted_square_norms(self, a: Vector) -> Vector:
         from dualgap.compiled.layout import locked
@@ -207,3 +195,14 @@ class Compressed(Design):
 
     def toarray(self) -> Matrix:
         return np.asarray(self._given.toarray())
+
+
+def _outer(lines: sp.csr_array | sp.csc_array, across: sp.csr_array | sp.csc_array, weight: Vector) -> Matrix:
+    """Σ weight_k line_k line_kᵀ over the lines of `across`; `lines` are the same numbers the other way."""
+    from dualgap.design.sparse_gram import add_products
+
+    size = len(lines.indptr) - 1
+    out = np.zeros((size, size))
+    others = (across.indptr, across.indices, across.data)
+    add_products(lines.indptr, lines.indices, lines.data, others, weight, out)
+    return out

@@ -1,4 +1,4 @@
-"""Conjugate gradients with a diagonal preconditioner."""
+"""Conjugate gradients with a diagonal preconditioner, or a better one."""
 
 from __future__ import annotations
 
@@ -25,16 +25,26 @@ def conjugate_gradients(
 
 
 def conjugate_steps(
-    apply: Callable[[Vector], Vector], right: Vector, diagonal: Vector, accuracy: float, limit: int = 1000
+    apply: Callable[[Vector], Vector],
+    right: Vector,
+    diagonal: Vector,
+    accuracy: float,
+    limit: int = 1000,
+    divide: Callable[[Vector], Vector] | None = None,
 ) -> Generator[None, None, Vector]:
-    """The same with a pause after each product, for callers who watch the clock."""
+    """The same with a pause after each product, for callers who watch the clock.
+
+    `divide` is a better preconditioner than the diagonal, if there is one.
+    """
     x, residual = np.zeros_like(right), right.copy()
     scaled = residual / diagonal
+    goal = accuracy * accuracy * float(residual @ scaled)
+    if divide is not None:
+        scaled = divide(residual)
     direction = scaled.copy()
     size = float(residual @ scaled)
-    goal = accuracy * accuracy * size
     for _ in range(limit):
-        if size <= goal:
+        if (size if divide is None else float(residual @ (residual / diagonal))) <= goal:
             break
         image = apply(direction)
         along = float(direction @ image)
@@ -42,7 +52,7 @@ def conjugate_steps(
             break
         x += (size / along) * direction
         residual -= (size / along) * image
-        scaled = residual / diagonal
+        scaled = residual / diagonal if divide is None else divide(residual)
         before, size = size, float(residual @ scaled)
         direction *= size / before
         direction += scaled

@@ -9,16 +9,35 @@ import numpy as np
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.linalg.cholesky import Bordered, cholesky
+from dualgap.linalg.conjugate_gradients import conjugate_steps
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve
 
 SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
+BLOCKED = 40.0  # operations of a dense factor in the time of one with a sparse row
+LEAST = 50  # conjugate gradients that must fit into the time of a factor
+ACCURACY = 1e-3  # relative residual of theirs
 
 
 class Grams:
-    """Xᵀ diag(h) X; kept, since a quadratic loss asks for the same one in every step."""
+    """Xᵀ diag(h) X; kept, since a quadratic loss asks for the same one in every step.
+
+    Also whether conjugate gradients are worth another trial: after each failure twice as many steps go by.
+    """
 
     def __init__(self) -> None:
         self._asked: tuple[Design, Vector] | None = None
+        self._pause, self._next = 0, 1
+
+    @property
+    def trying(self) -> bool:
+        """Is it time for conjugate gradients?"""
+        self._pause = max(self._pause - 1, 0)
+        return self._pause == 0
+
+    def learn(self, reached: bool) -> None:
+        """Did they do?"""
+        self._next = 1 if reached else 2 * self._next
+        self._pause = 0 if reached else self._next
 
     def of(self, design: Design, h: Vector) -> Matrix:
         """A copy that may be written to."""
@@ -38,11 +57,37 @@ class NewtonSystem:
     grams: Grams = field(default_factory=Grams)
 
     def solve(self, right: Vector, free: Mask) -> Vector:
-        """x, through the smaller of both systems."""
+        """x, through the smaller of both systems, or without either where products are much cheaper."""
         live = np.flatnonzero(self.curvature > 0)
+        most = self._gradients(len(live))
+        if most >= LEAST and self.grams.trying:
+            found = self._by_gradients(right, most)
+            self.grams.learn(found is not None)
+            if found is not None:
+                return found
         if len(live) + np.count_nonzero(free) < self.design.shape[1]:
             return self._by_rows(right, live, free)
         return self._by_columns(right)
+
+    def _gradients(self, live: int) -> int:
+        """How many products with the matrix take half as long as the smaller factor."""
+        n, p = self.design.shape
+        factor = float(min(live + 1, p)) ** 3 / 3.0 / BLOCKED
+        return int(0.5 * factor / (4.0 * self.design.stored + 20.0 * (n + p)))
+
+    def _by_gradients(self, right: Vector, most: int) -> Vector | None:
+        diagonal = self.design.weighted_square_norms(self.curvature) + self.penalty.diagonal + self.eta
+
+        def apply(x: Vector) -> Vector:
+            return self._product(self.design, self.curvature, x)
+
+        steps = conjugate_steps(apply, right, diagonal, ACCURACY, most)
+        for _ in range(most):
+            try:
+                next(steps)
+            except StopIteration as end:
+                return np.asarray(end.value)
+        return None
 
     def _by_columns(self, right: Vector) -> Vector:
         matrix = self.grams.of(self.design, self.curvature)

@@ -85,7 +85,7 @@ class Method:
                 return
             gap = self._problem.relative(total, risk)
             yield Iterate(self._w, theta, self._z, certify=k == 0 or gap <= self._near)
-            exact = finish(self._w, theta) if late else None
+            exact = finish(self._w, theta) if late and (self._system.exact or idle) else None
             if exact is not None:
                 yield exact
             late = gap <= LATE

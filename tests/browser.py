@@ -34,6 +34,37 @@ LAUNCH = (
     "os.dup2(r, 3); os.dup2(w, 4); os.execv(sys.argv[3], sys.argv[3:])"
 )
 
+# Text that is not hidden: at least 10 px high, 4.5 : 1 against what is behind it (3 : 1 for names of lines).
+READABLE = """
+(() => {
+  const luminance = text => {
+    const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(v => v / 255)
+      .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const solid = c => c && /^rgb\\(/.test(c);
+  const bad = [];
+  const words = 'p, li, td, th, dt, dd, h1, h2, h3, figcaption, svg text, a, pre';
+  for (const e of document.querySelectorAll(words)) {
+    const box = e.getBoundingClientRect();
+    if (!e.textContent.trim() || box.width === 0 || e.closest('.cell')) continue;
+    const style = getComputedStyle(e);
+    const inside = e.ownerSVGElement;
+    const scale = inside ? inside.getBoundingClientRect().width / inside.viewBox.baseVal.width : 1;
+    const size = parseFloat(style.fontSize) * scale;
+    let behind = e;
+    while (behind && !solid(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+    const back = behind ? getComputedStyle(behind).backgroundColor : 'rgb(255, 255, 255)';
+    const ink = luminance(inside ? style.fill : style.color), ground = luminance(back);
+    const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+    const least = e.classList.contains('name') ? 3 : 4.5;
+    if (size < 10 || contrast < least)
+      bad.push([e.tagName, e.textContent.slice(0, 30), size.toFixed(1), contrast.toFixed(2)].join(' '));
+  }
+  return bad.slice(0, 10);
+})()
+"""
+
 
 def found() -> str | None:
     """Where a Chromium is, if there is one."""

@@ -32,6 +32,7 @@ VERBS = {
     "export": "a model for other programs: ONNX, Python, SQL",
     "explain": "which solver would run, and why each other would not",
     "figures": "draw the figures of the lectures",
+    "explore": "a page on which strength, loss, penalty and ball are moved by hand",
     "report": "a page about a model, to send to a colleague",
     "bench": "run the benchmarks of a checkout",
     "datasets": "data sets that can be named instead of a file",

@@ -72,8 +72,8 @@ def read(args: argparse.Namespace) -> RawTable:
     return read_rows(args.rows, absent=tuple(getattr(args, "na", ())), form=args.format)
 
 
-def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
-    """Read, prepare, choose the loss."""
+def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared, str]:
+    """Read and prepare; the name of the target too."""
     raw = read(args)
     target = args.target or _target(raw)
     wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
@@ -87,6 +87,12 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
             f"careful: with {p} columns and {rows_in_words(n)} any target can be met; "
             "the penalty alone decides"
         )
+    return prepared, target
+
+
+def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
+    """Read, prepare, choose the loss."""
+    prepared, target = prepared_rows(args, console)
     loss = args.loss or _loss(prepared.y, target, console)
     keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
     if keywords["standardize"] and args.penalty != "none":

@@ -1,7 +1,8 @@
-"""One page about a fit, a path or a search: a single HTML file that needs no server and no network."""
+"""Pages: about a fit, a path or a search, and one to explore. Single HTML files, no server, no network."""
 
 from __future__ import annotations
 
+from dualgap.report.explorer import explore
 from dualgap.report.page import write
 
-__all__ = ["write"]
+__all__ = ["explore", "write"]

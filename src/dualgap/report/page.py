@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
 
-from dualgap.files.store import MADE_BY, write_whole
+from dualgap.files.store import write_whole
 from dualgap.report import along_path, certificate, findings, fitted, folds, quality, reproduce, weights
+from dualgap.report.document import document
 from dualgap.report.markup import count, number, percent, safe, tiles
 from dualgap.report.shown_point import pick
 from dualgap.report.subject import Origin, Subject, subject
@@ -54,45 +52,10 @@ def write(  # noqa: PLR0913
 def page(about: Subject) -> str:
     """The page as text."""
     title = safe(fitted.title(about))
-    style, script = _file("style.css"), _file("page.js")
     sections = {name: make(about) for name, (_, make) in PARTS.items()}
     body = "\n".join(text for text in sections.values() if text)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
-<meta name="generator" content="{safe(MADE_BY)}">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-{_tiles(about)}
-<nav aria-label="Sections">{_links(sections)}</nav>
-</header>
-<main>
-{findings.worries(about)}
-{body}
-</main>
-<footer>Made by {safe(MADE_BY)}.</footer>
-<script>{script}</script>
-</body>
-</html>
-"""
-
-
-def _file(name: str) -> str:
-    return resources.files("dualgap.report").joinpath(name).read_text("utf-8")
-
-
-def _policy(script: str) -> str:
-    """Nothing is loaded from anywhere, and no script runs but ours, whatever a column is called."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
+    header = f'{_tiles(about)}\n<nav aria-label="Sections">{_links(sections)}</nav>'
+    return document(title, header, f"{findings.worries(about)}\n{body}", ("style.css",), "page.js")
 
 
 def _links(sections: dict[str, str]) -> str:

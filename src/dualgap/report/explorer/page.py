@@ -16,8 +16,8 @@ from dualgap.fitting.options import read_limits
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.report.document import document
-from dualgap.report.explorer.solved import Pair, losses_of, solve
-from dualgap.report.explorer.world import Scope, World, world_of
+from dualgap.report.explorer.solved import SolvedPair, losses_of, solve
+from dualgap.report.explorer.world import Wanted, World, world_of
 from dualgap.report.formulas import loss_words, penalty_words
 from dualgap.report.markup import (
     bullets,
@@ -75,7 +75,7 @@ def explore(  # noqa: PLR0913
     assert limit is not None
     if rows < 2:
         raise DataError(f"rows must be at least 2, not {rows}.")
-    world = world_of(X, y, sample_weight, names, Scope(rows, one, standardize, target))
+    world = world_of(X, y, sample_weight, names, Wanted(rows, one, standardize, target))
     plane = None if columns is None else _named(world, columns)
     losses = losses_of(world, quantile)
     began = time.perf_counter()
@@ -100,7 +100,7 @@ def _named(world: World, columns: tuple[str, str]) -> tuple[int, int]:
     return first, second
 
 
-def _strongest(pairs: list[list[Pair]]) -> tuple[int, int]:
+def _strongest(pairs: list[list[SolvedPair]]) -> tuple[int, int]:
     """The two with the largest weights, on average along the first path: large, and early."""
     found = next(pair.path for row in pairs for pair in row if pair.path is not None)
     first, second = np.argsort(-np.abs(found.coefs).mean(axis=0), kind="stable")[:2]
@@ -110,7 +110,7 @@ def _strongest(pairs: list[list[Pair]]) -> tuple[int, int]:
 # -- markup ------------------------------------------------------------------------------------------
 
 
-def _page(world: World, pairs: list[list[Pair]], plane: tuple[int, int], tol: float) -> str:
+def _page(world: World, pairs: list[list[SolvedPair]], plane: tuple[int, int], tol: float) -> str:
     title = safe(f"Explore {world.target}")
     shown = {**TILES, "right": "rows right"} if world.classes else TILES
     tiles = "".join(f'<div><dt>{words}</dt><dd id="tile-{name}"></dd></div>' for name, words in shown.items())
@@ -140,7 +140,7 @@ def _about(world: World) -> str:
     )
 
 
-def _controls(world: World, pairs: list[list[Pair]]) -> str:
+def _controls(world: World, pairs: list[list[SolvedPair]]) -> str:
     named = _radios("loss", [row[0].loss for row in pairs], _possible(pairs))
     named += _radios("penalty", [one.penalty for one in pairs[0]], [True] * len(pairs[0]))
     options = "".join(
@@ -156,7 +156,7 @@ def _controls(world: World, pairs: list[list[Pair]]) -> str:
     return f'<div id="controls">{parts}</div>'
 
 
-def _possible(pairs: list[list[Pair]]) -> list[bool]:
+def _possible(pairs: list[list[SolvedPair]]) -> list[bool]:
     return [any(pair.path is not None for pair in row) for row in pairs]
 
 
@@ -212,7 +212,7 @@ def _frame(name: str, title: str, caption: str = "") -> str:
     )
 
 
-def _solved(pairs: list[list[Pair]], tol: float) -> str:
+def _solved(pairs: list[list[SolvedPair]], tol: float) -> str:
     lines = [f"{safe(one.loss)} with {safe(one.penalty)}: {safe(one.said)}" for row in pairs for one in row]
     told = paragraph(
         f'At this choice: <span id="proof-words"></span>. Wanted was a relative gap of {number(tol)}.'
@@ -223,7 +223,9 @@ def _solved(pairs: list[list[Pair]], tol: float) -> str:
 # -- what the script draws from ----------------------------------------------------------------------
 
 
-def _values(world: World, pairs: list[list[Pair]], plane: tuple[int, int], tol: float) -> dict[str, Any]:
+def _values(
+    world: World, pairs: list[list[SolvedPair]], plane: tuple[int, int], tol: float
+) -> dict[str, Any]:
     return {
         "n": len(world.y),
         "names": list(world.names),
@@ -252,7 +254,7 @@ def _loss(world: World, loss: Loss) -> dict[str, Any]:
     return _choice(loss, loss_words(loss)) | {"constant": float(world.share @ loss.value(world.y, constant))}
 
 
-def _points(pair: Pair) -> dict[str, Any] | None:
+def _points(pair: SolvedPair) -> dict[str, Any] | None:
     found = pair.path
     if found is None:
         return None

@@ -36,7 +36,7 @@ ENDLESS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class SolvedPair:
     """One loss with one penalty: its path, or the sentence that says why there is none."""
 
     loss: Loss
@@ -62,10 +62,10 @@ def penalties_of(world: World) -> tuple[Penalty, ...]:
 
 def solve(
     world: World, losses: tuple[Loss, ...], limit: float, tol: float, tell: Callable[[str], None]
-) -> list[list[Pair]]:
+) -> list[list[SolvedPair]]:
     """Every pair, first each loss with the first penalty, until the time is over."""
     until = time.perf_counter() + limit
-    found: list[list[Pair]] = [[] for _ in losses]
+    found: list[list[SolvedPair]] = [[] for _ in losses]
     for penalty in penalties_of(world):
         for row, loss in zip(found, losses, strict=True):
             began = time.perf_counter()
@@ -74,9 +74,9 @@ def solve(
     return found
 
 
-def _pair(world: World, loss: Loss, penalty: Penalty, left: float, tol: float) -> Pair:
+def _pair(world: World, loss: Loss, penalty: Penalty, left: float, tol: float) -> SolvedPair:
     if left <= 0.0:
-        return Pair(loss, penalty, None, "no time was left for it")
+        return SolvedPair(loss, penalty, None, "no time was left for it")
     until = time.perf_counter() + left
     share = None if np.ptp(world.share) == 0.0 else world.share * len(world.share)
     told: dict[str, Any] = {"loss": loss, "penalty": penalty, "sample_weight": share, "tol": tol}
@@ -86,13 +86,13 @@ def _pair(world: World, loss: Loss, penalty: Penalty, left: float, tol: float) -
             ends = path(world.X, world.y, **told, exact=False, n_lams=2, max_time=left)
             rest = until - time.perf_counter()
             if ends.stopped or len(ends) < 2 or rest <= 0.0:
-                return Pair(loss, penalty, None, "no time was left for it")
+                return SolvedPair(loss, penalty, None, "no time was left for it")
             found = path(world.X, world.y, **told, lams=_grid(ends), max_time=rest)
         except (NoSolverError, InfeasibleError, UnboundedError) as error:
-            return Pair(loss, penalty, None, str(error))
+            return SolvedPair(loss, penalty, None, str(error))
     if len(found) < 2:
-        return Pair(loss, penalty, None, "no time was left for it")
-    return Pair(loss, penalty, found, _sentence(found, tol))
+        return SolvedPair(loss, penalty, None, "no time was left for it")
+    return SolvedPair(loss, penalty, found, _sentence(found, tol))
 
 
 def _grid(ends: Path) -> Vector:

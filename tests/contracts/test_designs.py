@@ -48,6 +48,8 @@ def test_products(kind: str, data: st.DataObject) -> None:
     w, theta = data.draw(vectors(p)), data.draw(vectors(n))
     np.testing.assert_allclose(design.matvec(w), array @ w, atol=1e-10)
     np.testing.assert_allclose(design.transpose_matvec(theta), array.T @ theta, atol=1e-10)
+    weights = np.array([w, data.draw(vectors(p)), np.zeros(p)])
+    np.testing.assert_allclose(design.matvecs(weights), weights @ array.T, atol=1e-10)
     thetas = np.array([theta, data.draw(vectors(n)), np.zeros(n)])
     np.testing.assert_allclose(design.transpose_matvecs(thetas), thetas @ array, atol=1e-10)
     features = design.features.toarray()

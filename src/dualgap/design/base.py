@@ -55,6 +55,9 @@ class Design(Protocol):
     def matvec(self, w: Vector) -> Vector:
         """X w."""
 
+    def matvecs(self, weights: Matrix) -> Matrix:
+        """Xw for many w, one row each."""
+
     def transpose_matvec(self, theta: Vector) -> Vector:
         """Xᵀ θ."""
 

@@ -81,6 +81,9 @@ class Compressed(Design):
                 return np.asarray(columns[:, support] @ w[support])
         return np.asarray(self._given @ w)
 
+    def matvecs(self, weights: Matrix) -> Matrix:
+        return np.ascontiguousarray((self._given @ weights.T).T)
+
     @cached_property
     def _transposed(self) -> sp.csr_array | sp.csc_array:
         """A view, made once: scipy checks it for longer than a short product takes."""

@@ -46,6 +46,9 @@ class Dense(Design):
             return self.array[:, support] @ w[support]
         return self.array @ w
 
+    def matvecs(self, weights: Matrix) -> Matrix:
+        return weights @ self.array.T
+
     def transpose_matvec(self, theta: Vector) -> Vector:
         if (ALONG if self.array.flags.c_contiguous else ACROSS) * np.count_nonzero(theta) <= len(theta):
             live = np.flatnonzero(theta)

@@ -47,6 +47,11 @@ class WithOnes(Wrapped):
     def matvec(self, w: Vector) -> Vector:
         return np.asarray(self.inner.matvec(w[:-1]) + w[-1])
 
+    def matvecs(self, weights: Matrix) -> Matrix:
+        found = self.inner.matvecs(weights[:, :-1])
+        found += weights[:, -1:]
+        return found
+
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.transpose_matvec(theta), theta.sum())
 

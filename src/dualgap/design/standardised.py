@@ -49,6 +49,13 @@ class Standardised(Wrapped):
         along = self.inner.matvec(inside)
         return np.asarray(along - self.centre @ inside) if self.centred else along
 
+    def matvecs(self, weights: Matrix) -> Matrix:
+        inside = weights / self.scale
+        along = self.inner.matvecs(inside)
+        if self.centred:
+            along -= (inside @ self.centre)[:, None]
+        return along
+
     def transpose_matvec(self, theta: Vector) -> Vector:
         pull = self.inner.transpose_matvec(theta)
         if self.centred:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates
-from dualgap.drive.run import drive
+from dualgap.drive.run import run
 from dualgap.drive.solver import Solver
 from dualgap.fitting.joint_problem import joint_problem, joint_working
 from dualgap.fitting.options import read_iterate
@@ -15,6 +15,7 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
+from dualgap.multinomial.working import JointPursuit
 
 
 def fit_multinomial(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
@@ -25,8 +26,11 @@ def fit_multinomial(reading: Reading, solver: str | Solver, limits: Limits, warm
     asked = joint_problem(terms, design, reading.y, classes)
     working = joint_working(asked, terms, design, reading.y)
     start = read_iterate(warm_start, working, terms, (classes,))
-    outcome = drive(
-        working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
+    outcome = run(
+        JointPursuit(working, limits.tolerance),
+        lambda: watched(candidates(working.problem, solver), working, reading) if asked.p else (),
+        start,
+        limits,
     )
     refuse_unattained(working, outcome.bounds, reading)
     seconds = time.perf_counter() - began

@@ -1,4 +1,5 @@
 """Many classes at once: the problem, its coordinates and its solvers."""
 
 import dualgap.multinomial.interior
+import dualgap.multinomial.lagrangian
 import dualgap.multinomial.newton  # noqa: F401  each enters the registry when it is imported

@@ -11,8 +11,9 @@ from scipy.special import softmax
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
-from dualgap.multinomial.newton import DENSE_LIMIT
-from dualgap.multinomial.problem import MultinomialProblem, curvature, pin_shift
+from dualgap.multinomial.lagrangian import DENSE_LIMIT
+from dualgap.multinomial.hessian import hessian, pin_shift
+from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import DifferentiableRows
 from dualgap.solvers.interior_point.system import Tall
@@ -83,9 +84,9 @@ class CentredClasses:
 
     def weighted_gram(self, h: Vector) -> Matrix:
         """The Hessian, with h = aπ."""
-        hessian = curvature(self.problem.design, self.problem.a, self.pi)
-        pin_shift(hessian, self.problem.classes, self.problem.free)
-        return hessian
+        found: Matrix = hessian(self.problem.design.toarray(), self.problem.a, self.pi.T)
+        pin_shift(found, self.problem.classes, self.problem.free)
+        return found
 
     def weighted_outer(self, d: Vector) -> Matrix:
         raise NotImplementedError("weights are eliminated last")

@@ -11,16 +11,19 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import logsumexp, softmax, xlogy
 
 from dualgap.arrays import Mask, Matrix, Vector
-from dualgap.design import Design
 from dualgap.linalg.cholesky import cholesky
+from dualgap.multinomial.hessian import hessian, pin_shift
+from dualgap.multinomial.table import Table, table_of
+from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 from dualgap.proof.joint import Joint, check_joint
 
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
+KEPT = ("table", "hot", "counts")  # answers that another regulariser does not change
 ROUNDING = 1e-12  # allowed in π ≥ 0 and Σ_k π_k = 1
 
 
@@ -65,10 +68,15 @@ class MultinomialProblem(Problem):
         return np.asarray(self.y[:, None] == np.arange(self.classes)).astype(np.float64)
 
     @cached_property
+    def counts(self) -> Vector:
+        """The share of each class in the weights of the rows."""
+        return np.bincount(self.y.astype(np.intp), self.a, self.classes)
+
+    @cached_property
     def null_weights(self) -> Vector:
         w = np.zeros((self.classes, self.width))
         if self.intercept:
-            level = np.log(self.a @ self.hot)
+            level = np.log(self.counts)
             w[:, -1] = level - level.mean()
         return w.ravel()
 
@@ -84,23 +92,41 @@ class MultinomialProblem(Problem):
     def null_prediction(self) -> Matrix:
         return self.predict(self.null_weights)
 
+    @cached_property
+    def table(self) -> Table:
+        """The design in 4-byte numbers, for Newton steps."""
+        return table_of(self.design)
+
+    def with_regulariser(self, regulariser: Regulariser) -> MultinomialProblem:
+        other = cast(MultinomialProblem, super().with_regulariser(regulariser))
+        kept = {name: value for name, value in vars(self).items() if name in KEPT}
+        vars(other).update(kept)
+        return other
+
     def predict(self, w: Vector) -> Matrix:
         blocks = w.reshape(self.classes, self.width)
-        return np.column_stack([self.design.matvec(block) for block in blocks])
+        features = blocks[:, :-1] if self.intercept else blocks
+        if features.any():
+            return self.design.matvecs(blocks).T
+        return np.broadcast_to(blocks[:, -1] if self.intercept else 0.0, (self.n, self.classes))
 
     def correlation(self, theta: Matrix) -> Vector:
         """Xᵀθ, class after class."""
-        return np.concatenate([self.design.transpose_matvec(column) for column in theta.T])
+        return self.design.transpose_matvecs(theta.T).ravel() if theta.any() else np.zeros(self.p)
 
     def row_losses(self, prediction: Matrix) -> Vector:
         """log Σ_k e^{z_k} − z_y, row by row, exact also where it is tiny."""
-        own = (prediction * self.hot).sum(axis=1)
-        ahead = np.where(self.hot > 0, -np.inf, prediction - own[:, None])
-        top = np.maximum(ahead.max(axis=1), 0.0)
-        others = np.exp(ahead - top[:, None]).sum(axis=1)
+        own, rows = self.y.astype(np.intp), np.arange(self.n)
+        ahead = prediction.T - prediction[rows, own]
+        ahead[own, rows] = -np.inf
+        top = np.maximum(ahead.max(axis=0), 0.0)
+        ahead -= top
+        others = np.exp(ahead, out=ahead).sum(axis=0)
         return np.asarray(np.where(top > 0.0, top + np.log(np.exp(-top) + others), np.log1p(others)))
 
     def risk(self, prediction: Matrix) -> float:
+        if prediction.strides[0] == 0 and self.n:  # the same scores for all rows
+            return float(self.counts @ (logsumexp(prediction[0]) - prediction[0]))
         return float(self.a @ self.row_losses(prediction))
 
     def slope(self, prediction: Matrix) -> Matrix:
@@ -114,6 +140,8 @@ class MultinomialProblem(Problem):
         return check_joint(cast(Joint, self), w, theta, tolerance, self.null)
 
     def dual(self, theta: Matrix, v: Vector | None = None) -> float:
+        if not theta.any():
+            return 0.0
         pi = self.probabilities(theta)
         if pi.min(initial=0.0) < -ROUNDING or np.abs(pi.sum(axis=1) - 1.0).max(initial=0.0) > ROUNDING:
             return -np.inf
@@ -126,6 +154,8 @@ class MultinomialProblem(Problem):
 
     def feasible(self, theta: Matrix, correlation: Vector | None = None) -> tuple[Matrix, Vector]:
         """Into the simplex, tilted until the free columns balance, scaled into the penalty's domain."""
+        if not theta.any():  # feasible for every problem, without a look at the matrix
+            return theta, np.zeros(self.p)
         pi = np.maximum(self.probabilities(theta), 0.0)
         total = pi.sum(axis=1, keepdims=True)
         pi = np.where(total > 0.0, pi / np.where(total > 0.0, total, 1.0), self.hot)
@@ -140,7 +170,7 @@ class MultinomialProblem(Problem):
         return theta, v
 
     def diagonal_curvature(self, pi: Matrix) -> Vector:
-        """The diagonal of `curvature`."""
+        """The diagonal of the Hessian."""
         weights = self.a[:, None] * pi * (1.0 - pi)
         return np.concatenate([self.design.weighted_square_norms(column) for column in weights.T])
 
@@ -157,7 +187,7 @@ class MultinomialProblem(Problem):
             sizes = np.concatenate([columns.absolute_transpose_matvec(np.abs(c)) for c in theta.T])
             if np.all(np.abs(miss) <= 1e-13 * sizes):
                 break
-            system = curvature(columns, self.a, pi)
+            system = hessian(columns.toarray(), self.a, pi.T)
             pin_shift(system, self.classes, np.ones(len(system), dtype=bool))
             try:
                 step = cholesky(system)(miss)
@@ -172,28 +202,3 @@ def _short(step: Vector) -> Vector:
     """A step that moves no log-odds absurdly far: those would underflow and never come back."""
     longest = float(np.abs(step).max(initial=0.0))
     return step if longest <= 20.0 else step * (20.0 / longest)
-
-
-def curvature(design: Design, a: Vector, pi: Matrix) -> Matrix:
-    """The Hessian of the loss: block (k, l) is Xᵀ diag(a π_k (δ_kl − π_l)) X."""
-    classes, width = pi.shape[1], design.shape[1]
-    if width == 1:
-        weights = a * design.toarray()[:, 0] ** 2
-        narrow = -(pi * weights[:, None]).T @ pi
-        narrow[np.diag_indices(classes)] = weights @ (pi * (1.0 - pi))
-        return np.asarray(narrow)
-    total = np.empty((classes, width, classes, width))
-    for k in range(classes):
-        total[k, :, k, :] = design.weighted_gram(a * pi[:, k] * (1.0 - pi[:, k]))
-        for other in range(k):
-            block = -design.weighted_gram(a * pi[:, k] * pi[:, other])
-            total[k, :, other, :] = total[other, :, k, :] = block
-    return total.reshape(classes * width, classes * width)
-
-
-def pin_shift(system: Matrix, classes: int, free: Mask) -> None:
-    """The same shift of a free column in all classes changes nothing; give it curvature, so that it stays."""
-    blocks = system.reshape(classes, -1, classes, len(system) // classes)
-    mean = system.diagonal().reshape(classes, -1).mean(axis=0)
-    for j in np.flatnonzero(free.reshape(classes, -1)[0]):
-        blocks[:, j, :, j] += mean[j] / classes

@@ -1,0 +1,144 @@
+"""What Newton steps on a softmax share: probabilities, the gradient, and the dual point ahead.
+
+Arrays are classes × rows, in the precision of the scores that they are made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.multinomial.problem import MultinomialProblem
+from dualgap.multinomial.table import Table, blocks
+
+LEAST = 1e-300  # of a probability whose logarithm is taken
+TILTS = 3  # of a clipped dual point: each squares what the intercepts are off by, from a few per cent
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The loss of a multinomial problem on all rows, or on one in `step`."""
+
+    problem: MultinomialProblem
+    table: Table
+    step: int = 1
+
+    @cached_property
+    def a(self) -> Vector:
+        """The weights of the rows, which add up to one."""
+        some = self.problem.a[:: self.step]
+        return some if self.step == 1 else some / float(some.sum())
+
+    @cached_property
+    def own(self) -> Index:
+        """Where each row's class stands in a flat array of classes × rows."""
+        y = self.problem.y[:: self.step].astype(np.intp)
+        return np.asarray(y * len(y) + np.arange(len(y)))
+
+    @cached_property
+    def counts(self) -> Vector:
+        """The share of each class."""
+        y = self.problem.y[:: self.step].astype(np.intp)
+        return np.bincount(y, self.a, self.problem.classes)
+
+    def every(self, step: int) -> Softmax:
+        """The same on one row in `step`."""
+        return Softmax(self.problem, self.table.every(step), step)
+
+    def probabilities(self, Z: Any) -> tuple[Any, float]:
+        """P, and the risk."""
+        P, a = np.empty_like(Z), self.a
+        total = -float(a @ Z.ravel()[self.own])
+        for part in blocks(Z.shape[1], len(Z)):
+            some, out = Z[:, part], P[:, part]
+            top = some.max(axis=0)
+            np.subtract(some, top, out=out)
+            np.exp(out, out=out)
+            whole = out.sum(axis=0)
+            total += float(a[part] @ (np.log(whole) + top))
+            out *= 1.0 / whole
+        return P, total
+
+    def weighted(self, P: Any) -> Any:
+        """a ∘ P."""
+        return P * self.a.astype(P.dtype)
+
+    def gradient(self, weighted: Any) -> Any:
+        """Of the risk, from a ∘ P: in 8-byte numbers by the design itself."""
+        flat, a = weighted.ravel(), self.a.astype(weighted.dtype)
+        kept = flat[self.own]
+        flat[self.own] -= a
+        single = weighted.dtype == np.float32
+        found = self.table.pull(weighted) if single else self.problem.design.transpose_matvecs(weighted)
+        flat[self.own] = kept
+        return found
+
+    def scores(self, W: Any) -> Any:
+        """W Xᵀ, in the precision of W."""
+        return self.table.scores(W) if W.dtype == np.float32 else self.problem.design.matvecs(W)
+
+    def ahead(self, P: Matrix, dZ: Matrix) -> Matrix | None:
+        """π = p + p∘(dz − p·dz): the probabilities at the end of a Newton step as its model has them, so that
+        θ = a(hot − π) has Xᵀθ at once where the step would lead. Intercepts are balanced by a shift t of dz,
+        in which π is linear. None where that leaves too little of some class; dZ is overwritten.
+        """
+        K, n = P.shape
+        a, flow = self.a, dZ
+        for part in blocks(n, K):
+            p, f = P[:, part], flow[:, part]
+            f -= (p * f).sum(axis=0)
+            f += 1.0
+            f *= p
+        if self.problem.intercept:
+            weighted = a * P
+            miss = self.counts - flow @ a
+            t = _balance(weighted.sum(axis=1), weighted @ P.T, miss)
+            if t is None:
+                return None
+            for part in blocks(n, K):
+                p = P[:, part]
+                flow[:, part] += p * (t[:, None] - t @ p)
+        return flow if float(flow.min()) >= 0.0 else self._inside(flow)
+
+    def _inside(self, flow: Matrix) -> Matrix | None:
+        """Clipped into the simplex, and balanced again by e^t."""
+        np.maximum(flow, LEAST, out=flow)
+        flow /= flow.sum(axis=0)
+        for _ in range(TILTS if self.problem.intercept else 0):
+            weighted = self.a * flow
+            sums = weighted.sum(axis=1)
+            t = _balance(sums, weighted @ flow.T, self.counts - sums)
+            if t is None:
+                return None
+            flow *= np.exp(np.clip(t, -20.0, 20.0))[:, None]
+            flow /= flow.sum(axis=0)
+        return flow
+
+    def entropy(self, pi: Matrix) -> float:
+        """−Σ a π log π."""
+        total = 0.0
+        for part in blocks(pi.shape[1], len(pi)):
+            some = pi[:, part]
+            logs = np.log(np.maximum(some, LEAST))
+            logs *= some
+            total -= float(logs.sum(axis=0) @ self.a[part])
+        return total
+
+    def theta(self, pi: Matrix) -> Matrix:
+        """a(hot − π), rows × classes."""
+        found = pi * -self.a
+        found.ravel()[self.own] += self.a
+        return found.T
+
+
+def _balance(sums: Vector, square: Matrix, miss: Vector) -> Vector | None:
+    """t with (diag sums − square) t = miss; the same shift of all classes changes nothing, and is left out."""
+    system = np.diag(sums) - square + 1.0 / len(sums)
+    try:
+        return np.asarray(np.linalg.solve(system, miss))
+    except np.linalg.LinAlgError:
+        return None

@@ -1,0 +1,221 @@
+"""The rows as Newton steps read them: in 4-byte numbers, classes along the first axis.
+
+W is classes × columns; Z, P and T are classes × rows, so that a softmax runs along rows of numbers (with the
+classes last it took twice as long at 20000 × 20 × 20). Steps are rounded to 1e-7, and corrected by gradients
+in 8-byte numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from dualgap.design import Design
+
+BLOCK = 1 << 16  # numbers of a block of rows: with what is made of them they stay in the cache
+LEAST = 256  # rows of a block: shorter ones cost more calls than they save reads
+PER_COLUMN, FEWEST = 8, 1500  # rows that a metric is made of: more changed no count of products on digits
+MOVED = 1.35  # a metric is made anew when the mean curvature is this many times what it was, or less: a choice
+WIDEST = 3000  # columns, or rows, up to which a metric is factored: 9e9 operations, a second
+FLOOR = 1e-6  # share of the mean diagonal added to a factored metric: 4-byte products round to 1e-7
+RAISES = (0.0, 1e-6, 1e-4, 1e-2)  # shares of the diagonal: a poor metric costs products, none all of them
+FAINT = 1e-12  # of a diagonal: no division by zero where a row's class is sure
+
+Metric = Callable[[Any], Any]
+
+
+class Table(Protocol):
+    """What a Newton step asks of the rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and columns with that of ones."""
+
+    def scores(self, W: Any) -> Any:
+        """W Xᵀ."""
+
+    def pull(self, T: Any) -> Any:
+        """T X."""
+
+    def curved(self, P: Any, weighted: Any, V: Any) -> Any:
+        """(T ∘ weighted) X for T = V Xᵀ less its mean under P, row by row: a Hessian times V."""
+
+    def every(self, step: int) -> Table:
+        """One row in `step`."""
+
+    def metric(self, P: Any, a: Any, R: Any) -> Metric:
+        """Nearly the inverse of the Hessian and R: r, classes × columns, to what a step is made of."""
+
+
+def table_of(design: Design) -> Table:
+    """The design, copied once."""
+    found = design.sparse
+    if found is None:
+        return DenseTable(_single(design))
+    matrix = found.matrix.scaled(found.scale[: found.matrix.shape[1]]).by_rows
+    if len(found.scale) > matrix.shape[1]:
+        matrix = sp.hstack([matrix, np.full((matrix.shape[0], 1), found.scale[-1])], format="csr")
+    return SparseTable(sp.csr_array(matrix, dtype=np.float32))
+
+
+def _single(design: Design) -> Any:
+    n, q = design.shape
+    copy = np.empty((n, q), dtype=np.float32)
+    for part in blocks(n, q):
+        copy[part] = design.rows(part).toarray()  # type: ignore[arg-type]  # a slice is an index
+    return copy
+
+
+def blocks(n: int, width: int) -> Iterator[slice]:
+    """Rows in parts that stay in the cache."""
+    step = max(LEAST, BLOCK // max(width, 1))
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def mean_curvature(P: Any, a: Any) -> Any:
+    """(1 − Σ_k p²)/(K − 1), row by row: the mean over the classes' curvature that one metric has for all."""
+    spread = 1.0 - np.einsum("kn,kn->n", P, P)
+    return np.maximum(a * spread / (len(P) - 1), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTable(Table):
+    """Products by BLAS, a block of rows at a time."""
+
+    X: Any
+    _kept: dict[str, Any] = field(default_factory=dict)  # the last metric's matrix, for other strengths
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape[0], self.X.shape[1]
+
+    def scores(self, W: Any) -> Any:
+        return W @ self.X.T
+
+    def pull(self, T: Any) -> Any:
+        return T @ self.X
+
+    def curved(self, P: Any, weighted: Any, V: Any) -> Any:
+        out = np.zeros_like(V)
+        parts = list(blocks(len(self.X), max(V.shape)))
+        room = np.empty((2, len(V), parts[0].stop if parts else 0), dtype=np.float32)
+        for part in parts:
+            X, Q = self.X[part], P[:, part]
+            T, U = room[0, :, : Q.shape[1]], room[1, :, : Q.shape[1]]
+            np.matmul(V, X.T, out=T)
+            np.multiply(T, Q, out=U)
+            T -= U.sum(axis=0)
+            T *= weighted[:, part]
+            out += T @ X
+        return out
+
+    def every(self, step: int) -> DenseTable:
+        return DenseTable(self.X[::step])
+
+    def metric(self, P: Any, a: Any, R: Any) -> Metric:
+        n, q = self.shape
+        if min(n, q) > WIDEST:
+            return _diagonal(self._squares(P, a), R)
+        h = mean_curvature(P, a)
+        level = float(h.sum(dtype=np.float64))
+        kept = self._kept
+        if not kept or not 1.0 / MOVED <= level / max(kept["level"], 1e-300) <= MOVED:
+            kept.update(level=level, gram=self._gram(h) if q <= n else None, h=h)
+        if q > n:
+            return self._through_rows(kept["h"], R)
+        matrix = kept["gram"].copy()
+        size = float(np.trace(matrix)) / q
+        matrix.flat[:: q + 1] += R + FLOOR * size
+        return _factored(matrix)
+
+    def _gram(self, h: Any) -> Any:
+        n, q = self.shape
+        step = max(1, n // max(PER_COLUMN * q, FEWEST))
+        X, root = self.X[::step], np.sqrt(h[::step] * step)
+        total = np.zeros((q, q), dtype=np.float32)
+        for part in blocks(len(X), q // 4):
+            scaled = X[part] * root[part, None]
+            total += scaled.T @ scaled
+        return total
+
+    def _through_rows(self, h: Any, R: Any) -> Metric:
+        """(XᵀhX + R)⁻¹ by the matrix of the rows, where these are fewer; what is free gets a small price."""
+        root = np.sqrt(h)
+        free = R <= 0.0
+        size = float(h.sum()) or 1.0
+        price = np.where(free, FLOOR * size, R).astype(np.float32)
+        scaled = self.X * root[:, None]
+        inner = scaled / price @ scaled.T
+        inner.flat[:: len(inner) + 1] += 1.0
+        solve = _factored(inner)
+
+        def apply(r: Any) -> Any:
+            first = r / price
+            return first - solve(first @ scaled.T) @ scaled / price
+
+        return apply
+
+    def _squares(self, P: Any, a: Any) -> Any:
+        weights = P * (1.0 - P) * a
+        out = np.zeros((len(P), self.shape[1]), dtype=np.float32)
+        for part in blocks(len(self.X), self.shape[1]):
+            out += weights[:, part] @ np.square(self.X[part])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable(Table):
+    """Products row by row; W and what is like it is kept a column's classes together."""
+
+    X: sp.csr_array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape[0], self.X.shape[1]
+
+    @cached_property
+    def _turned(self) -> Any:
+        return self.X.T
+
+    def scores(self, W: Any) -> Any:
+        return np.ascontiguousarray((self.X @ np.ascontiguousarray(W.T)).T)
+
+    def pull(self, T: Any) -> Any:
+        return (self._turned @ np.ascontiguousarray(T.T)).T
+
+    def curved(self, P: Any, weighted: Any, V: Any) -> Any:
+        T = self.scores(V)
+        T -= (T * P).sum(axis=0)
+        T *= weighted
+        return self.pull(T)
+
+    def every(self, step: int) -> SparseTable:
+        return SparseTable(sp.csr_array(self.X[::step]))
+
+    def metric(self, P: Any, a: Any, R: Any) -> Metric:
+        squared = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), shape=self.X.shape)
+        weights = np.ascontiguousarray((P * (1.0 - P) * a).T)
+        return _diagonal((squared.T @ weights).T, R)
+
+
+def _diagonal(squares: Any, R: Any) -> Metric:
+    squares += R
+    squares += FAINT * float(squares.max(initial=1.0))
+    return lambda r: r / squares
+
+
+def _factored(matrix: Any) -> Metric:
+    """By Cholesky in 4-byte numbers; a diagonal that rounding makes too small is raised."""
+    whole = matrix.diagonal().copy()
+    for raised in RAISES:
+        matrix.flat[:: len(matrix) + 1] = whole * (1.0 + raised)
+        factor, failed = lapack.spotrf(matrix, lower=1)
+        if not failed:
+            return lambda r: lapack.spotrs(factor, r.T, lower=1)[0].T
+    raise np.linalg.LinAlgError("a metric that is not positive")

@@ -20,7 +20,7 @@ from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
-from dualgap.fitting.joint_problem import joint_problem, joint_working
+from dualgap.fitting.joint_problem import joint_family, joint_problem
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.reading import Reading, read
@@ -327,13 +327,8 @@ def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solve
 
 
 def _joint(reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits) -> _Found:
-    terms, design = reading.terms, reading.table.design
-    problem = joint_problem(terms, design, reading.y, len(weights))
-
-    def prepare() -> Working:
-        return joint_working(problem, terms, design, reading.y)
-
-    return _bounded(problem, prepare, weights.ravel(), solver, limits)
+    problem = joint_problem(reading.terms, reading.table.design, reading.y, len(weights))
+    return _bounded(problem, lambda: joint_family(reading).working, weights.ravel(), solver, limits)
 
 
 def _bounded(

@@ -7,7 +7,7 @@ from typing import Any
 
 import dualgap.discrete  # noqa: F401  its searches enter the registry
 from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
-from dualgap.fitting.joint_problem import joint_problem, joint_working
+from dualgap.fitting.joint_problem import joint_family
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.reading import read, what_of
 from dualgap.problem.repeated import reduced
@@ -48,9 +48,7 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
     terms, design = reading.terms, reading.table.design
     form = read_form(multiclass, terms.loss)
     if reading.many_classes and form == "multinomial":
-        assert reading.classes is not None
-        whole = joint_problem(terms, design, reading.y, len(reading.classes))
-        joint = joint_working(whole, terms, design, reading.y).problem
+        joint = joint_family(reading).working.problem
         return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))
     problem = terms.problem(design, reading.targets())
     asked = reduced(problem).problem if problem.convex else problem

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
+
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.design import Design
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.reading import Reading
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.working import JointWorking
 from dualgap.penalties import Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
-from dualgap.problem.precondition import precondition
+from dualgap.problem.precondition import Working, precondition
 
 
 def joint_regulariser(terms: Objective, classes: int) -> Regulariser:
@@ -36,32 +39,42 @@ def joint_problem(terms: Objective, design: Design, numbers: Vector, classes: in
     return MultinomialProblem(one.design, one.y, one.a, one.loss, regulariser, one.intercept, classes)
 
 
-def joint_working(
-    asked: MultinomialProblem, terms: Objective, design: Design, numbers: Vector
-) -> JointWorking:
+@dataclass(frozen=True, eq=False)
+class JointFamily:
+    """The joint problem of some data at any strength; what the strengths share is made once."""
+
+    reading: Reading
+    working: JointWorking
+
+    def at(self, lam: float | None, budget: float | None = None) -> tuple[Reading, JointWorking]:
+        """The data with the objective at a strength, or under a budget; both problems there."""
+        terms = replace(self.reading.terms, lam=lam, budget=budget)
+        asked, single = self.working.asked, self.working.single
+        outer = asked.with_regulariser(joint_regulariser(terms, asked.classes))
+        inner = self.working.problem.with_regulariser(_inner(outer, single))
+        return replace(self.reading, terms=terms), replace(self.working, asked=outer, problem=inner)
+
+
+def joint_family(reading: Reading) -> JointFamily:
     """Columns centred and scaled as for one class against the rest."""
+    assert reading.classes is not None
+    terms, design, numbers = reading.terms, reading.table.design, reading.y
+    asked = joint_problem(terms, design, numbers, len(reading.classes))
     single = precondition(terms.problem(design, np.where(numbers == 0, 1.0, -1.0)))
-    classes, width = asked.classes, single.problem.p
-    if single.basis is not None:
-        regulariser: Regulariser = unregularised(classes * width)
-    else:
-        mask, factor = single.keep, 1.0 / single.scale
-        if asked.intercept:
-            mask, factor = np.append(mask, True), np.append(factor, 1.0)
-        gauge = asked.regulariser.gauge.restricted(np.tile(mask, classes))
-        regulariser = asked.regulariser.with_gauge(gauge).substituted(np.tile(factor, classes), 1.0)
-    inner = single.problem
+    inner, regulariser = single.problem, _inner(asked, single)
     problem = MultinomialProblem(
-        inner.design, asked.y, inner.a, inner.loss, regulariser, inner.intercept, classes
+        inner.design, asked.y, inner.a, inner.loss, regulariser, inner.intercept, asked.classes
     )
-    return JointWorking(
-        asked,
-        problem,
-        single.keep,
-        single.centre,
-        single.scale,
-        single.basis,
-        single.unit,
-        single.offset,
-        single,
-    )
+    kept = {one.name: getattr(single, one.name) for one in fields(single)}
+    return JointFamily(reading, JointWorking(**{**kept, "asked": asked, "problem": problem}, single=single))
+
+
+def _inner(asked: MultinomialProblem, single: Working) -> Regulariser:
+    """The penalty in the coordinates of the solvers."""
+    if single.basis is not None:
+        return unregularised(asked.classes * single.problem.p)
+    mask, factor = single.keep, 1.0 / single.scale
+    if asked.intercept:
+        mask, factor = np.append(mask, True), np.append(factor, 1.0)
+    gauge = asked.regulariser.gauge.restricted(np.tile(mask, asked.classes))
+    return asked.regulariser.with_gauge(gauge).substituted(np.tile(factor, asked.classes), 1.0)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.solver import Solver
 from dualgap.drive.trace import Trace
-from dualgap.drive.turns import one_by_one
+from dualgap.drive.turns import in_turn, one_by_one
 from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
@@ -50,6 +51,49 @@ def fit_many(
 
         return fit_multinomial(reading, solver, limits, warm_start)
     return _fit_each(reading, solver, limits, warm_start)
+
+
+class Fits(Protocol):
+    """Fits of the same data at one strength after another."""
+
+    def fit(self, lam: float | None, budget: float | None, start: Solution | None = None) -> Solution:
+        """At a strength, or under a budget; without a start, from the fits before."""
+
+
+def fits_of(reading: Reading, form: str, solver: str | Solver, limits: Limits) -> Fits:
+    """What a path or a fold asks for; `form` as `read_form` gives it."""
+    if form == "multinomial":
+        from dualgap.fitting.joint import JointFits
+
+        return JointFits(reading, solver, limits)
+    return EachFits(reading, solver, limits)
+
+
+class EachFits:
+    """One class against the rest, each started from the fit before."""
+
+    def __init__(self, reading: Reading, solver: str | Solver, limits: Limits) -> None:
+        self._reading, self._solver, self._limits = reading, solver, limits
+        self._last: Solution | None = None
+
+    def fit(self, lam: float | None, budget: float | None, start: Solution | None = None) -> Solution:
+        """See `Fits`."""
+        reading = replace(self._reading, terms=replace(self._reading.terms, lam=lam, budget=budget))
+        self._last = _fit_each(reading, self._solver, self._limits, start or self._last)
+        return self._last
+
+
+def in_a_row(
+    fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits
+) -> list[Solution]:
+    """The fits at these strengths, or under these budgets, as far as the time goes."""
+    found: list[Solution] = []
+    for strength in in_turn(strengths, limits):
+        value = float(strength)
+        found.append(fits.fit(value, None) if penalised else fits.fit(None, value))
+    if len(found) > 1 and limits.spent and not found[-1].converged:
+        found.pop()  # half done
+    return found
 
 
 def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:

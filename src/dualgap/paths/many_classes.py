@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +12,8 @@ from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.run import as_part
 from dualgap.drive.solver import Solver
-from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
-from dualgap.fitting.multiclass import fit_many
+from dualgap.fitting.multiclass import fits_of, in_a_row
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.paths.family import family_of
@@ -32,20 +30,15 @@ class ManyClassesPath(SolvedPath):
     ) -> None:
         self._reading, self.form = reading, form
         self._solver, self._limits = solver, limits
-        self._solutions: list[Solution] = []
-        for lam in in_turn(lams, limits):
-            start = self._solutions[-1] if self._solutions else None
-            self._solutions.append(self._fitted(float(lam), None, start))
-        if len(self._solutions) > 1 and limits.spent and not self._solutions[-1].converged:
-            self._solutions.pop()  # half done
+        with as_part():
+            fits = fits_of(reading, form, solver, limits)
+            self._solutions = in_a_row(fits, lams, penalised=True, limits=limits)
         self._strengths = lams[: len(self._solutions)]
         self._stopped = len(self._solutions) < len(lams)
 
-    def _fitted(self, lam: float | None, budget: float | None, start: Solution | None) -> Solution:
-        terms = dataclasses.replace(self._reading.terms, lam=lam, budget=budget)
-        reading = dataclasses.replace(self._reading, terms=terms)
+    def _fitted(self, lam: float | None, budget: float | None, start: Solution) -> Solution:
         with as_part():
-            return fit_many(reading, self.form, self._solver, self._limits, start)
+            return fits_of(self._reading, self.form, self._solver, self._limits).fit(lam, budget, start)
 
     @property
     def exact(self) -> bool:

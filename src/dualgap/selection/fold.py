@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from dualgap.arrays import Vector
 from dualgap.drive.turns import in_turn
 from dualgap.errors import DataError
-from dualgap.fitting.multiclass import fit_many
+from dualgap.fitting.multiclass import fit_many, fits_of, in_a_row
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
@@ -80,8 +80,11 @@ class FoldWork:
 
 def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     """Solutions at the plan's strengths: exact where `dg.path` is, else each started from the last."""
-    if reading.many_classes or not convex(reading):
+    if not convex(reading):
         return _one_by_one(reading, plan)
+    if reading.many_classes:
+        fits, penalised = fits_of(reading, plan.multiclass, plan.solver, plan.limits), plan.form == "penalised"
+        return _gathered(in_a_row(fits, plan.strengths, penalised=penalised, limits=plan.limits), exact=False)
     if plan.form == "constrained":
         return _within(path_of(reading, plan.request(None)), plan)
     path = path_of(reading, plan.request(plan.strengths))
@@ -95,23 +98,20 @@ def _within(path: Path, plan: Plan) -> Solutions:
 
 
 def _one_by_one(reading: Reading, plan: Plan) -> Solutions:
-    """Fits, each started from the one before; searches, which may take any time, have a share of it each."""
-    warm, total = convex(reading), len(plan.strengths)
+    """Searches, which may take any time, have a share of it each."""
     found: list[Solution] = []
     for strength in in_turn(plan.strengths, plan.limits):
-        own = plan if warm else dataclasses.replace(plan, limits=plan.limits.part(total - len(found)))
-        found.append(fit_at(reading, own, float(strength), found[-1] if warm and found else None))
-    if warm and len(found) > 1 and plan.limits.spent and not found[-1].converged:
-        found.pop()  # half done
+        limits = plan.limits.part(len(plan.strengths) - len(found))
+        found.append(fit_at(reading, dataclasses.replace(plan, limits=limits), float(strength)))
     return _gathered(found, exact=False)
 
 
-def fit_at(reading: Reading, plan: Plan, strength: float, start: Solution | None = None) -> Solution:
+def fit_at(reading: Reading, plan: Plan, strength: float) -> Solution:
     """One fit."""
     asked = plan.at(reading, strength)
     if reading.many_classes:
-        return fit_many(asked, plan.multiclass, plan.solver, plan.limits, start)
-    return fit_one(asked, asked.targets(), plan.solver, plan.limits, start)
+        return fit_many(asked, plan.multiclass, plan.solver, plan.limits)
+    return fit_one(asked, asked.targets(), plan.solver, plan.limits)
 
 
 def _gathered(found: list[Solution], *, exact: bool) -> Solutions:

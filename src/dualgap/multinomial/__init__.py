@@ -2,4 +2,5 @@
 
 import dualgap.multinomial.interior
 import dualgap.multinomial.lagrangian
-import dualgap.multinomial.newton  # noqa: F401  each enters the registry when it is imported
+import dualgap.multinomial.newton
+import dualgap.multinomial.working_set  # noqa: F401  each enters the registry when it is imported

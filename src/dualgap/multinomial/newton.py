@@ -32,7 +32,8 @@ NEAR = 0.03  # promise of a start from which it is gone on with in 8-byte number
 WHOLE = 100  # coordinates up to which the Hessian is formed: half the time of products on iris
 ENOUGH = 0.3  # share of the gap wanted that the last step may lose to conjugate gradients
 WITHIN = 100.0  # times the gap wanted: a step that promises this much more may be the last
-STALLED = 4  # steps in 8-byte numbers that gain nothing: rounding
+FEW = 2000  # rows that need no sample: a step on them costs a millisecond
+STALLED, SPENT = 4, 1e-3  # steps in a row that promise less than this share of the gap wanted, and do not close it
 SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
@@ -62,7 +63,7 @@ class MultinomialNewton:
         W = start.w.reshape(problem.classes, -1)
         coordinates = problem.p
         step = min(SAMPLED, problem.n // (2 * coordinates))
-        if problem.n > SAMPLED * coordinates and not W[:, : W.shape[1] - problem.intercept].any():
+        if problem.n > max(SAMPLED * coordinates, FEW) and not W[:, : W.shape[1] - problem.intercept].any():
             few = _Descent(model.every(step), R, W, start.wanted)
             for _ in range(STEPS):
                 few.advance()
@@ -127,7 +128,7 @@ class _Descent:
                 self.wanted = 0.3 * min(self.wanted, max(gap, 0.0))
             else:
                 yield Iterate(w, theta, look=False)
-            stalled = 0 if gap < 0.5 * best or not np.isfinite(gap) else stalled + 1
+            stalled = stalled + 1 if gap > 0.5 * best and self.promise <= SPENT * self.wanted else 0
             best = min(best, gap)
             if stalled >= STALLED or tried.length <= SHORTEST or not self.promise > 0.0:
                 return

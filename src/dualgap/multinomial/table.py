@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
+from dualgap.arrays import Index
 from dualgap.design import Design
 
 BLOCK = 1 << 16  # numbers of a block of rows: with what is made of them they stay in the cache
@@ -45,6 +46,9 @@ class Table(Protocol):
 
     def curved(self, P: Any, weighted: Any, V: Any) -> Any:
         """(T ∘ weighted) X for T = V Xᵀ less its mean under P, row by row: a Hessian times V."""
+
+    def columns(self, which: Index) -> Any:
+        """Some columns as an array."""
 
     def every(self, step: int) -> Table:
         """One row in `step`."""
@@ -114,6 +118,9 @@ class DenseTable(Table):
             T *= weighted[:, part]
             out += T @ X
         return out
+
+    def columns(self, which: Index) -> Any:
+        return self.X[:, which]
 
     def every(self, step: int) -> DenseTable:
         return DenseTable(self.X[::step])
@@ -194,6 +201,9 @@ class SparseTable(Table):
         T -= (T * P).sum(axis=0)
         T *= weighted
         return self.pull(T)
+
+    def columns(self, which: Index) -> Any:
+        return self.X[:, which].toarray()
 
     def every(self, step: int) -> SparseTable:
         return SparseTable(sp.csr_array(self.X[::step]))

@@ -83,9 +83,7 @@ class EachFits:
         return self._last
 
 
-def in_a_row(
-    fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits
-) -> list[Solution]:
+def in_a_row(fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits) -> list[Solution]:
     """The fits at these strengths, or under these budgets, as far as the time goes."""
     found: list[Solution] = []
     for strength in in_turn(strengths, limits):

@@ -17,8 +17,8 @@ BLOCK = 1 << 19  # numbers of a block of [p_k ∘ x_j]: 2 MiB in 4-byte numbers
 def hessian(X: Any, a: Vector, P: Matrix, classes: Index | None = None, columns: Index | None = None) -> Any:
     """On the coordinates (class, column) given, sorted by class, or on all; in the precision of X.
 
-    −BᵀB for B = [√a p_k ∘ x_j] by one product of a matrix with itself; the blocks of a class with itself anew,
-    from p(1 − p) in 8-byte numbers: where a row's class is nearly sure, p − p² would be rounding.
+    −BᵀB for B = [√a p_k ∘ x_j] by one product of a matrix with itself; the blocks of a class with itself
+    anew, from p(1 − p) in 8-byte numbers: where a row's class is nearly sure, p − p² would be rounding.
     """
     n, q = X.shape
     K = len(P)

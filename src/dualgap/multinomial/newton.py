@@ -26,14 +26,19 @@ from dualgap.traits import Trait
 STEPS = 100  # from nothing to rounding takes ten to twenty
 PRODUCTS = 300  # with the Hessian, for one step
 SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
-ROUGH = 0.1  # share of coordinates per row of a sample to which it is solved: what another sample would change
+ROUGH = (
+    0.1  # share of coordinates per row of a sample to which it is solved: what another sample would change
+)
 ROUNDED = 1e-3  # promise of a step, squared, from which gradients in 4-byte numbers no longer do
 NEAR = 0.03  # promise of a start from which it is gone on with in 8-byte numbers
 WHOLE = 100  # coordinates up to which the Hessian is formed: half the time of products on iris
 ENOUGH = 0.3  # share of the gap wanted that the last step may lose to conjugate gradients
 WITHIN = 100.0  # times the gap wanted: a step that promises this much more may be the last
 FEW = 2000  # rows that need no sample: a step on them costs a millisecond
-STALLED, SPENT = 4, 1e-3  # steps in a row that promise less than this share of the gap wanted, and do not close it
+STALLED, SPENT = (
+    4,
+    1e-3,
+)  # steps in a row that promise less than this share of the gap wanted, and do not close it
 SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
@@ -216,11 +221,16 @@ class _Descent:
 def _forcing(promise: float, wanted: float) -> float:
     """How accurate a step is worth being: far away not very, and never better than what is wanted."""
     promise = min(max(promise, 1e-12), 1.0)
-    return min(0.25, max(1e-3, promise**0.5, (0.03 * wanted) ** 0.5 / promise))
+    return float(min(0.25, max(1e-3, promise**0.5, (0.03 * wanted) ** 0.5 / promise)))
 
 
 def _conjugate(
-    product: Callable[[Any], Any], metric: Metric, g: Any, eta: float, R: Any, last: tuple[float, float, float] | None
+    product: Callable[[Any], Any],
+    metric: Metric,
+    g: Any,
+    eta: float,
+    R: Any,
+    last: tuple[float, float, float] | None,
 ) -> Any:
     """H d = −g to a share eta. If the step may be the last, on until Σr²/(2R), which is what the dual point
     ahead loses, is a part of the gap wanted; `last` is the unit of g, the objective and that gap.

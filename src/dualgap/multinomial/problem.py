@@ -16,13 +16,14 @@ from scipy.special import logsumexp, softmax, xlogy
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.linalg.cholesky import cholesky
 from dualgap.multinomial.hessian import hessian, pin_shift
-from dualgap.multinomial.table import Table, table_of
+from dualgap.multinomial.table import RoughTable, table_of
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 from dualgap.proof.joint import Joint, check_joint
 
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
+ABSENT = 1e-15  # the share of a class without rows, as a fold may have: what its probability costs
 KEPT = ("table", "hot", "counts")  # answers that another regulariser does not change
 ROUNDING = 1e-12  # allowed in π ≥ 0 and Σ_k π_k = 1
 
@@ -70,13 +71,13 @@ class MultinomialProblem(Problem):
     @cached_property
     def counts(self) -> Vector:
         """The share of each class in the weights of the rows."""
-        return np.bincount(self.y.astype(np.intp), self.a, self.classes)
+        return np.asarray(np.bincount(self.y.astype(np.intp), self.a, self.classes), dtype=np.float64)
 
     @cached_property
     def null_weights(self) -> Vector:
         w = np.zeros((self.classes, self.width))
         if self.intercept:
-            level = np.log(self.counts)
+            level = np.log(np.maximum(self.counts, ABSENT))
             w[:, -1] = level - level.mean()
         return w.ravel()
 
@@ -93,7 +94,7 @@ class MultinomialProblem(Problem):
         return self.predict(self.null_weights)
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> RoughTable:
         """The design in 4-byte numbers, for Newton steps."""
         return table_of(self.design)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.multinomial.problem import MultinomialProblem
-from dualgap.multinomial.table import Table, blocks
+from dualgap.multinomial.problem import ABSENT, MultinomialProblem
+from dualgap.multinomial.table import RoughTable, blocks
 
 LEAST = 1e-300  # of a probability whose logarithm is taken
 TILTS = 3  # of a clipped dual point: each squares what the intercepts are off by, from a few per cent
@@ -24,7 +24,7 @@ class Softmax:
     """The loss of a multinomial problem on all rows, or on one in `step`."""
 
     problem: MultinomialProblem
-    table: Table
+    table: RoughTable
     step: int = 1
 
     @cached_property
@@ -43,7 +43,7 @@ class Softmax:
     def counts(self) -> Vector:
         """The share of each class."""
         y = self.problem.y[:: self.step].astype(np.intp)
-        return np.bincount(y, self.a, self.problem.classes)
+        return np.asarray(np.bincount(y, self.a, self.problem.classes), dtype=np.float64)
 
     def every(self, step: int) -> Softmax:
         """The same on one row in `step`."""
@@ -68,18 +68,25 @@ class Softmax:
         return P * self.a.astype(P.dtype)
 
     def gradient(self, weighted: Any) -> Any:
-        """Of the risk, from a ∘ P: in 8-byte numbers by the design itself."""
+        """Of the risk, from a ∘ P: in 8-byte numbers, and on all rows, by the design itself."""
         flat, a = weighted.ravel(), self.a.astype(weighted.dtype)
         kept = flat[self.own]
         flat[self.own] -= a
-        single = weighted.dtype == np.float32
-        found = self.table.pull(weighted) if single else self.problem.design.transpose_matvecs(weighted)
+        if self._roughly(weighted):
+            found = self.table.pull(weighted.astype(np.float32)).astype(weighted.dtype)
+        else:
+            found = self.problem.design.transpose_matvecs(weighted)
         flat[self.own] = kept
         return found
 
     def scores(self, W: Any) -> Any:
         """W Xᵀ, in the precision of W."""
-        return self.table.scores(W) if W.dtype == np.float32 else self.problem.design.matvecs(W)
+        if self._roughly(W):
+            return self.table.scores(W.astype(np.float32)).astype(W.dtype)
+        return self.problem.design.matvecs(W)
+
+    def _roughly(self, values: Any) -> bool:
+        return values.dtype == np.float32 or self.step > 1
 
     def ahead(self, P: Matrix, dZ: Matrix) -> Matrix | None:
         """π = p + p∘(dz − p·dz): the probabilities at the end of a Newton step as its model has them, so that
@@ -136,8 +143,8 @@ class Softmax:
 
 
 def _balance(sums: Vector, square: Matrix, miss: Vector) -> Vector | None:
-    """t with (diag sums − square) t = miss; the same shift of all classes changes nothing, and is left out."""
-    system = np.diag(sums) - square + 1.0 / len(sums)
+    """t with (diag sums − square) t = miss; a shift of all classes alike changes nothing, and is left out."""
+    system = np.diag(sums + ABSENT) - square + 1.0 / len(sums)
     try:
         return np.asarray(np.linalg.solve(system, miss))
     except np.linalg.LinAlgError:

@@ -14,24 +14,25 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 
 from dualgap.arrays import Index
 from dualgap.design import Design
+from dualgap.linalg.cholesky import rough_cholesky
 
 BLOCK = 1 << 16  # numbers of a block of rows: with what is made of them they stay in the cache
 LEAST = 256  # rows of a block: shorter ones cost more calls than they save reads
 PER_COLUMN, FEWEST = 8, 1500  # rows that a metric is made of: more changed no count of products on digits
-MOVED = 1.35  # a metric is made anew when the mean curvature is this many times what it was, or less: a choice
+MOVED = (
+    1.35  # a metric is made anew when the mean curvature is this many times what it was, or less: a choice
+)
 WIDEST = 3000  # columns, or rows, up to which a metric is factored: 9e9 operations, a second
 FLOOR = 1e-6  # share of the mean diagonal added to a factored metric: 4-byte products round to 1e-7
-RAISES = (0.0, 1e-6, 1e-4, 1e-2)  # shares of the diagonal: a poor metric costs products, none all of them
 FAINT = 1e-12  # of a diagonal: no division by zero where a row's class is sure
 
 Metric = Callable[[Any], Any]
 
 
-class Table(Protocol):
+class RoughTable(Protocol):
     """What a Newton step asks of the rows."""
 
     @property
@@ -50,14 +51,14 @@ class Table(Protocol):
     def columns(self, which: Index) -> Any:
         """Some columns as an array."""
 
-    def every(self, step: int) -> Table:
+    def every(self, step: int) -> RoughTable:
         """One row in `step`."""
 
     def metric(self, P: Any, a: Any, R: Any) -> Metric:
         """Nearly the inverse of the Hessian and R: r, classes × columns, to what a step is made of."""
 
 
-def table_of(design: Design) -> Table:
+def table_of(design: Design) -> RoughTable:
     """The design, copied once."""
     found = design.sparse
     if found is None:
@@ -89,7 +90,7 @@ def mean_curvature(P: Any, a: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseTable(Table):
+class DenseTable(RoughTable):
     """Products by BLAS, a block of rows at a time."""
 
     X: Any
@@ -139,7 +140,7 @@ class DenseTable(Table):
         matrix = kept["gram"].copy()
         size = float(np.trace(matrix)) / q
         matrix.flat[:: q + 1] += R + FLOOR * size
-        return _factored(matrix)
+        return _by_rows(rough_cholesky(matrix))
 
     def _gram(self, h: Any) -> Any:
         n, q = self.shape
@@ -160,7 +161,7 @@ class DenseTable(Table):
         scaled = self.X * root[:, None]
         inner = scaled / price @ scaled.T
         inner.flat[:: len(inner) + 1] += 1.0
-        solve = _factored(inner)
+        solve = _by_rows(rough_cholesky(inner))
 
         def apply(r: Any) -> Any:
             first = r / price
@@ -177,7 +178,7 @@ class DenseTable(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseTable(Table):
+class SparseTable(RoughTable):
     """Products row by row; W and what is like it is kept a column's classes together."""
 
     X: sp.csr_array
@@ -220,12 +221,5 @@ def _diagonal(squares: Any, R: Any) -> Metric:
     return lambda r: r / squares
 
 
-def _factored(matrix: Any) -> Metric:
-    """By Cholesky in 4-byte numbers; a diagonal that rounding makes too small is raised."""
-    whole = matrix.diagonal().copy()
-    for raised in RAISES:
-        matrix.flat[:: len(matrix) + 1] = whole * (1.0 + raised)
-        factor, failed = lapack.spotrf(matrix, lower=1)
-        if not failed:
-            return lambda r: lapack.spotrs(factor, r.T, lower=1)[0].T
-    raise np.linalg.LinAlgError("a metric that is not positive")
+def _by_rows(solve: Metric) -> Metric:
+    return lambda r: solve(r.T).T

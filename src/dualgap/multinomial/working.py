@@ -56,7 +56,7 @@ class JointPursuit(LinearPursuit):
     def starts(self, start: Iterate | None) -> Iterator[Iterate]:
         """w = 0 with the dual point 0, or the start given, without a look at it."""
         problem = self.problem
-        nothing = np.zeros((problem.n, self.working.asked.classes))
+        nothing = np.zeros_like(problem.null_prediction)
         if start is not None:
             self.best = Bounds(start.w, nothing, np.inf, 0.0)
         else:

@@ -1,5 +1,5 @@
-"""Newton's method for all classes at once under absolute values: on the weights that are not zero or should not
-be, with their Hessian as a matrix.
+"""Newton's method for all classes at once under absolute values: on the weights that are not zero, or should
+not be, with their Hessian as a matrix.
 
 A step minimises the quadratic model plus the prices: coordinate descent finds which weights are zero, one
 Cholesky factor with the signs found makes the others exact. The dual point ahead of the step is the proof.
@@ -26,7 +26,9 @@ FIRST = 600  # coordinates that a step may have however few are not zero: a choi
 GROWTH = 2  # times as many as are not zero: a choice
 TOUCHING = 1e-3  # share of the price below it from which a weight may leave zero
 SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
-ROUGH = 0.03  # promise of a step, from which a sample has told what it can, and the dual point is worth a look
+ROUGH = (
+    0.03  # promise of a step, from which a sample has told what it can, and the dual point is worth a look
+)
 SWEEPS = 30  # of coordinate descent before each factor; they end when two in a row change no sign
 ROUNDS, FAR = 30, 2  # of sweeps and factors for one step, near the optimum and far away
 SMALL = 100  # coordinates up to which a factor in 8-byte numbers takes no longer
@@ -34,13 +36,16 @@ REFINEMENTS, REFINED = 4, 1e-8  # at most, and the share of the right side that 
 SETTLED = 1e-9  # share of its price by which a weight at zero may be out of place
 FEW = 2000  # rows that need no sample: a step on them costs a millisecond
 EXACT = 10**7  # rows times squared coordinates up to which 8-byte numbers cost a millisecond
-STALLED, SPENT = 4, 1e-3  # steps in a row that promise less than this share of the gap wanted, and do not close it
+STALLED, SPENT = (
+    4,
+    1e-3,
+)  # steps in a row that promise less than this share of the gap wanted, and do not close it
 SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
 @solver("multinomial_working_set", kind="multinomial")
 class MultinomialWorkingSet:
-    """Newton steps on the weights that count: l1 and elastic_net, few of many weights or all of some hundred."""
+    """Newton steps on the weights that count: l1 and elastic_net, few weights of many or some hundred."""
 
     def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
         """Every column needs a price, some of them a kink."""
@@ -89,18 +94,9 @@ class _Descent:
         self.n = model.table.shape[0]
         self.promise = 1.0
         self.W = W
-        self.Z = self._scores(W)
+        self.Z = self.model.scores(W)
         self.P, risk = model.probabilities(self.Z)
         self.value = risk + self._price(W)
-
-    def _scores(self, W: Matrix) -> Matrix:
-        return self.model.scores(W) if self.model.step == 1 else self.model.scores(W.astype(np.float32)).astype(float)
-
-    def _gradient(self) -> Matrix:
-        weighted = self.model.weighted(self.P)
-        if self.model.step > 1:
-            return self.model.gradient(weighted.astype(np.float32)).astype(np.float64)
-        return np.asarray(self.model.gradient(weighted))
 
     def _price(self, W: Matrix) -> float:
         return float((np.abs(W) @ self.l1).sum() + 0.5 * (np.square(W) @ self.R).sum())
@@ -128,7 +124,7 @@ class _Descent:
 
     def advance(self) -> float | None:
         """One step, and how long it was; None where too many weights want to count."""
-        g = self._gradient()
+        g = self.model.gradient(self.model.weighted(self.P))
         g += self.R * self.W
         which = self._set(g)
         if which is None:
@@ -144,11 +140,11 @@ class _Descent:
         d = ahead - self.W
         slope = float(np.vdot(g, d)) + float(((np.abs(self.W + d) - np.abs(self.W)) @ self.l1).sum())
         self.promise = -slope / self.value if self.value > 0.0 else 0.0
-        self.dZ = self._scores(d)
+        self.dZ = self.model.scores(d)
         return self._move(d, slope)
 
-    def _set(self, g: Matrix) -> tuple[Any, Any] | None:
-        """The coordinates of the step, sorted by class: the free ones, those not zero, and the most wanted."""
+    def _set(self, g: Matrix) -> tuple[Index, Index] | None:
+        """The coordinates of the step, sorted by class: free ones, those not zero, and the most wanted."""
         live = (self.W != 0.0) | self.free
         with np.errstate(divide="ignore", invalid="ignore"):
             want = np.where(live, 0.0, np.abs(g) / self.l1)
@@ -159,7 +155,8 @@ class _Descent:
         room = max(FIRST, GROWTH * count) - count
         if most > room:
             wanted &= want >= np.partition(want[wanted], most - room)[most - room]
-        return np.nonzero(live | wanted)
+        classes, columns = np.nonzero(live | wanted)
+        return classes, columns
 
     def _whole(self, columns: Any) -> Any:
         """Where the columns with a kink stand all of whose classes take part: classes × such columns."""
@@ -173,7 +170,7 @@ class _Descent:
             X = self.problem.design.columns(used).toarray()
         else:
             X = self.model.table.columns(used)
-        H = hessian(X, self.model.a, self.P, classes, place).astype(np.float64)
+        H: Matrix = hessian(X, self.model.a, self.P, classes, place).astype(np.float64)
         H.flat[:: len(H) + 1] += self.R[columns]
         free = np.flatnonzero(self.free[columns])
         if len(free):  # the same shift of all intercepts changes nothing; let it stay
@@ -193,7 +190,7 @@ class _Descent:
             t *= 0.5
 
     def _ahead(self, P: Matrix, dZ: Matrix) -> tuple[Matrix | None, float]:
-        """The dual point ahead, drawn into the prices where these have no square, and the gap it seems to leave."""
+        """The dual point ahead, drawn into the prices that have no square, and the gap it seems to leave."""
         pi = self.model.ahead(P, dZ)
         if pi is None:
             return None, np.inf
@@ -230,7 +227,7 @@ class _Model:
         return self.u
 
     def _shift(self) -> None:
-        """The same shift of a column in all classes changes prices alone: to the middle, where one is zero."""
+        """A shift of a column in all classes alike changes prices alone: to the middle, where one is zero."""
         shift = _middle(self.u[self.whole])
         if shift.any():
             self.u[self.whole] -= shift
@@ -285,4 +282,4 @@ def _middle(W: Matrix) -> Vector:
     """A median of each column, the one nearest to zero."""
     ordered = np.sort(W, axis=0)
     low, high = ordered[(len(W) - 1) // 2], ordered[len(W) // 2]
-    return np.maximum(low, 0.0) + np.minimum(high, 0.0)
+    return np.asarray(np.maximum(low, 0.0) + np.minimum(high, 0.0))

@@ -83,7 +83,10 @@ def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     if not convex(reading):
         return _one_by_one(reading, plan)
     if reading.many_classes:
-        fits, penalised = fits_of(reading, plan.multiclass, plan.solver, plan.limits), plan.form == "penalised"
+        fits, penalised = (
+            fits_of(reading, plan.multiclass, plan.solver, plan.limits),
+            plan.form == "penalised",
+        )
         return _gathered(in_a_row(fits, plan.strengths, penalised=penalised, limits=plan.limits), exact=False)
     if plan.form == "constrained":
         return _within(path_of(reading, plan.request(None)), plan)

@@ -17,7 +17,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.report.document import document
 from dualgap.report.explorer.solved import SolvedPair, losses_of, solve
-from dualgap.report.explorer.world import Wanted, World, world_of
+from dualgap.report.explorer.world import ExploredPart, World, world_of
 from dualgap.report.formulas import loss_words, penalty_words
 from dualgap.report.markup import (
     bullets,
@@ -75,7 +75,7 @@ def explore(  # noqa: PLR0913
     assert limit is not None
     if rows < 2:
         raise DataError(f"rows must be at least 2, not {rows}.")
-    world = world_of(X, y, sample_weight, names, Wanted(rows, one, standardize, target))
+    world = world_of(X, y, sample_weight, names, ExploredPart(rows, one, standardize, target))
     plane = None if columns is None else _named(world, columns)
     losses = losses_of(world, quantile)
     began = time.perf_counter()

@@ -33,7 +33,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExploredPart:
     """What to take of a table: rows at most, which class against the rest, columns as they are or scaled."""
 
     rows: int = ROWS
@@ -42,7 +42,7 @@ class Wanted:
     target: str = "y"
 
 
-def world_of(X: Any, y: Any, weights: Any, names: Any, scope: Wanted) -> World:
+def world_of(X: Any, y: Any, weights: Any, names: Any, scope: ExploredPart) -> World:
     """Read a table, draw rows, keep the columns that go with the target, centre and scale them."""
     table = read_table(X)
     n = table.design.shape[0]
@@ -70,7 +70,7 @@ def world_of(X: Any, y: Any, weights: Any, names: Any, scope: Wanted) -> World:
     return World(inside, target, share, chosen, scope.target, classes, scope.standardize, tuple(said))
 
 
-def _targets(y: Any, n: int, scope: Wanted) -> tuple[Vector, tuple[str, str] | None, list[str]]:
+def _targets(y: Any, n: int, scope: ExploredPart) -> tuple[Vector, tuple[str, str] | None, list[str]]:
     """Numbers; or −1 and +1 with the names of both. Many classes: one against the rest."""
     kind = np.asarray(y).dtype.kind
     if kind in "iuf" and scope.one is None and len(np.unique(np.asarray(y))) > 2:

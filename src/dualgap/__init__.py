@@ -42,7 +42,7 @@ _ELSEWHERE = {
     "steps": "dualgap.solvers.textbook.steps",
     "stopping": "dualgap.drive.stopping",
 }
-_MODULES = ("discrete", "errors", "losses", "penalties", "report", "solvers")
+_MODULES = ("discrete", "errors", "losses", "penalties", "report", "solvers", "tables")
 
 __all__ = [
     "KernelClassifier",
@@ -74,10 +74,11 @@ __all__ = [
     "stability",
     "steps",
     "stopping",
+    "tables",
 ]
 
 if TYPE_CHECKING:
-    from dualgap import discrete, errors, losses, penalties, report, solvers
+    from dualgap import discrete, errors, losses, penalties, report, solvers, tables
     from dualgap import lectures as figures
     from dualgap.blocks.dataset import dataset
     from dualgap.drive import stopping

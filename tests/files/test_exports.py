@@ -107,6 +107,23 @@ def test_sql_of_more_columns_than_an_expression_may_be_deep(tmp_path: Path) -> N
     assert_close([found], solution, wide[:1])
 
 
+def test_onnx_takes_the_columns_of_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    solution, frame, rows = mixed()
+    path = str(solution.export(tmp_path / "m.onnx"))
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    given: dict[str, Any] = {}
+    for column in session.get_inputs():
+        values = frame[column.name]
+        words = column.type == "tensor(string)"
+        made = values.astype(object).where(values.notna(), "") if words else values.astype(float)
+        given[column.name] = made.to_numpy(dtype=object if words else np.float64)[:, None]
+    (score,) = session.run(["score"], given)
+    assert score.dtype == np.float64
+    assert_close(score, solution, rows)
+
+
 def test_python_with_words_and_gaps(tmp_path: Path) -> None:
     solution, frame, encoded = mixed()
     made = runpy.run_path(str(solution.export(tmp_path / "m.py")))

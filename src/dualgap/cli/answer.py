@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dualgap.cli.console import INTERRUPTED, NOT_PROVEN, OK, Console
 
 if TYPE_CHECKING:
+    from dualgap.cli.in_python import Call
     from dualgap.cli.options import Solving
     from dualgap.cli.prepared_task import PreparedTask
     from dualgap.fitting.solution import Solution
@@ -18,6 +19,7 @@ def tell(
     solution: Solution,
     search: Search | None,  # that chose its strength, where there was one
     task: PreparedTask,
+    call: Call,
     args: argparse.Namespace,
     how: Solving,
     console: Console,
@@ -26,22 +28,45 @@ def tell(
     from dualgap.cli import pages
 
     solution = task.named(solution)
+    figures = judged(solution, search, task)
+    if figures:
+        solution.facts["held_out"] = figures
     console.say(f"\n{solution.summary()}")
     if args.out:
         solution.save(args.out, data=task.rows)
         console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
-    if args.report and search is not None:
-        search.solution = solution
-        path = pages.along(task, search, how, console)
-        pages.write(search, args.report, console, data=task.rows, along=path)
-    elif args.report:
-        pages.write(solution, args.report, console, data=task.rows)
-    told = described(solution)
+    if args.report:
+        path = None
+        if search is not None:
+            search.solution = solution
+            path = pages.along(task, search, how, console)
+        told = {"data": task.rows, "test": task.test, "along": path, "python": call.lines(args, task)}
+        pages.write(search or solution, args.report, console, **told)
+    found = described(solution) | {"held_out": figures or None}
     if search is not None:
-        told |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
-        told["status"] = f"{search.status} {solution.status}"
-    console.result(told | {"model": args.out, "report": args.report})
+        found |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
+        found["status"] = f"{search.status} {solution.status}"
+    console.result(found | {"model": args.out, "report": args.report})
     return ending(solution)
+
+
+def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str:
+    """How well rows are predicted that the weights have not seen, with its spread; nothing without any."""
+    from dualgap.report.headline import headlines
+    from dualgap.report.rows import mean_loss
+    from dualgap.report.subject import Origin, subject
+
+    if search is None and task.test is None:
+        return ""
+    about = subject(search or solution, None, task.rows, task.test, Origin())
+    rows = about.judged
+    if rows is None or not rows.unseen:
+        return ""
+    found = "; ".join(f"{one.name} {one.shown}" for one in headlines(about)).replace("−", "-")
+    if rows.folds is not None:
+        return "; ".join(part for part in (found, search.told() if search else "") if part)
+    loss = f"mean {solution.loss} loss {mean_loss(solution, rows):.6g}"
+    return "; ".join(part for part in (found, f"{loss}, {len(rows)} {rows.title}") if part)
 
 
 def refuse_interrupted(search: Search) -> None:

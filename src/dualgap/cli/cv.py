@@ -7,6 +7,7 @@ import argparse
 from dualgap.cli import options
 from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
+from dualgap.cli.in_python import Call
 from dualgap.cli.outputs import add_force
 
 SHOWN = 20  # lines of the table
@@ -37,18 +38,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.prepared_task import task_of
 
     task, how = task_of(args, console), options.Solving(args)
-    search = dg.cross_validate(
-        task.X,
-        task.y,
-        **task.keywords,
-        **how.keywords(),
-        cv=args.folds,
-        score=args.score,
-        rule=args.rule,
-        n_lams=args.points,
-        n_jobs=args.jobs,
-        random_state=args.seed,
-    )
+    choice = {"cv": args.folds, "score": args.score, "rule": args.rule, "n_lams": args.points}
+    keywords = {**task.keywords, **how.keywords(), **choice, "random_state": args.seed}
+    search = dg.cross_validate(task.X, task.y, **keywords, n_jobs=args.jobs)
     refuse_interrupted(search)
     console.say(f"\n  {'lam':>12} {args.score:>12} {'± error':>10}")
     marked = {search.index_min: "best", search.index_1se: "within one error", search.index: "chosen"}
@@ -56,4 +48,4 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for k in sorted({*picked.tolist(), *marked}):
         line = f"  {search.lams[k]:>12.5g} {search.mean[k]:>12.6g} {search.se[k]:>10.2g}"
         console.say(f"{line}  {marked.get(k, '')}".rstrip())
-    return tell(search.solution, search, task, args, how, console)
+    return tell(search.solution, search, task, Call("cross_validate", keywords), args, how, console)

@@ -23,7 +23,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     if not args.out.endswith(tuple(WAYS)):
         raise UsageError(f"A model is exported to a file that ends in {', '.join(WAYS)}, not {args.out!r}.")
-    dg.load(args.model).export(args.out, table=args.table)
+    solution = dg.load(args.model)
+    solution.export(args.out, table=args.table)
     console.say(f"written to {args.out}")
+    if args.out.endswith(".onnx"):
+        from dualgap.files.onnx_graph import takes
+
+        console.say(f"it takes {takes(solution)}")
     console.result({"out": args.out})
     return OK

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dualgap.cli import options
 from dualgap.cli.answer import refuse_interrupted, tell
 from dualgap.cli.console import Console
+from dualgap.cli.in_python import Call
 from dualgap.cli.outputs import add_force
 
 if TYPE_CHECKING:
@@ -36,12 +37,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.prepared_task import task_of, with_test
 
     task, how = with_test(task_of(args, console), args, console), options.Solving(args)
-    return tell(*solve(task, args, how, console), task, args, how, console)
+    solution, search, call = solve(task, args, how, console)
+    return tell(solution, search, task, call, args, how, console)
 
 
 def solve(
     task: PreparedTask, args: argparse.Namespace, how: options.Solving, console: Console
-) -> tuple[Solution, Search | None]:
+) -> tuple[Solution, Search | None, Call]:
     """At the strength given, or at the one that cross-validation chooses; then with the search."""
     import dualgap as dg
     from dualgap.drive.progress import GapProgress
@@ -52,15 +54,16 @@ def solve(
     if given or not penalty_named(args.penalty).takes_strength:
         with GapProgress(args.tol) as progress:
             keywords = {**task.keywords, **strength, **how.keywords()}
-            return dg.fit(task.X, task.y, **keywords, callback=progress), None
+            return dg.fit(task.X, task.y, **keywords, callback=progress), None, Call("fit", keywords)
     folds = args.cv or 5
     points = 100 if len(task.y) <= LONG else 20
     choice = {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
-    search = dg.cross_validate(task.X, task.y, **task.keywords, **how.keywords(), **choice)
+    keywords = {**task.keywords, **how.keywords(), **choice}
+    search = dg.cross_validate(task.X, task.y, **keywords)
     refuse_interrupted(search)
     asked = "" if args.cv else "no strength was given: "
     console.note(f"{asked}lam = {search.lam:.6g} by {folds}-fold cross-validation, rule {args.rule}")
     if search.index in (0, len(search.lams) - 1):
         end = "largest: the columns hardly help" if search.index == 0 else "smallest: a penalty hardly helps"
         console.note(f"of the {len(search.lams)} strengths tried that is the {end}")
-    return search.solution, search
+    return search.solution, search, Call("cross_validate", keywords)

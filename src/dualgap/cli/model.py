@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import TYPE_CHECKING
 
 from dualgap.errors import DataError
@@ -29,7 +30,8 @@ def repeated(solution: Solution, raw: RawTable, target: str | None) -> Prepared:
     from dualgap.tables.prepare import default_target, repeat
 
     known = solution.recipe.target if solution.recipe is not None else None
-    return repeat(raw, recipe_for(solution, raw, target or known or default_target(raw)))
+    target = target or known or default_target(raw)
+    return repeat(raw, dataclasses.replace(recipe_for(solution, raw, target), target=target))
 
 
 def recipe_for(solution: Solution, raw: RawTable, target: str | None) -> Recipe:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dualgap.cli import options
 from dualgap.cli.console import NOT_PROVEN, OK, Console, UsageError
+from dualgap.cli.in_python import Call
 from dualgap.cli.outputs import add_force, csv_text
 
 SHOWN = 20  # lines of the table
@@ -41,8 +42,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     form = picture_format(args.plot) if args.plot else ""
     task = with_test(task_of(args, console), args, console)
-    how = options.Solving(args).keywords()
-    path = dg.path(task.X, task.y, **task.keywords, **how, n_lams=args.points)
+    call = Call("path", {**task.keywords, **options.Solving(args).keywords(), "n_lams": args.points})
+    path = dg.path(task.X, task.y, **call.keywords)
     console.say(f"\n{path!r}\n")
     console.say(f"  {'lam':>12} {'penalty':>12} {'mean loss':>12} {'columns':>8} {'gap':>9}")
     for k in np.unique(np.linspace(0, len(path) - 1, min(SHOWN, len(path))).astype(int)):
@@ -56,8 +57,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         draw(path, names, args.plot, form)
         console.say(f"drawn in {args.plot}")
     if args.report:
-        recipe = task.prepared.recipe
-        pages.write(path, args.report, console, data=task.rows, test=task.test, recipe=recipe)
+        told = {"recipe": task.prepared.recipe, "python": call.lines(args, task)}
+        pages.write(path, args.report, console, data=task.rows, test=task.test, **told)
     points = {"lams": path.lams, "gaps": path.gaps, "n_nonzero": path.n_nonzero}
     console.result({**points, "exact": path.exact, "status": path.status})
     proven = not path.stopped and (path.exact or float(path.gaps.max()) <= args.tol)

@@ -12,7 +12,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.design import Design
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
-from dualgap.files.write import matrix_of
+from dualgap.files.write import made, matrix_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective, column_scales
 from dualgap.fitting.solution import Solution
@@ -67,6 +67,7 @@ def examine(solution: Solution, X: Any, y: Any) -> tuple[list[str], dict[str, An
 
     Where the rows cannot be those of the fit (another shape, other classes) there are no values.
     """
+    X = made(solution, X)
     objections = list(_of_the_file(solution, X, y))
     broken = list(_unusable(solution))
     if broken:

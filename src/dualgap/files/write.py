@@ -33,9 +33,14 @@ def save(solution: Solution, path: str | Path, data: tuple[Any, Any] | None = No
     large: dict[str, NDArray[Any]] = {}
     document = Writer(large).document(solution)
     if data is not None:
-        document["fingerprint"] = fingerprint(matrix_of(data[0]), data[1])
+        document["fingerprint"] = fingerprint(matrix_of(made(solution, data[0])), data[1])
     write_document(target, document, large)
     return target
+
+
+def made(solution: Solution, X: Any) -> Any:
+    """X with its columns made by the recipe, where there is one."""
+    return X if solution.recipe is None else solution.recipe.read(X)
 
 
 def matrix_of(X: Any) -> Any:

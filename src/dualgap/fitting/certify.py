@@ -161,7 +161,7 @@ def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, A
 
 
 def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
-    terms, table = solution.terms, read_table(X)
+    terms, table = solution.terms, read_table(X, learn=True)
     n = table.design.shape[0]
     if (n, table.design.shape[1]) != (len(terms.sample_weight), len(terms.scale)):
         raise DataError("This Solution is of other data: X has another shape than the X it was fitted on.")
@@ -183,7 +183,7 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
 
 
 def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[str, ...]) -> _Task:
-    claim, columns = fitted.claim, read_table(X)
+    claim, columns = fitted.claim, read_table(X, learn=True)
     n = columns.design.shape[0]
     fitted.check(n, columns.names)
     weights = read_weights(sample_weight, n)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Compressed, Dense, Design
 from dualgap.errors import DataError
+
+if TYPE_CHECKING:
+    from dualgap.tables.recipe import Recipe
 
 LARGEST = 1e100  # squares of sums of squares must stay finite
 
@@ -22,14 +26,23 @@ class Table:
 
     design: Design
     names: tuple[str, ...] | None
+    recipe: Recipe | None = None  # what made its columns, where they were more than numbers
 
     def label(self, j: int) -> str:
         """How to speak of column j."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r} (number {j})"
 
 
-def read_table(X: Any) -> Table:
-    """A finite two-dimensional table: array, SciPy sparse, pandas or polars."""
+def read_table(X: Any, *, learn: bool = False) -> Table:
+    """A finite two-dimensional table: array, SciPy sparse, pandas or polars.
+
+    To `learn` is to decide what to do with columns of words and dates; else they are refused.
+    """
+    recipe = None
+    if learn and _is_frame(X) and not all(map(_is_numeric, _columns(X))):
+        from dualgap.tables.prepare import learn_frame  # here: most tables are numbers
+
+        X, recipe = learn_frame(X)
     if sp.issparse(X):
         table = Table(Compressed(_sparse(X)), None)
         values = table.design.values  # type: ignore[attr-defined]
@@ -44,7 +57,7 @@ def read_table(X: Any) -> Table:
         raise DataError(f"X has no columns: 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     if values.size and not _tame(values):
         _complain(table)
-    return table
+    return table if recipe is None else Table(table.design, recipe.names, recipe)
 
 
 def _tame(values: NDArray[Any]) -> bool:
@@ -66,8 +79,7 @@ def _is_frame(X: Any) -> bool:
 def _frame(X: Any) -> tuple[Matrix, tuple[str, ...]]:
     names = tuple(str(name) for name in X.columns)
     array = np.empty((len(X), len(names)), order="F")
-    for j, name in enumerate(X.columns):
-        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+    for j, (name, column) in enumerate(zip(X.columns, _columns(X), strict=True)):
         try:
             array[:, j] = _column(column)
         except (TypeError, ValueError):
@@ -76,6 +88,20 @@ def _frame(X: Any) -> tuple[Matrix, tuple[str, ...]]:
                 "encode it (for instance one-hot) or drop it."
             ) from None
     return array, names
+
+
+def _columns(X: Any) -> Iterator[Any]:
+    return (X.iloc[:, j] if hasattr(X, "iloc") else X[name] for j, name in enumerate(X.columns))
+
+
+def _is_numeric(column: Any) -> bool:
+    """Does what it stores say that it holds numbers? Of objects those that are no words may do so too."""
+    kind = getattr(column.dtype, "kind", None)
+    if str(column.dtype) == "object":
+        return not any(isinstance(value, str) for value in column)
+    if kind is None:
+        return bool(column.dtype.is_numeric()) or str(column.dtype) in ("Boolean", "Null")
+    return kind in "biufc" and str(column.dtype) != "category"
 
 
 def _column(column: Any) -> Vector:

@@ -101,7 +101,7 @@ class Objective:
         from dualgap.fitting.inputs import read_table
         from dualgap.fitting.targets import class_numbers, read_targets
 
-        design = read_table(X).design
+        design = read_table(X, learn=True).design
         rows, columns = len(self.sample_weight), len(self.scale)
         if design.shape != (rows, columns):
             raise DataError(

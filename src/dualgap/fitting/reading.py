@@ -81,7 +81,7 @@ def read(  # noqa: PLR0913
 ) -> Reading:
     """Check everything a fit needs."""
     loss, penalty = loss_named(loss), penalty_named(penalty)
-    table = read_table(X)
+    table = read_table(X, learn=True)
     n = table.design.shape[0]
     classes = None
     if Trait.CLASSIFICATION in loss.traits:

@@ -86,7 +86,9 @@ def _data(solution: Solution) -> str:
 def _proof(solution: Solution) -> list[str]:
     null = solution.facts["null"]
     which = " of the size below" if held(solution) else ""
-    rows = [
+    unseen = solution.facts.get("held_out")
+    rows = [("held out", unseen)] if unseen else []
+    rows += [
         ("objective", f"{solution.objective:.10g}{_parts(solution)}"),
         ("proven bound", f"{solution.bound:.10g}, which no weights{which} can beat"),
         ("relative gap", _gap(solution)),
@@ -94,7 +96,8 @@ def _proof(solution: Solution) -> list[str]:
     rows += [(name, said) for name, said in (("held", held(solution)), ("advice", rounded(solution))) if said]
     if null > 0:
         share = 100.0 * (1.0 - (solution.objective - solution.price) / null)
-        rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss"))
+        where = ", on the rows of the fit" if unseen else ""
+        rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss{where}"))
     if solution.coef_error is not None:
         rows.append(("weights", f"proven within {solution.coef_error:.2g} of the optimal ones (Euclidean)"))
     if solution.proven_zero.any():

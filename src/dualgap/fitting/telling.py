@@ -56,6 +56,7 @@ def answer(reading: Reading, proof: Certificate, run: Outcome | None, **claims: 
         "certificate": proof,
         "terms": reading.terms,
         "names": reading.table.names,
+        "recipe": reading.table.recipe,
         "classes": reading.classes,
     }
     if run is not None:

@@ -150,7 +150,11 @@ class Path:
 
     def decision_functions(self, X: Any) -> Matrix:
         """Xw + b at every point, one row each."""
-        return predictions(read_table(X).design, self.coefs, self.intercepts)
+        return predictions(self._design(X), self.coefs, self.intercepts)
+
+    def _design(self, X: Any) -> Design:
+        recipe = self._reading.table.recipe
+        return read_table(X if recipe is None else recipe.read(X)).design
 
     def test_risks(self, X: Any, y: Any) -> Vector:
         """The mean loss of every point on other rows."""
@@ -159,7 +163,7 @@ class Path:
     def risks_of(self, coefs: Matrix, intercepts: Vector, X: Any, y: Any) -> tuple[Vector, Vector]:
         """The mean loss of any weights, on the rows of the path and on other rows."""
         reading, loss = self._reading, self.terms.loss
-        design = read_table(X).design
+        design = self._design(X)
         targets = read_targets(y, design.shape[0], reading.labels)
         share = self.terms.sample_weight / self.terms.sample_weight.sum()
         here = loss.value(reading.targets(), predictions(reading.table.design, coefs, intercepts)) @ share

@@ -11,6 +11,8 @@ from typing import Any
 HIDDEN = {**{k: " " for k in range(32) if k != 10}, 127: " ", **{k: "�" for k in range(0x202A, 0x202F)}}
 HIDDEN |= {k: "�" for k in range(0x2066, 0x206A)}  # marks that turn the direction of the text around them
 
+PLAIN = 1e6  # a choice: whole numbers below are read at a glance
+
 
 def safe(text: Any) -> str:
     """Text as a browser may have it, in an element or a quoted attribute; lone surrogates are replaced."""
@@ -30,7 +32,9 @@ def number(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     text = f"{value:.{digits}g}"
-    if "e" in text:
+    if "e" in text and 1.0 <= abs(value) < PLAIN:
+        text = f"{float(text):.0f}"  # 130, not 1.3e2
+    elif "e" in text:
         mantissa, power = text.split("e")
         text = f"{mantissa}e{int(power)}"
     return text.replace("-", "−")

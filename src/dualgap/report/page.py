@@ -8,7 +8,8 @@ from typing import Any
 from dualgap.files.store import write_whole
 from dualgap.report import along_path, certificate, findings, fitted, folds, quality, reproduce, weights
 from dualgap.report.document import document
-from dualgap.report.markup import count, number, percent, safe, tiles
+from dualgap.report.headline import headlines
+from dualgap.report.markup import count, number, safe, tiles
 from dualgap.report.shown_point import pick
 from dualgap.report.subject import Origin, Subject, subject
 
@@ -35,15 +36,16 @@ def write(  # noqa: PLR0913
     recipe: Any = None,
     notes: tuple[str, ...] = (),
     command: str = "",
+    python: str = "",
 ) -> FilePath:
     """Write a page about a Solution, a path, a search or a fitted linear estimator.
 
     `data` = (X, y) are the rows of the fit: with them the page shows residuals, or confusions, ROC and
     calibration. `test` = (X, y) are rows that the fit has not seen. `along` is the dg.path that goes with a
-    search or a solution: its slider moves weights and errors together. `recipe`, `notes` and `command` say
-    where the columns came from, what was decided on the way, and how to run it again.
+    search or a solution: its slider moves weights and errors together. `recipe`, `notes`, `command` and
+    `python` say where the columns came from, what was decided on the way, and how to run it again.
     """
-    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe)))
+    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe, python)))
     target = FilePath(path)
     write_whole(target, page(about).encode("utf-8"))
     return target
@@ -66,24 +68,10 @@ def _tiles(about: Subject) -> str:
     solution = about.solution
     proven = "proven" if about.proven else "not proven"
     entries = [
+        *((f"{one.name}, {one.where}", one.shown) for one in headlines(about)),
         ("certificate", f'<span class="badge {"good" if about.proven else "bad"}">{proven}</span>'),
         ("relative gap", number(solution.relative_gap, 2)),
         ("rows", count(solution.facts["n"])),
         ("columns used", f"{count(solution.n_nonzero)} of {count(len(about.names))}"),
-        *_score(about),
     ]
     return tiles(entries)
-
-
-def _score(about: Subject) -> list[tuple[str, str]]:
-    """One number for how well it predicts, on rows not seen where there are any."""
-    rows = about.fresh or about.fitted
-    if rows is None:
-        return []
-    where = rows.title.split(" (")[0]
-    if about.solution.classes is None:
-        return [] if rows.explained is None else [(f"R², {where}", number(rows.explained, 3))]
-    found = [(f"right, {where}", percent(rows.right))]
-    if rows.scores.ndim == 1:
-        found.append((f"ROC area, {where}", number(rows.area, 3)))
-    return found

@@ -10,22 +10,23 @@ from dualgap.report import margins
 from dualgap.report import regression_errors as numbers
 from dualgap.report.formulas import mean_of
 from dualgap.report.markup import charts, grid, number, paragraph, percent, plural, section
-from dualgap.report.rows import PredictedRows, mean_loss
+from dualgap.report.rows import TEST, PredictedRows, mean_loss
 from dualgap.report.subject import Subject
 
 
 def quality(about: Subject) -> str:
     """The section; empty where no rows were given."""
-    shown = [rows for rows in (about.fitted, about.fresh) if rows is not None]
-    if not shown:
+    shown = [rows for rows in (about.fresh, about.held, about.fitted) if rows is not None]
+    judged = about.judged
+    if judged is None:
         return ""
-    judged = shown[-1]
     pictures = numbers.pictures if about.solution.classes is None else classes.pictures
     return section(
         "quality",
         "How well it predicts",
         paragraph(_sentence(judged)),
         _measures(about, shown),
+        paragraph(f"The pictures are of the {judged.title}: {plural(len(judged), 'row')}."),
         charts(*pictures(about, judged), *margins.pictures(about, judged)),
         classes.confusion(about, judged) if about.solution.classes is not None else "",
         margins.words(about),
@@ -33,8 +34,13 @@ def quality(about: Subject) -> str:
 
 
 def _sentence(judged: PredictedRows) -> str:
-    if judged.title == "test rows":
+    if judged.title == TEST:
         return "Measured on rows that the weights have not seen, beside those of the fit."
+    if judged.folds is not None:
+        return (
+            "Measured on rows held out: every row is predicted by weights that were found without its fold, "
+            "at the strength that was chosen. The rows of the fit stand beside them; they flatter the model."
+        )
     if judged.title == "rows of the fit":
         return (
             "Measured on the rows of the fit themselves, which flatters the model: on new rows expect it "

@@ -21,7 +21,7 @@ def again(about: Subject) -> str:
         "again",
         "How to get this again",
         command,
-        f'<p>In Python:</p><pre tabindex="0">{safe(_call(about))}</pre>',
+        f'<p>In Python:</p><pre tabindex="0">{safe(about.origin.python or _call(about))}</pre>',
         facts([(name, safe(version)) for name, version in _versions()]),
         paragraph("The page is one file: it asks nothing of any server and works without a network.", "soft"),
     )

@@ -13,6 +13,9 @@ from dualgap.fitting.inputs import read_numbers
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
 
+TEST = "test rows"
+HELD = "rows held out"
+
 
 @dataclass(frozen=True, eq=False)
 class PredictedRows:
@@ -22,6 +25,8 @@ class PredictedRows:
     targets: Vector
     scores: Vector | Matrix
     weights: Vector
+    unseen: bool = False  # are they rows that the weights which predict them have not seen?
+    folds: Index | None = None  # which fold each row was held out with
 
     @property
     def share(self) -> Vector:
@@ -58,8 +63,9 @@ def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
     """Predict rows. They count as in the fit where there are as many, else once each."""
     scores = solution.decision_function(X)
     own = solution.terms.sample_weight
-    weights = own if title != "test rows" and len(own) == len(scores) else np.ones(len(scores))
-    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights)
+    test = title == TEST
+    weights = own if not test and len(own) == len(scores) else np.ones(len(scores))
+    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights, unseen=test)
 
 
 def targets_of(solution: Solution, y: Any, n: int) -> Vector:

@@ -14,7 +14,7 @@ from dualgap.files.verification import UNPROVEN, examine
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
-from dualgap.report.rows import PredictedRows, rows_of, same_rows
+from dualgap.report.rows import HELD, TEST, PredictedRows, rows_of, same_rows, targets_of
 from dualgap.selection.search import Search
 from dualgap.tables.recipe import Recipe
 
@@ -30,6 +30,7 @@ class Origin:
     command: str = ""
     notes: tuple[str, ...] = ()
     recipe: Recipe | None = None
+    python: str = ""  # lines that do the same in Python, where they are known
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,23 @@ class Subject:
     @cached_property
     def fresh(self) -> PredictedRows | None:
         """The rows that were held out, with their predictions."""
-        return None if self.test is None else rows_of(self.solution, *self.test, title="test rows")
+        return None if self.test is None else rows_of(self.solution, *self.test, title=TEST)
+
+    @cached_property
+    def held(self) -> PredictedRows | None:
+        """The rows given as data, each predicted by weights that cross-validation found without it."""
+        found = None if self.search is None else self.search.held_out
+        n = len(self.terms.sample_weight)
+        if found is None or self.data is None or np.shape(self.data[1])[:1] != (n,):
+            return None
+        targets = targets_of(self.solution, self.data[1], n)[found.rows]
+        weights = self.terms.sample_weight[found.rows]
+        return PredictedRows(HELD, targets, found.decisions, weights, unseen=True, folds=found.folds)
+
+    @property
+    def judged(self) -> PredictedRows | None:
+        """The rows that say most: those that the weights have not seen, where there are any."""
+        return self.fresh or self.held or self.fitted
 
 
 def subject(thing: Any, along: Any, data: Any, test: Any, origin: Origin) -> Subject:

@@ -28,7 +28,7 @@ from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of
 from dualgap.selection.rules import read_rule
 from dualgap.selection.running import run
 from dualgap.selection.scores import Score, read_score
-from dualgap.selection.search import Search
+from dualgap.selection.search import HeldOut, Search
 from dualgap.selection.splits import read_folds
 
 EXACT = 1e-9  # relative gap up to which a point of an exact path is not solved again
@@ -141,6 +141,7 @@ def cross_validate(  # noqa: PLR0913
     done, interrupted = run(work, folds, n_jobs, what="folds", progress=bool(progress))
     search = _search(reading, plan, scoring, rule, len(folds), done)
     search.interrupted = interrupted
+    search.held_out = _held_out(done, search.index)
     _warn(search)
     if interrupted:  # who asks for the solution later gives it its time
         search.refit = partial(_refit, reading, replace(plan, limits=limits))
@@ -219,6 +220,15 @@ def _search(
         repeats=_repeats(done, reading.terms.sample_weight),
         refit=partial(_refit, reading, plan),
     )
+
+
+def _held_out(done: list[Scored], k: int) -> HeldOut | None:
+    found = [one.decisions[k] for one in done if one.decisions is not None]
+    if len(found) < len(done):
+        return None
+    rows = [np.asarray(one.fold.test) for one in done]
+    folds = np.repeat(np.arange(len(done)), [len(part) for part in rows])
+    return HeldOut(np.concatenate(rows), folds, np.concatenate(found))
 
 
 def _repeats(done: list[Scored], weights: Vector) -> float:

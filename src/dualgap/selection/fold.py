@@ -23,6 +23,8 @@ from dualgap.selection.plan import Plan, convex, part
 from dualgap.selection.scores import Held, Score
 from dualgap.selection.splits import Fold
 
+KEPT = 1 << 23  # predictions of a fold, 64 MB of them: what a process may send to another without harm
+
 
 @dataclass(frozen=True, eq=False)
 class Solutions:
@@ -50,6 +52,7 @@ class Scored:
     exact: bool
     weight: float
     fold: Fold
+    decisions: NDArray[np.float64] | None = None  # on the rows held out; None where they are too many
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +72,16 @@ class FoldWork:
         given = () if self.X is None else (_safe_indexing(one, fold.test) for one in (self.X, self.y))
         held = Held(part(self.reading, fold.test), plan.multiclass, *given)
         found = fit_fold(part(self.reading, fold.train, standardize=plan.standardize), plan)
-        scores = self.score.values(held, found.coefs, found.intercepts)
+        decisions = held.decisions(found.coefs, found.intercepts)
+        scores = self.score.values(held, found.coefs, found.intercepts, decisions)
         if not np.all(np.isfinite(scores)):
             raise DataError(
                 f"The score {self.score.name} of fold {fold.number} is {scores[~np.isfinite(scores)][0]} at "
                 "some strength; choose another score, or folds on which it is defined."
             )
-        return Scored(scores, found.gaps, found.n_nonzero, found.exact, float(held.weights.sum()), fold)
+        kept = decisions if decisions.size <= KEPT else None
+        weight = float(held.weights.sum())
+        return Scored(scores, found.gaps, found.n_nonzero, found.exact, weight, fold, kept)
 
 
 def fit_fold(reading: Reading, plan: Plan) -> Solutions:

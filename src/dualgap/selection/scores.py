@@ -56,9 +56,9 @@ class Score:
     greater_is_better: bool = False
     wants_rows: bool = False  # does it look at X and y as they were given?
 
-    def values(self, held: Held, coefs: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Vector:
-        """The weighted score of each strength."""
-        each = zip(coefs, intercepts, held.decisions(coefs, intercepts), strict=True)
+    def values(self, held: Held, coefs: Any, intercepts: Any, decisions: NDArray[np.float64]) -> Vector:
+        """The weighted score of each strength; `decisions` are those of its weights on the rows held out."""
+        each = zip(coefs, intercepts, decisions, strict=True)
         return np.array([self.one(held, w, b, z) for w, b, z in each])
 
 

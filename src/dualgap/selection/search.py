@@ -8,12 +8,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.errors import needed
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.selection.rules import best, choose, mean_and_error, within_one_error
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Xw + b of every row that was held out, by weights found without it, at the strength chosen.
+
+    `rows` are their numbers, `folds` those of their folds; a row that was held out twice is there twice.
+    """
+
+    rows: Index
+    folds: Index
+    decisions: NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -21,7 +34,8 @@ class Search:
     """Scores of every strength on rows held out, from the strongest regularisation to the weakest.
 
     `scores`, `gaps` and `n_nonzero` have a row per finished fold and a column per strength. `mean` and `se`
-    are over the folds. `status` says in a sentence how the search ended.
+    are over the folds. `status` says in a sentence how the search ended. `held_out` has the decisions at the
+    chosen strength on rows held out, None where they are too many to keep.
     """
 
     form: str
@@ -42,6 +56,7 @@ class Search:
     repeats: float = 1.0
     interrupted: bool = False
     refit: Callable[[float], Solution] | None = field(default=None)
+    held_out: HeldOut | None = None
 
     def _strength(self, k: int, form: str, name: str) -> float:
         if self.form != form:
@@ -139,6 +154,7 @@ class Search:
         """The fit on all rows at the chosen strength, with its certificate."""
         assert self.refit is not None
         found = self.refit(float(self.strengths[self.index]))
+        found.facts["held_out"] = self.told()
         self.refit = None  # it holds the data
         return found
 
@@ -148,6 +164,13 @@ class Search:
     def symbol(self) -> str:
         """What a strength is called: "lam" or "budget"."""
         return "lam" if self.form == "penalised" else "budget"
+
+    def told(self) -> str:
+        """What the chosen strength scored on rows held out, with its spread."""
+        k = self.index
+        error = f" ± {float(f'{self.se[k]:.2g}'):g}" if np.isfinite(self.se[k]) else ""
+        measure = {"loss": f"mean {self.terms.loss} loss", "zero_one": "share of wrong rows"}
+        return f"{measure.get(self.score, self.score)} {self.mean[k]:.6g}{error}, {self.n_folds} folds"
 
     def frame(self) -> Any:
         """A pandas DataFrame with a row per strength."""

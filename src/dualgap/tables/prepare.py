@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,10 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
+from dualgap.tables.frames import from_frame
 from dualgap.tables.learn import Wishes, learn
 from dualgap.tables.recipe import Encoded, Recipe
+from dualgap.tables.sources import read_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,71 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         recipe,
         (*remarks, *notes),
     )
+
+
+@overload
+def read(source: str, *, target: str | None = None, **wishes: Any) -> tuple[Any, NDArray[Any], Recipe]: ...
+
+
+@overload
+def read(
+    source: str, *, target: str | None = None, weights: str, **wishes: Any
+) -> tuple[Any, NDArray[Any], Recipe, Vector]: ...
+
+
+def read(  # noqa: PLR0913
+    source: str,
+    *,
+    target: str | None = None,
+    weights: str | None = None,
+    missing: str = "mean",
+    drop: Sequence[str] = (),
+    na: Sequence[str] = (),
+    format: str | None = None,
+    recipe: Recipe | None = None,
+) -> Any:
+    """X, y and the recipe of a file, as `dualgap fit` makes them; with a column of `weights` those too.
+
+    >>> import dualgap as dg
+    >>> X, y, recipe = dg.tables.read("diabetes")
+    >>> dg.fit(X, y, loss="squared", lam=1.0).predict(X[:1]).shape, recipe.target
+    ((1,), 'progression')
+
+    `source` is a file (CSV, Parquet, Feather, Arrow, libsvm, npy, npz), "-" for standard input, or the name
+    of a data set that ships. `missing` is "mean", "median", "drop" or "refuse"; `drop` names columns to leave
+    out; `na` are words that mean a missing value; `format` says what the file is where it does not tell. With
+    the `recipe` of an earlier file all is done as it was done there.
+    """
+    raw = read_rows(source, absent=tuple(na) if recipe is None else recipe.absent, form=format)
+    if recipe is not None:
+        found = repeat(raw, replace(recipe, target=target or recipe.target))
+    else:
+        wishes = Wishes(target or default_target(raw), missing, tuple(drop), tuple(na))
+        found = prepare(raw, wishes, weights)
+    if weights is None:
+        return found.X, found.y, found.recipe
+    return found.X, found.y, found.recipe, _weights(raw, weights, found.rows)
+
+
+def learn_frame(frame: Any) -> tuple[Any, Recipe]:
+    """The matrix of a frame with words or dates, made as `dualgap fit` makes it of a file; gaps are refused.
+
+    What is left out is said in a warning: nobody reads the notes of a fit in Python.
+    """
+    raw = from_frame(frame, "X")
+    every = np.ones(raw.n, dtype=bool)
+    recipe, _ = learn(raw, Wishes(""), every)
+    for rule in recipe.rules:
+        gaps = rule.column(raw).missing
+        if rule.kind != "levels" and gaps.any():
+            raise DataError(
+                f"X contains NaN in column {rule.name!r}, row {int(np.argmax(gaps))}; impute or drop it, or "
+                "read the table by dg.tables.read, which can. (Input X contains NaN or infinity.)"
+            )
+    for name, why in recipe.left_out:
+        warnings.warn(f"The column {name!r} is left out: {why}.", UserWarning, stacklevel=2)
+    recipe = replace(recipe, rules=tuple(replace(rule, fill=None) for rule in recipe.rules))
+    return recipe.encode(raw).matrix, recipe
 
 
 def repeat(raw: RawTable, recipe: Recipe) -> Prepared:

@@ -1,0 +1,99 @@
+"""The figure that comes first: how well rows are predicted that the weights have not seen, and its spread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from dualgap.arrays import Index
+from dualgap.report.markup import number, percent
+from dualgap.report.rows import PredictedRows
+from dualgap.report.subject import Subject
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline:
+    """A measure of the rows called `where`; `spread` is its standard error, None where nothing tells it."""
+
+    name: str
+    where: str
+    value: float
+    spread: float | None
+    share: bool = False  # shown in percent
+
+    @property
+    def shown(self) -> str:
+        """The value with its spread."""
+        if self.share:
+            spread = "" if self.spread is None else f" ± {number(100 * self.spread, 2)}"
+            return f"{number(100 * self.value, 3)}{spread} %" if spread else percent(self.value)
+        spread = "" if self.spread is None else f" ± {number(self.spread, 2)}"
+        return f"{number(self.value, 3)}{spread}"
+
+
+def headlines(about: Subject) -> list[Headline]:
+    """R² of numbers; of classes the share that is right, and of two the area under the ROC curve."""
+    rows = about.judged
+    if rows is None:
+        return []
+    where = rows.title.split(" (")[0]
+    if about.solution.classes is None:
+        if rows.explained is None:
+            return []
+        return [Headline("R²", where, rows.explained, _spread(rows, _squares, _of_squares, _variance(rows)))]
+    found = [Headline("right", where, rows.right, _spread(rows, lambda part: part.right, _of_share), True)]
+    if rows.scores.ndim == 1:
+        found.append(Headline("ROC area", where, rows.area, _spread(rows, _area, None)))
+    return found
+
+
+def _spread(
+    rows: PredictedRows,
+    measure: Callable[[PredictedRows], float | None],
+    alone: Callable[[PredictedRows], float] | None,
+    unit: float = 1.0,
+) -> float | None:
+    """The standard error: over the folds where there are some, else as rows of one sample tell it."""
+    if not rows.unseen:
+        return None
+    if rows.folds is None:
+        return None if alone is None or len(rows) < 2 else alone(rows) / unit
+    found = [measure(part) for part in _parts(rows, rows.folds)]
+    known = np.array([value for value in found if value is not None])
+    return float(known.std(ddof=1) / np.sqrt(len(known)) / unit) if len(known) > 1 else None
+
+
+def _parts(rows: PredictedRows, folds: Index) -> Iterator[PredictedRows]:
+    for k in np.unique(folds):
+        own = folds == k
+        if rows.weights[own].any():
+            yield dataclasses.replace(
+                rows,
+                targets=rows.targets[own],
+                scores=rows.scores[own],
+                weights=rows.weights[own],
+                folds=None,
+            )
+
+
+def _area(part: PredictedRows) -> float | None:
+    return part.area if len(np.unique(part.targets)) == 2 else None
+
+
+def _of_share(rows: PredictedRows) -> float:
+    return float(np.sqrt(rows.right * (1.0 - rows.right) / len(rows)))
+
+
+def _variance(rows: PredictedRows) -> float:
+    return float(rows.share @ (rows.targets - rows.share @ rows.targets) ** 2)
+
+
+def _squares(part: PredictedRows) -> float:
+    """The mean square error, of which R² is what is left: a few rows have one, and hardly a variance."""
+    return float(part.share @ (part.targets - part.scores) ** 2)
+
+
+def _of_squares(rows: PredictedRows) -> float:
+    return float(np.std((rows.targets - rows.scores) ** 2, ddof=1) / np.sqrt(len(rows)))

@@ -136,12 +136,7 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "masked": (np.ma.masked_array(X, mask=X > 1), "masked"),
     "ragged": ([[1, 2], [1]], "different lengths"),
     "a set": ({1, 2}, "not a table"),
-    "pandas category": (FRAME.assign(k=pd.Categorical([1, 2] * 20)), "Column 'k' (number 4) holds category"),
-    "pandas strings": (FRAME.assign(s="x"), "Column 's'"),
-    "pandas dates": (FRAME.assign(t=pd.Timestamp("2020-01-01")), "Column 't'"),
     "pandas missing": (FRAME.astype("Float64").mask(FRAME > 2.0), "NaN in column 'd'"),
-    "polars strings": (POLARS.with_columns(pl.lit("x").alias("s")), "Column 's'"),
-    "polars dates": (POLARS.with_columns(pl.lit(1).cast(pl.Date).alias("t")), "Column 't'"),
     "polars missing": (
         POLARS.with_columns(pl.when(pl.col("b") > 1).then(None).otherwise(pl.col("b")).alias("b")),
         "NaN in column 'b'",

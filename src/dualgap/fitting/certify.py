@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,14 @@ from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
+from dualgap.fitting.claims import Fitted
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.joint_problem import joint_family, joint_problem
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.options import read_limits, read_solver
+from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, read
-from dualgap.fitting.sklearn_models import Fitted, read_model, transformed
+from dualgap.fitting.sklearn_models import read_model, transformed
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import certificate, relative_gap
 from dualgap.losses import Loss
@@ -63,8 +67,9 @@ def certify(  # noqa: PLR0913
 ) -> Assessment:
     """How far above the optimum are these weights at most?
 
-    `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted scikit-learn
-    linear model (or a pipeline that ends in one), whose objective is read off it; or a Solution. The dual
+    `coef` is an array of weights, with the objective in the keywords of `fit`; or a fitted linear model of
+    scikit-learn, skglm, celer, glum or statsmodels (or a pipeline or a search that ends in one), whose
+    objective is read off it; or a model file of LIBLINEAR or LIBSVM, with its `C`; or a Solution. The dual
     point that proves the answer is found here, so that the excess is the true one up to `tol`. Where the
     problem is not convex a search proves the bound, for as long as `max_time` says (a minute, if nothing
     does); what it could not prove is said in a note. Rows in blocks have their target with them:
@@ -140,14 +145,22 @@ def _weights(coef: Any, intercept: Any, reading: Reading, problems: int | None =
 
 
 def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, Any]) -> _Task:
+    notes: tuple[str, ...] = ()
+    file = isinstance(model, str | PathLike)
+    C = given.pop("C") if file else None
     usual = signature(certify).parameters
     stray = [name for name, value in given.items() if np.ndim(value) or value != usual[name].default]
     if stray:
         raise DataError(
             f"Give loss= beside {stray[0]}=; or a fitted model alone, which says what it minimised."
         )
-    notes: tuple[str, ...] = ()
-    while hasattr(model, "named_steps"):
+    if file:
+        return _of_fitted(X, y, read_model_file(Path(model), C), sample_weight, notes)
+    while hasattr(model, "named_steps") or hasattr(model, "best_estimator_"):
+        if hasattr(model, "best_estimator_"):
+            notes += (f"the best of {type(model).__name__}, {model.best_params_}",)
+            model = model.best_estimator_
+            continue
         if len(model.steps) > 1:
             X, before = transformed(X, model)
             notes += (f"on the columns as they leave {before}",)
@@ -184,7 +197,8 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
 
 def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[str, ...]) -> _Task:
     claim, columns = fitted.claim, read_table(X, learn=True)
-    n = columns.design.shape[0]
+    n, p = columns.design.shape
+    fitted = fitted.on(p)
     fitted.check(n, columns.names)
     weights = read_weights(sample_weight, n)
     weights = weights * _class_weights(fitted, y, weights)

@@ -1,17 +1,17 @@
-"""What a fitted scikit-learn linear model has minimised, in this library's words."""
+"""What a fitted linear model has minimised, in this library's words; here those of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import not_
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dualgap.arrays import Vector
 from dualgap.errors import DataError
+from dualgap.fitting import peer_models
+from dualgap.fitting.claims import Claim, Fitted, refuse
+from dualgap.fitting.peer_models import read_results
 from dualgap.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -24,10 +24,7 @@ from dualgap.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from dualgap.penalties import L1, L2, ElasticNet, Penalty, Unpenalised
 from dualgap.traits import Trait
-
-SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
 
 # what these give in fitting is not what they give of the same rows afterwards
 CHANGING = (
@@ -54,95 +51,14 @@ REFUSED: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """times·Σ s_i L(y_i, z_i) + l1·Σ|w_j| + l2·Σ w_j², which a model says it has minimised.
-
-    `per` says what the sum is divided by: nothing, the number of rows, or their weight.
-    """
-
-    loss: Loss
-    l1: float = 0.0
-    l2: float = 0.0
-    times: float = 1.0
-    per: Literal["nothing", "row", "weight"] = "nothing"
-    class_weight: Any = None
-    labels: bool = False  # targets ±1 of a regression loss, one problem per class
-    shared_weights: bool = False  # class weights weigh the rows of every class's problem, not of its own
-    balance_by_weight: bool = False  # "balanced" counts the rows by their sample_weight
-    noise: tuple[float, float] | None = None  # (ε, σ) of a noise scale σ that was fitted too
-    multiclass: str = "one_vs_rest"
-    notes: tuple[str, ...] = ()
-
-    def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
-        """(penalty, λ) of mean loss + λ·penalty."""
-        weight = float(sample_weight.sum())
-        share = {"nothing": 1.0, "row": 1.0 / len(sample_weight), "weight": 1.0 / weight}[self.per]
-        mean = self.times * share * weight  # what the mean loss is multiplied with
-        l1, l2 = self.l1 / mean, self.l2 / mean
-        if l1 == 0.0 and l2 == 0.0:
-            return Unpenalised(), None
-        if l1 == 0.0:
-            return L2(), l2
-        return (L1(), l1) if l2 == 0.0 else (ElasticNet(l2 / l1), l1)
-
-    def scale_notes(self, residual: Vector, sample_weight: Vector) -> tuple[str, ...]:
-        """Says so if the objective still falls with the noise scale: its slope per row is not 0."""
-        if self.noise is None:
-            return ()
-        epsilon, scale = self.noise
-        reach = np.minimum(np.abs(residual) / scale, epsilon)
-        slope = 1.0 - float(sample_weight @ (reach * reach)) / float(sample_weight.sum())
-        if abs(slope) <= SLOPE:
-            return ()
-        return (
-            f"that scale is not the best for these weights: the slope in it is {slope:.2g} per row, not 0",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A model's weights with its claim.
-
-    `seen` says how many rows it has passed over in fitting, in how many passes, where it remembers that.
-    """
-
-    name: str
-    claim: Claim
-    coef: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    fit_intercept: bool
-    classes: NDArray[Any] | None
-    names: tuple[str, ...] | None
-    seen: tuple[int, int | None] | None
-
-    def check(self, n: int, names: tuple[str, ...] | None) -> None:
-        """Refuse rows or columns that are not those of the fit."""
-        if names is not None and self.names is not None and names != self.names:
-            raise DataError(
-                f"X has the columns {_few(names)}, the model was fitted on {_few(self.names)}: "
-                "give the same columns in the same order."
-            )
-        if self.seen is None:
-            return
-        rows, passes = self.seen
-        if rows % n or (passes is not None and rows != n * passes):
-            said = f"{rows // passes} rows" if passes else f"{rows} rows in all, by partial_fit"
-            raise DataError(
-                f"This {self.name} was fitted on {said}, and X has {n}: give all the rows of its fit."
-            )
-
-
-def _few(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-
-
 def read_model(model: Any) -> Fitted:
     """The weights of a fitted model and the objective it states."""
+    if _package(type(model)) == "statsmodels":
+        return read_results(model)
     name, reader = _reader(model)
     for keyword, refused, reason in REFUSED:
         if hasattr(model, keyword) and refused(getattr(model, keyword)):
-            raise _refuse(model, f"{keyword}={getattr(model, keyword)!r} {reason}")
+            raise refuse(model, f"{keyword}={getattr(model, keyword)!r} {reason}")
     try:
         claim = reader(model)
         found, seen = model.coef_, _seen(model)
@@ -155,7 +71,7 @@ def read_model(model: Any) -> Fitted:
         coef = coef[0]
     if classes is None and coef.ndim == 2:
         raise DataError(f"This {name} has {len(coef)} targets; certify one target at a time.")
-    fit_intercept = bool(getattr(model, "fit_intercept", True))
+    fit_intercept = bool(getattr(model, "fit_intercept", True)) and claim.intercept
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else tuple(str(column) for column in names)
     return Fitted(name, claim, coef, intercept, fit_intercept, classes, names, seen)
@@ -176,7 +92,7 @@ def _seen(model: Any) -> tuple[int, int | None] | None:
 def transformed(X: Any, pipeline: Any) -> tuple[Any, str]:
     """X as it reaches the last step of a fitted pipeline, and the names of the steps before."""
     if not _of_sklearn(type(pipeline)):
-        raise _refuse(
+        raise refuse(
             pipeline, "a pipeline of another library may change the rows; give its last step and what it saw"
         )
     before = pipeline[:-1]
@@ -186,7 +102,7 @@ def transformed(X: Any, pipeline: Any) -> tuple[Any, str]:
         if changing is None and "IterativeImputer" in kinds and step.sample_posterior:
             changing = "IterativeImputer(sample_posterior=True)"
         if changing is not None:
-            raise _refuse(
+            raise refuse(
                 pipeline,
                 f"{changing} gives other columns in fitting than afterwards; "
                 "give the last step and the columns that it was fitted on",
@@ -195,13 +111,16 @@ def transformed(X: Any, pipeline: Any) -> tuple[Any, str]:
         return before.transform(X), ", ".join(type(step).__name__ for _, step in before.steps)
     except ValueError as error:  # not fitted, or another table
         reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise _refuse(pipeline, f"its steps refuse this X ({reason}); give what it was fitted on") from None
+        raise refuse(pipeline, f"its steps refuse this X ({reason}); give what it was fitted on") from None
 
 
 def _reader(model: Any) -> tuple[str, Callable[[Any], Claim]]:
     kind = type(model)
     if _of_sklearn(kind) and kind.__name__ in READERS:
         return kind.__name__, READERS[kind.__name__]
+    theirs = _package(kind), kind.__name__
+    if theirs in peer_models.READERS:
+        return f"{theirs[0]}.{theirs[1]}", peer_models.READERS[theirs]
     if any(cls.__name__ == "BaseSearchCV" for cls in kind.__mro__):
         raise DataError(f"certify cannot read a {kind.__name__}: give its best_estimator_ (refit=True).")
     parent = next(
@@ -213,17 +132,18 @@ def _reader(model: Any) -> tuple[str, Callable[[Any], Claim]]:
             "that it extends: give coef, intercept, loss, penalty and a strength."
         )
     raise DataError(
-        f"certify cannot read a {kind.__name__}; it reads {', '.join(sorted(READERS))}. "
-        "For other weights give coef, intercept, loss, penalty and a strength."
+        f"certify cannot read a {kind.__name__}; it reads {', '.join(sorted(READERS))}, "
+        f"{', '.join(sorted(map('.'.join, peer_models.READERS)))}, results of statsmodels and model files of "
+        "LIBLINEAR and LIBSVM. For other weights give coef, intercept, loss, penalty and a strength."
     )
 
 
+def _package(cls: type) -> str:
+    return cls.__module__.split(".")[0]
+
+
 def _of_sklearn(cls: type) -> bool:
-    return cls.__module__.split(".")[0] == "sklearn"
-
-
-def _refuse(model: Any, reason: str) -> DataError:
-    return DataError(f"This {type(model).__name__} is not certified: {reason}.")
+    return _package(cls) == "sklearn"
 
 
 def _alpha(model: Any) -> float:
@@ -234,13 +154,13 @@ def _alpha(model: Any) -> float:
 def _number(model: Any, name: str) -> float:
     values = np.unique(np.asarray(getattr(model, name), dtype=np.float64))
     if values.size != 1:
-        raise _refuse(model, f"{name} is not a single number; certify one target, or one class, at a time")
+        raise refuse(model, f"{name} is not a single number; certify one target, or one class, at a time")
     return float(values[0])
 
 
 def _ridge_classifier(model: Any) -> Claim:
     if model._label_binarizer.y_type_.startswith("multilabel"):
-        raise _refuse(model, "it has several labels for a row; certify a Ridge of one column at a time")
+        raise refuse(model, "it has several labels for a row; certify a Ridge of one column at a time")
     return Claim(
         Squared(), 0.0, _alpha(model), class_weight=model.class_weight, labels=True, shared_weights=True
     )
@@ -260,7 +180,7 @@ def _logistic(model: Any) -> Claim:
     notes = _intercept_notes(model) if model.solver == "liblinear" else ()
     joint = getattr(model, "multi_class", "deprecated") in ("deprecated", "auto", "multinomial")
     if joint and getattr(model, "multi_class", None) == "multinomial" and len(model.classes_) == 2:
-        raise _refuse(
+        raise refuse(
             model,
             'multi_class="multinomial" with two classes fits and penalises two weight vectors; '
             "leave multi_class out",
@@ -281,7 +201,7 @@ def _logistic(model: Any) -> Claim:
 
 def _logistic_cv(model: Any) -> Claim:
     if model.solver == "liblinear" and model.fit_intercept and model.intercept_scaling != 1:
-        raise _refuse(
+        raise refuse(
             model,
             "its last fit may pass over intercept_scaling; fit LogisticRegression with the C_ that it chose",
         )
@@ -313,7 +233,7 @@ def _l1_share(model: Any) -> float | None:
 
 def _linear_svc(model: Any) -> Claim:
     if model.multi_class != "ovr":
-        raise _refuse(
+        raise refuse(
             model,
             f"multi_class={model.multi_class!r} is another objective than one against the rest; "
             'use multi_class="ovr"',
@@ -339,7 +259,7 @@ def _linear_svr(model: Any) -> Claim:
 
 def _svc(model: Any) -> Claim:
     if len(model.classes_) > 2:
-        raise _refuse(
+        raise refuse(
             model,
             "an SVC of more than two classes fits every pair of classes on its own; certify a pair at a time",
         )
@@ -371,11 +291,11 @@ def _sgd(model: Any) -> Claim:
         "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive(float(model.epsilon)),
     }
     if model.loss not in losses:
-        raise _refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}; use one of these")
+        raise refuse(model, f"loss={model.loss!r} is not one of {', '.join(losses)}; use one of these")
     loss = losses[model.loss]()
     ratios = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}
     if model.penalty not in ratios:
-        raise _refuse(model, f"penalty={model.penalty!r} is not known; use l1, l2, elasticnet or None")
+        raise refuse(model, f"penalty={model.penalty!r} is not known; use l1, l2, elasticnet or None")
     ratio = ratios[model.penalty]
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     alpha *= 2.0 if model.loss in ("squared_error", "huber") else 1.0

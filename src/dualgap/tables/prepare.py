@@ -59,12 +59,30 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
 
 
 @overload
-def read(source: str, *, target: str | None = None, **wishes: Any) -> tuple[Any, NDArray[Any], Recipe]: ...
+def read(
+    source: str,
+    *,
+    target: str | None = ...,
+    weights: None = ...,
+    missing: str = ...,
+    drop: Sequence[str] = ...,
+    na: Sequence[str] = ...,
+    format: str | None = ...,
+    recipe: Recipe | None = ...,
+) -> tuple[Any, NDArray[Any], Recipe]: ...
 
 
 @overload
 def read(
-    source: str, *, target: str | None = None, weights: str, **wishes: Any
+    source: str,
+    *,
+    target: str | None = ...,
+    weights: str,
+    missing: str = ...,
+    drop: Sequence[str] = ...,
+    na: Sequence[str] = ...,
+    format: str | None = ...,
+    recipe: Recipe | None = ...,
 ) -> tuple[Any, NDArray[Any], Recipe, Vector]: ...
 
 

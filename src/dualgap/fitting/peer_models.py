@@ -1,0 +1,121 @@
+"""What models of skglm, celer, glum and statsmodels have minimised, in this library's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dualgap.errors import DataError
+from dualgap.fitting.claims import Claim, Fitted, refuse
+from dualgap.losses import CATALOGUE, Hinge, Logistic, Quantile, Squared
+
+
+def _lasso(model: Any) -> Claim:
+    """Σ r²/(2n) + alpha·(ρ‖w‖₁ + (1−ρ)/2 ‖w‖²), as scikit-learn states it."""
+    if getattr(model, "weights", None) is not None:
+        raise refuse(model, "its columns have penalties of their own; give loss, penalty and penalty_factors")
+    alpha = float(getattr(model, "alpha_", None) or model.alpha)
+    ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
+    return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="row")
+
+
+def _sparse_logistic(model: Any) -> Claim:
+    alpha, ratio = float(model.alpha), float(model.l1_ratio)
+    return Claim(Logistic(), alpha * ratio, 0.5 * alpha * (1 - ratio), per="row")
+
+
+def _linear_svc(model: Any) -> Claim:
+    return Claim(Hinge(), 0.0, 0.5, float(model.C), intercept=False)
+
+
+def _celer_logistic(model: Any) -> Claim:
+    return Claim(Logistic(), 1.0, 0.0, float(model.C), intercept=False)
+
+
+FAMILIES = {"normal": "squared", "gaussian": "squared", "binomial": "logistic", "poisson": "poisson"}
+LINKS = {"squared": "identity", "logistic": "logit", "poisson": "log"}
+
+
+def _family(model: Any, family: Any, link: Any) -> Any:
+    """The loss whose mean is half the deviance of a family with its own link (twice that for squares)."""
+    called = (family if isinstance(family, str) else type(family).__name__).lower()
+    name = FAMILIES.get(called.removesuffix("distribution"))
+    if name not in CATALOGUE:
+        raise refuse(model, f"the family {called} is none that is certified here; normal and binomial are")
+    given = (link if isinstance(link, str) else type(link).__name__).lower().removesuffix("link")
+    if given not in ("auto", LINKS[name]):
+        raise refuse(model, f"the link {given} is not that of the family; {LINKS[name]} is")
+    return CATALOGUE[name]()
+
+
+def _glum(model: Any) -> Claim:
+    """Σ s d/(2Σs) + alpha·(ρ‖w‖₁ + (1−ρ)/2 ‖w‖²)."""
+    for name in ("lower_bounds", "upper_bounds", "A_ineq"):
+        if getattr(model, name, None) is not None:
+            raise refuse(model, f"{name} constrains the weights, which is another problem; fit without it")
+    if model.scale_predictors or any(_matrix(getattr(model, name, "identity")) for name in ("P1", "P2")):
+        raise refuse(model, "its columns have penalties of their own; fit with P1, P2 and scales left out")
+    if getattr(model, "alpha_search", False):
+        raise refuse(model, "alpha_search leaves a path of models; fit one alpha")
+    loss = _family(model, model.family, model.link)
+    chosen = getattr(model, "alpha_", None)
+    alpha = float((model.alpha if chosen is None else chosen) or 0.0)
+    ratio = float(getattr(model, "l1_ratio_", None) or model.l1_ratio or 0.0)
+    twice = 2.0 if loss == Squared() else 1.0
+    return Claim(loss, twice * alpha * ratio, 0.5 * twice * alpha * (1 - ratio), per="weight")
+
+
+def _matrix(given: Any) -> bool:
+    return not (isinstance(given, str) and given == "identity")
+
+
+READERS: dict[tuple[str, str], Callable[[Any], Claim]] = {
+    **{("skglm", name): _lasso for name in ("Lasso", "ElasticNet", "WeightedLasso")},
+    ("skglm", "SparseLogisticRegression"): _sparse_logistic,
+    ("skglm", "LinearSVC"): _linear_svc,
+    **{("celer", name): _lasso for name in ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV")},
+    ("celer", "LogisticRegression"): _celer_logistic,
+    **{("glum", name): _glum for name in ("GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV")},
+}
+
+
+def read_results(results: Any) -> Fitted:
+    """The weights of what a model of statsmodels returned from `fit`, a column of ones as the intercept."""
+    model = results.model
+    kind = type(model).__name__
+    claim = _statsmodels(results, model, kind)
+    params = np.asarray(results.params, dtype=np.float64)
+    names = tuple(str(name) for name in model.exog_names)
+    ones = np.flatnonzero(np.all(np.asarray(model.exog) == 1.0, axis=0))
+    place = int(ones[0]) if len(ones) else None
+    coef = params if place is None else np.delete(params, place)
+    intercept = np.zeros(1) if place is None else params[[place]]
+    named = tuple(name for j, name in enumerate(names) if j != place)
+    made_up = all(name == f"x{j + 1}" or name == "const" for j, name in enumerate(names))
+    found = None if made_up else named
+    seen = (len(model.endog), 1)
+    return Fitted(kind, claim, coef, intercept, place is not None, None, found, seen, constant=place)
+
+
+def _statsmodels(results: Any, model: Any, kind: str) -> Claim:
+    if "Regularized" in type(results).__name__ or getattr(results, "regularized", False):
+        raise refuse(results, "fit_regularized does not keep its penalty; give coef, loss, penalty and lam")
+    if kind == "OLS":
+        return Claim(Squared())
+    if kind == "QuantReg":
+        return Claim(Quantile(float(results.q)))
+    if kind == "Logit":
+        return Claim(Logistic())
+    if kind == "Poisson" and "poisson" in CATALOGUE:
+        return Claim(CATALOGUE["poisson"]())
+    if kind == "GLM":
+        weights = np.asarray(model.freq_weights) * np.asarray(model.var_weights)
+        if not np.all(weights == 1.0):
+            raise refuse(model, "its rows have weights; give coef, intercept, loss and sample_weight")
+        return Claim(_family(model, model.family, model.family.link))
+    raise DataError(
+        f"certify cannot read a {kind} of statsmodels; it reads OLS, QuantReg, Logit and GLM. "
+        "For other weights give coef, intercept, loss, penalty and a strength."
+    )

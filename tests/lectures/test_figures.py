@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -173,3 +174,73 @@ def test_points_between_breakpoints_are_solutions_too(loss: str, penalty: str) -
             REGRESSION.X, REGRESSION.y, loss=loss, penalty=penalty, lam=lam, fit_intercept=False, tol=1e-9
         )
         assert value <= best.objective * (1 + 1e-8) + 1e-9
+
+
+# -- what a reader would stumble over ------------------------------------------------------------------
+
+
+def boxes(figure: Any, artists: Any) -> list[Any]:
+    renderer = figure.canvas.get_renderer()
+    return [one.get_window_extent(renderer) for one in artists if one.get_visible() and one.get_text()]
+
+
+def drawn(name: str) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = figures.catalogue()[name].draw().figure
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+@pytest.mark.parametrize("name", ["mnist_hinge_l1", "mnist_hinge_l2"])
+def test_tick_labels_do_not_collide(name: str, folder: Path) -> None:
+    figure = drawn(name)
+    for ax in figure.axes:
+        found = boxes(figure, [tick.label1 for tick in ax.xaxis.get_major_ticks()])
+        assert boxes(figure, ax.xaxis.get_minorticklabels()) == []
+        inside = sorted((box.x0, box.x1) for box in found)
+        assert all(left[1] < right[0] for left, right in pairwise(inside))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("spect_")])
+def test_two_axes_have_one_zero(name: str, folder: Path) -> None:
+    figure = drawn(name)
+    twins = [ax for ax in figure.axes if ax.get_ylabel() == "share of wrong classes"]
+    assert len(twins) == 2
+    for twin in twins:
+        (own,) = [
+            ax
+            for ax in figure.axes
+            if ax is not twin and ax.get_position().bounds == twin.get_position().bounds
+        ]
+        assert np.isclose(own.transData.transform((1, 0))[1], twin.transData.transform((1, 0))[1])
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("mpg_")])
+def test_names_of_weights_end_before_the_next_panel(name: str, folder: Path) -> None:
+    figure = drawn(name)
+    renderer = figure.canvas.get_renderer()
+    left, right = figure.axes[0], next(ax for ax in figure.axes if "loss" in ax.get_ylabel())
+    names = [box.x1 for box in boxes(figure, left.texts)]
+    assert names and max(names) + 5 < right.yaxis.label.get_window_extent(renderer).x0  # pixels
+
+
+@pytest.mark.parametrize("name", ["regression_risks", "classification_risks"])
+def test_legends_are_not_on_contours(name: str) -> None:
+    figure = drawn(name)
+    renderer = figure.canvas.get_renderer()
+    maps = [ax for ax in figure.axes if ax.get_title().startswith("R(w)")]
+    assert len(maps) == 2
+    for ax in maps:
+        assert ax.get_legend().get_window_extent(renderer).y1 < ax.get_window_extent(renderer).y0
+
+
+def test_every_figure_says_where_the_lectures_have_it(capsys: pytest.CaptureFixture[str]) -> None:
+    from dualgap.cli.main import main
+
+    assert main(["figures"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == len(ENTRIES)
+    for entry, line in zip(ENTRIES, out, strict=True):
+        assert re.match(r"00\d (fig\. |§)?|00\d;|00\d$", entry.source)
+        assert entry.name in line and entry.source in line and entry.title in line

@@ -29,9 +29,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     known = list(lectures.catalogue())
     if not args.names and not args.all:
-        for name in known:
-            console.say(f"  {name}")
-        console.result({"figures": known})
+        entries = lectures.catalogue().values()
+        wide = [max(len(getattr(one, part)) for one in entries) for part in ("name", "source")]
+        for one in entries:
+            console.say(f"  {one.name:<{wide[0]}}  {one.source:<{wide[1]}}  {one.title}")
+        console.result({"figures": [{"name": e.name, "source": e.source, "title": e.title} for e in entries]})
         return OK
     names = known if args.all else args.names
     strange = [name for name in names if name not in known]

@@ -36,6 +36,7 @@ WRONG = (
 def _panels(found: Path, data: Data, fine: Segments, *, settled: bool) -> Any:
     """Two rows, against λ and against the budget; weights on the left, losses on the right."""
     figure, axes = canvas(2, 2, width=5.4, height=3.6)
+    figure.get_layout_engine().set(wspace=0.06)  # of the width: names of weights end before the next panel
     for ax, x in zip(axes[:, 0], ("lam", "budget"), strict=True):
         found.plot(x=x, ax=ax, names=data.names, top=NAMED)
     lams = np.where(fine.lams > 0.0, fine.lams, np.nan)
@@ -85,8 +86,8 @@ def _losses(ax: Any, at: Vector, label: str, found: Path, data: Data, fine: Segm
     ax.plot(at, test, **look, label=f"loss, test ({len(data.y_test)} rows)")
     ax.plot(at[best], test[best], "o", color=RED, markersize=5)
     frame(ax, label, f"mean {found.terms.loss} loss")
-    low, high = float(min(train.min(), test.min())), float(max(train.max(), test.max()))
-    ax.set_ylim(low - 0.08 * (high - low), high + 0.3 * (high - low))
+    high = float(max(train.max(), test.max()))
+    ax.set_ylim(0.0, 1.3 * high)  # from zero, as the share of errors on the other side is
     drawn = [ax, _errors(ax, at, fine, data)] if classes_in(data) else [ax]
     lines = [one for axes in drawn for one in axes.lines if not str(one.get_label()).startswith("_")]
     legend(drawn[-1], handles=lines, loc="upper center", ncols=2)

@@ -12,7 +12,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.lectures.data import Data, digits
 from dualgap.lectures.drawing import Drawing
 from dualgap.lectures.plane import PENALTIES
-from dualgap.lectures.style import SMALL, canvas, frame, legend, stroke
+from dualgap.lectures.style import SMALL, canvas, frame, legend, log_ticks, stroke
 from dualgap.paths.path import Path
 from dualgap.paths.request import path
 
@@ -75,7 +75,7 @@ def _curves(axes: Any, c: Vector, shown: tuple[Vector, Vector], marked: list[int
     for k, (ax, values, name) in enumerate(zip(axes, shown, ("hinge loss", "wrong, %"), strict=True)):
         ax.plot(c, values, **stroke(k), label="test")
         ax.plot(c[marked], values[marked], "os"[k], color=stroke(k)["color"], label="images above")
-        ax.set_xscale("log")
+        log_ticks(ax)
         frame(ax, "budget c  (h(w) ≤ c)", name)
         legend(ax)
 

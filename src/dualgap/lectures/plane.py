@@ -23,6 +23,7 @@ from dualgap.lectures.style import (
     canvas,
     frame,
     legend,
+    legend_below,
     number,
     plane,
     stroke,
@@ -116,7 +117,7 @@ def _risks(axes: Any, example: Example, losses: tuple[str, str], form: str) -> N
         first, second = example.minimum(loss)
         ax.plot(first, second, "o", color=RED, label=f"minimum ({first:{form}}, {second:{form}})")
         _window(ax, example, f"R(w), {TITLES.get(loss, loss)}")
-        legend(ax, loc="upper right")
+        legend_below(ax)
 
 
 def _curve(found: Path) -> Matrix:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from dualgap.paths.plot import COLOURS, DASHES
@@ -15,6 +16,7 @@ GREY = "0.45"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SMALL = 8  # points: legends and notes
 DPI = 120  # of a picture on a page
+FAR = 200.0  # times: along more than two decades 1, 2, 5 of each would touch
 
 
 def canvas(
@@ -55,6 +57,21 @@ def legend(ax: Any, **options: Any) -> None:
     """Names of the lines, without a box; white behind, so that lines do not cross the words."""
     look = {"fontsize": SMALL, "framealpha": 0.85, "edgecolor": "none", "handlelength": 2.6}
     ax.legend(**look | options)
+
+
+def legend_below(ax: Any) -> None:
+    """Names under the panel, where a map leaves no room."""
+    legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+
+
+def log_ticks(ax: Any) -> None:
+    """A logarithmic axis across with a few plain numbers: 1, 2, 5, 10, or powers of ten over a long way."""
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    subs = (1.0, 2.0, 5.0) if high < FAR * low else (1.0,)
+    ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=20))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def note(ax: Any, text: str, place: tuple[float, float], **options: Any) -> None:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test browser lint lowest bench attack mutants docs clean
+.PHONY: demo test browser lint lowest wheel bench attack mutants docs clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
@@ -33,6 +33,10 @@ lint: .venv/installed-test .venv/installed-lint
 lowest: $(BIN)/python
 	$(BIN)/python tools/lowest.py
 
+# The sdist and the wheel in dist/, and the wheel used in clean environments of the oldest and the newest Python.
+wheel: $(BIN)/python
+	$(BIN)/python tools/wheel.py
+
 # The kernel against exact arithmetic: 100,000 honest fits, forged points and forged files; `ATTACK="--seed 7"`.
 attack: .venv/installed-test
 	$(BIN)/python tests/exact/attack.py --cases 100000 --workers $(WORKERS) $(ATTACK)
@@ -51,7 +55,7 @@ docs: .venv/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 
 clean:
-	rm -rf docs/_build docs/gallery .venv .venv-bench .venv-lowest .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf docs/_build docs/gallery .venv .venv-bench .venv-lowest .venv-wheel dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -100,17 +100,19 @@ if TYPE_CHECKING:
     from dualgap.solvers.textbook import steps
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(_WHERE[name]), name)
-    elif name in _ELSEWHERE:
-        value = importlib.import_module(_ELSEWHERE[name])
-    elif name in _MODULES:
-        value = importlib.import_module(f"dualgap.{name}")
-    else:
-        raise AttributeError(f"module 'dualgap' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a checker only the names above are there, so that a slip is seen
+
+    def __getattr__(name: str) -> Any:
+        if name in _WHERE:
+            value = getattr(importlib.import_module(_WHERE[name]), name)
+        elif name in _ELSEWHERE:
+            value = importlib.import_module(_ELSEWHERE[name])
+        elif name in _MODULES:
+            value = importlib.import_module(f"dualgap.{name}")
+        else:
+            raise AttributeError(f"module 'dualgap' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -271,3 +271,17 @@ def test_an_answer_that_fails_is_no_worse_than_none() -> None:
         warnings.simplefilter("ignore", NotCertifiedWarning)
         found = dg.fit(X, y, loss="hinge", penalty="none", sample_weight=weights)
     assert found.bound <= found.objective <= 4.0 / 7.0 + 1e-12
+
+
+def test_verbose_says_how_the_gap_closes(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    seen: list[object] = []
+    quiet = dg.fit(X, y, loss="absolute", penalty="l1", lam=0.01)
+    assert capsys.readouterr() == ("", "")
+    told = dg.fit(
+        X, y, loss="absolute", penalty="l1", lam=0.01, verbose=True, callback=lambda r: seen.append(r)
+    )
+    out, err = capsys.readouterr()
+    assert not out and seen and np.array_equal(told.coef, quiet.coef)
+    assert "iteration" in err.splitlines()[0] and "relative gap" in err.splitlines()[-1]

@@ -253,3 +253,15 @@ def test_columns_that_only_rounding_tells_apart_are_named(tmp_path: Path) -> Non
     solution = dg.fit(rows, NUMBERS, loss="squared", penalty="none")
     text = write(solution, tmp_path / "page.html", data=(rows, NUMBERS)).read_text("utf-8")
     assert "No weights of the sizes below" in text and "in column x4" in text and "drop it" in text
+
+
+def test_weights_of_many_classes_are_shown_class_by_class(tmp_path: Path) -> None:
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    solution = dg.fit(X, names, loss="logistic", lam=0.01)
+    text = dg.report.write(solution, tmp_path / "page.html", data=(X, names)).read_text("utf-8")
+    table = text[text.index('id="weights-table"') :]
+    labels = re.findall(r'<td class="text">(\w+)</td>', table[: table.index("</table>")])
+    assert labels == [label for label in ("setosa", "versicolor", "virginica") for _ in range(5)]

@@ -115,6 +115,21 @@ class GapProgress(ProgressLine):
         return min(max(math.log(self.first / relative) / way, 0.0), 1.0)
 
 
+def aloud(callback: Callable[[Any], bool | None] | None) -> Callable[[Any], bool | None]:
+    """The callback, and a line on standard error for the first record and whenever the time has doubled."""
+    due = 0.0
+
+    def tell(record: Any) -> bool | None:
+        nonlocal due
+        if record.seconds >= due:
+            due = 2.0 * record.seconds
+            told = f"objective {record.objective:.8g}, gap {record.gap:.1e}, {record.seconds:.3g} s"
+            print(f"{record.solver}: iteration {record.iteration}, {told}", file=sys.stderr)
+        return None if callback is None else callback(record)
+
+    return tell
+
+
 def bar(share: float) -> str:
     """A bar of which a share is full."""
     full = round(share * WIDTH)

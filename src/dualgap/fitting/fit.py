@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.limits import Limits
+from dualgap.drive.progress import aloud
 from dualgap.drive.solver import Solver
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
@@ -47,6 +49,7 @@ def fit(  # noqa: PLR0913
     callback: Callback | None = None,
     stop: Stop | None = None,
     n_threads: int = 1,
+    verbose: bool = False,
 ) -> Solution:
     """Minimise mean loss + lam·penalty (or C·Σ loss + penalty, or mean loss with penalty ≤ budget).
 
@@ -58,9 +61,10 @@ def fit(  # noqa: PLR0913
     The relative gap of the answer is at most `tol`; if it is not, `converged` is False and a
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
     "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads`
-    cores: one, so that the same data give the same bits, unless more are asked for.
+    cores: one, so that the same data give the same bits, unless more are asked for. `verbose` says on
+    standard error how the gap closes: the first iterate, then one whenever the time has doubled.
     """
-    limits = read_limits(tol, max_iter, max_time, callback, stop)
+    limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
     asked: dict[str, Any] = {
         "loss": loss,
         "penalty": penalty,
@@ -88,6 +92,8 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
+    if verbose:
+        print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)
 
 

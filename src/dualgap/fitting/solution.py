@@ -17,6 +17,7 @@ from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
+from dualgap.proof.certificate import Certificate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ class Solution:
     objective: float
     bound: float
     relative_gap: float
-    certificate: Any  # a Certificate; None where the rows are gone
+    certificate: Certificate  # None after `partial_fit`: the rows are gone
     converged: bool
     status: str
     solver: str

@@ -36,7 +36,7 @@ WRONG = (
 def _panels(found: Path, data: Data, fine: Segments, *, settled: bool) -> Any:
     """Two rows, against λ and against the budget; weights on the left, losses on the right."""
     figure, axes = canvas(2, 2, width=5.4, height=3.6)
-    figure.get_layout_engine().set(wspace=0.06)  # of the width: names of weights end before the next panel
+    figure.set_layout_engine("constrained", wspace=0.06)  # of the width: names end before the next panel
     for ax, x in zip(axes[:, 0], ("lam", "budget"), strict=True):
         found.plot(x=x, ax=ax, names=data.names, top=NAMED)
     lams = np.where(fine.lams > 0.0, fine.lams, np.nan)

@@ -9,6 +9,7 @@ from dualgap.report.markup import bar, count, number, paragraph, plural, safe, s
 from dualgap.report.subject import Subject
 
 MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
+LEAST = 10  # lines of every class, a choice
 LONG = 40  # lines, beyond which the table scrolls by itself
 HEADS = (("column", "text"), ("weight", "number"), ("per std. dev.", "number"))
 
@@ -19,16 +20,20 @@ def weights(about: Subject) -> str:
     coefs = np.atleast_2d(solution.coef)
     standard = coefs * solution.facts["spread"]
     many = len(coefs) > 1
-    order = np.argsort(-np.abs(standard).ravel(), kind="stable")[:MOST]
     top = max(float(np.abs(standard).max(initial=0.0)), 1e-300)
-    lines = [_line(about, int(k), standard, top) for k in order]
+    each = max(MOST // len(coefs), LEAST)
+    lines, shown = [], 0
+    for k, own in enumerate(standard):  # class by class, in each the largest first
+        order = np.argsort(-np.abs(own), kind="stable")[:each]
+        lines += [*_intercept(about, k, len(coefs)), *(_line(about, k, int(j), standard, top) for j in order)]
+        shown += len(order)
     return section(
         "weights",
         "The weights",
         paragraph(_sentence(about)),
-        _filter(len(order)),
-        _table(_intercepts(about) + lines, many=many),
-        _left_out(standard, len(order)),
+        _filter(shown),
+        _table(lines, many=many),
+        _left_out(standard, each, shown),
     )
 
 
@@ -66,15 +71,14 @@ def _table(lines: list[str], *, many: bool) -> str:
     )
 
 
-def _intercepts(about: Subject) -> list[str]:
+def _intercept(about: Subject, k: int, classes: int) -> list[str]:
     solution = about.solution
     if not solution.terms.fit_intercept:
         return []
-    values = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))
+    value = float(np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64))[k])
     return [
-        f'<tr class="intercept">{_label(about, k, len(values))}'
+        f'<tr class="intercept">{_label(about, k, classes)}'
         f'<th scope="row">intercept {_tag("not penalised")}</th>{_cell(value)}<td data-v=""></td></tr>'
-        for k, value in enumerate(values)
     ]
 
 
@@ -87,8 +91,7 @@ def _cell(value: float) -> str:
     return f'<td data-v="{float(value):.9g}">{number(value, 4)}</td>'
 
 
-def _line(about: Subject, flat: int, standard: Vector, top: float) -> str:
-    k, j = divmod(flat, standard.shape[1])
+def _line(about: Subject, k: int, j: int, standard: Vector, top: float) -> str:
     solution = about.solution
     coef = float(np.atleast_2d(solution.coef)[k, j])
     proven = bool(np.atleast_2d(solution.proven_zero)[k, j])
@@ -106,17 +109,18 @@ def _tag(words: str) -> str:
     return f'<small class="tag">{words}</small>'
 
 
-def _left_out(standard: Vector, shown: int) -> str:
+def _left_out(standard: Vector, each: int, shown: int) -> str:
     rest = standard.size - shown
     if rest <= 0:
         return ""
-    sizes = np.sort(np.abs(standard).ravel())[::-1]
-    zeros = int(np.count_nonzero(sizes[shown:] == 0.0))
+    sizes = -np.sort(-np.abs(standard), axis=1)[:, each:]  # of every class those that are not shown
     what = (
         "all of them zero"
-        if zeros == rest
-        else f"none above {number(sizes[shown], 2)} per standard deviation"
+        if not sizes.any()
+        else f"none above {number(float(sizes.max()), 2)} per standard deviation"
     )
+    whose = " of every class" if len(standard) > 1 else ""
     return paragraph(
-        f"The {count(shown)} largest of {count(standard.size)} are shown; of the others {what}.", "soft"
+        f"The {count(shown)} largest{whose} of {count(standard.size)} are shown; of the others {what}.",
+        "soft",
     )

@@ -99,23 +99,31 @@ def install(python: str, *wanted: str) -> bool:
 
 def pythons() -> dict[str, str]:
     """The oldest that is allowed and the newest that is found, by version."""
-    found = {}
+    found: dict[str, str] = {}
     for minor in range(OLDEST[1], 20):
-        for name in (f"python3.{minor}", sys.executable):
-            said = (
-                subprocess.run(
-                    [name, "-c", "import sys; print(*sys.version_info[:2], sep='.')"],
-                    capture_output=True,
-                    text=True,
-                )
-                if shutil.which(name)
-                else None
-            )
-            if said is not None and said.stdout.strip() == f"3.{minor}":
-                found[f"3.{minor}"] = name
-                break
+        # the system's own first: every user may run it
+        for name in (f"/usr/bin/python3.{minor}", f"python3.{minor}", sys.executable):
+            if shutil.which(name) and _says(name, "import ensurepip") == f"3.{minor}":
+                found.setdefault(f"3.{minor}", name)
     versions = list(found)
     return {version: found[version] for version in dict.fromkeys((versions[0], versions[-1]))}
+
+
+def _says(name: str, first: str) -> str:
+    code = f"{first}\nimport sys; print(*sys.version_info[:2], sep='.')"
+    return subprocess.run([name, "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+def _unprivileged(python: str) -> dict[str, object]:
+    """For root, to whom nothing is read-only: another user, if it may run this Python."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return {}
+    try:
+        subprocess.run([python, "-c", ""], user=NOBODY, capture_output=True, check=True)
+    except (OSError, subprocess.SubprocessError):
+        print(f"{python} is closed to other users: used as root, to whom nothing is read-only.")
+        return {}
+    return {"user": NOBODY}
 
 
 def use(version: str, interpreter: str, wheel: Path) -> None:
@@ -128,11 +136,9 @@ def use(version: str, interpreter: str, wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "TMPDIR")}
-        other: dict[str, object] = {}
-        root = hasattr(os, "geteuid") and os.geteuid() == 0
-        if root and not subprocess.run([python, "-c", ""], user=NOBODY, capture_output=True).returncode:
-            other["user"] = NOBODY
-        done = run([python, "-c", SMOKE], cwd=folder, env={**kept, "OMP_NUM_THREADS": "1"}, **other)
+        done = run(
+            [python, "-c", SMOKE], cwd=folder, env={**kept, "OMP_NUM_THREADS": "1"}, **_unprivileged(python)
+        )
     run(["chmod", "-R", "u+w", str(HOME / version)])
     print(done.stdout.strip().splitlines()[-1], flush=True)
 

@@ -229,7 +229,7 @@ def test_names_of_weights_end_before_the_next_panel(name: str, folder: Path) -> 
 def test_legends_are_not_on_contours(name: str) -> None:
     figure = drawn(name)
     renderer = figure.canvas.get_renderer()
-    maps = [ax for ax in figure.axes if ax.get_title().startswith("R(w)")]
+    maps = [ax for ax in figure.axes if ax.get_title().startswith("R(w)") and ax.get_legend() is not None]
     assert len(maps) == 2
     for ax in maps:
         assert ax.get_legend().get_window_extent(renderer).y1 < ax.get_window_extent(renderer).y0

@@ -27,6 +27,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "commands",
     "docstrings",
+    "formulas",
+    "parameters",
     "pictures",
     "registries",
 ]
@@ -55,6 +57,7 @@ warnings.simplefilter("ignore")
 """
 doctest_default_flags = __import__("doctest").ELLIPSIS | __import__("doctest").NORMALIZE_WHITESPACE
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "dualgap"
 html_static_path = ["static"]

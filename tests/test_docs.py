@@ -69,6 +69,27 @@ def test_every_name_of_a_module_is_on_its_page(module: str) -> None:
     assert not absent
 
 
+def test_every_parameter_is_described() -> None:
+    """Once, and shown with each callable that takes it (docs/extensions/parameters.py)."""
+    words = runpy.run_path(str(DOCS / "extensions" / "parameters.py"))
+    assert words["undescribed"]() == []
+    names = {(where, one.name) for where, thing in words["public"]() for one in words["taken"](thing)}
+    used = {name for _, name in names} | {f"{where}.{name}" for where, name in names}
+    assert set(words["WORDS"]) <= used, "words for what nobody takes"
+    assert len([where for where, _ in words["public"]()]) >= 50
+
+
+def test_formulas_that_the_code_cites_are_on_the_page() -> None:
+    page = text_of(DOCS / "mathematics.md")
+    shown = set(re.findall(r"\\tag\{(M\d+)\}", page)) | {"M11"}  # a list of steps
+    cited = {
+        found
+        for source in (ROOT / "src").rglob("*.py")
+        for found in re.findall(r"\((M\d+)\)", source.read_text(encoding="utf-8"))
+    }
+    assert len(shown) == 15 and cited and cited <= shown
+
+
 def test_every_error_is_documented() -> None:
     assert "automodule:: dualgap.errors" in REFERENCE["errors"]
     kinds = [cls for _, cls in inspect.getmembers(dualgap.errors, inspect.isclass)]

@@ -79,13 +79,13 @@ def test_every_parameter_is_described() -> None:
     assert len([where for where, _ in words["public"]()]) >= 50
 
 
-def test_formulas_that_the_code_cites_are_on_the_page() -> None:
+def test_formulas_that_are_cited_are_on_the_page() -> None:
     page = text_of(DOCS / "mathematics.md")
     shown = set(re.findall(r"\\tag\{(M\d+)\}", page)) | {"M11"}  # a list of steps
     cited = {
         found
-        for source in (ROOT / "src").rglob("*.py")
-        for found in re.findall(r"\((M\d+)\)", source.read_text(encoding="utf-8"))
+        for source in (*PAGES, *(ROOT / "src").rglob("*.py"))
+        for found in re.findall(r"\((M\d+)\)", text_of(source))
     }
     assert len(shown) == 15 and cited and cited <= shown
 

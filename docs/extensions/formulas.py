@@ -1,4 +1,4 @@
-"""Formulas become MathML while the site is built: no script, no font and no network, and a reader can hear them.
+"""Formulas become MathML while the site is built: no script, no font, no network; readers can speak them.
 
 `\\tag{M9}` in a formula is the number that is shown beside it, and the anchor `#m9` leads there.
 """

@@ -1,7 +1,7 @@
 """Every parameter is described once, here or with the estimators, and shown wherever it is taken.
 
-A function or a class without a `Parameters` section gets one from its signature. A parameter without words is a
-warning, which ends the build; `tests/test_docs.py` asks the same without building.
+A function or a class without a `Parameters` section gets one from its signature. A parameter without words is
+a warning, which ends the build; `tests/test_docs.py` asks the same without building.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Words = tuple[str, str]  # the kind of a value, and what it means
 WORDS: dict[str, Words] = {
     "X": (
         "array, SciPy sparse, pandas or polars",
-        "The rows, numbers only. Rows in blocks (`dg.dataset`) and sums (`dg.moments`) where the text says so.",
+        "The rows, numbers only; where the text says so, rows in blocks (`dg.dataset`) or `dg.moments`.",
     ),
     "y": ("array-like of shape (n_samples,)", "The targets: numbers for a regression, labels for classes."),
     "loss": (

@@ -38,6 +38,10 @@ class NotCertifiedWarning(UserWarning):
     """The duality gap did not reach the tolerance; the message says the gap in numbers."""
 
 
+class TemporaryCacheWarning(UserWarning):
+    """What is compiled cannot be kept where it belongs."""
+
+
 class ModelFileError(DataError):
     """A model file cannot be trusted or understood; the message names the file and the place in it."""
 

@@ -102,8 +102,9 @@ def copied(tmp_path: Path) -> Path:
     compiled.mkdir(parents=True)
     (tmp_path / "dualgap" / "__init__.py").touch()
     (compiled / "__init__.py").touch()
-    for name in ("mechanism.py", "interrupts.py", "parts.py"):
+    for name in ("mechanism.py", "interrupts.py", "parts.py", "clock.py"):
         shutil.copy(PACKAGE / "compiled" / name, compiled)
+    shutil.copy(PACKAGE / "errors.py", compiled.parent)
     (compiled / "outer.py").write_text(EDITED)
     (compiled / "inner.py").write_text(INNER.format("1.0"))
     return compiled
@@ -135,25 +136,48 @@ def test_an_edit_of_a_constant_that_a_loop_imports_is_seen(copied: Path) -> None
     assert _python(call, PYTHONPATH=path, NUMBA_CACHE_DIR="").strip() == "6.0"
 
 
-@pytest.mark.parametrize("place", ["cache", "file"])
-def test_where_the_sources_cannot_be_written_beside(copied: Path, place: str, tmp_path: Path) -> None:
-    """A file in place of the folder stands for a read-only one, which root could write."""
+WHERE = CALL + "; from dualgap.compiled.mechanism import cache_folder; print(cache_folder())"
+
+
+def _nowhere(copied: Path, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A call where nothing can be written beside the sources, with its folder.
+
+    A file in place of the folder stands for a read-only one, which root could write.
+    """
     (copied / "__pycache__").write_text("")
-    home = tmp_path / "home"
-    if place == "cache":
-        home.mkdir()
-    else:
-        home.write_text("")
-    script = CALL + "; from dualgap.compiled.mechanism import cache_folder; print(cache_folder())"
-    printed = _python(
-        script,
-        PYTHONPATH=str(copied.parents[1]),
-        NUMBA_CACHE_DIR="",
-        XDG_CACHE_HOME=str(home),
-        PYTHONDONTWRITEBYTECODE="1",
-    ).split()
-    assert printed[0] == "2.0"
-    assert printed[1].startswith(str(home / "dualgap")) if place == "cache" else printed[1] == "None"
+    chosen = {"PYTHONPATH": str(copied.parents[1]), "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", WHERE],
+        env={**os.environ, **chosen, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "2.0"
+    return done
+
+
+def test_where_the_sources_cannot_be_written_beside(copied: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    done = _nowhere(copied, tmp_path / "home")
+    assert done.stdout.split()[1].startswith(str(tmp_path / "home" / "dualgap"))
+    assert not done.stderr
+
+
+def test_where_no_folder_can_be_written_a_temporary_one_is_told(copied: Path, tmp_path: Path) -> None:
+    home, refuge = tmp_path / "home", tmp_path / "refuge"
+    home.write_text("")
+    refuge.mkdir()
+    done = _nowhere(copied, home, TMPDIR=str(refuge))
+    folder = Path(done.stdout.split()[1])
+    assert folder.is_relative_to(refuge)
+    assert list(folder.rglob("*.nbi")), "what was compiled is kept"
+    assert done.stderr.count("Compiled loops are kept in") == 1
+    assert "NumbaWarning" not in done.stderr
+    if hasattr(os, "getuid"):  # what others could have written there must not be run
+        folder.parent.chmod(0o777)
+        assert _nowhere(copied, home, TMPDIR=str(refuge)).stdout.split()[1] == "None"
 
 
 def test_loops_run_without_compilation() -> None:

@@ -20,6 +20,7 @@ from dualgap.errors import (
     MissingPackageError,
     NoSolverError,
     NotCertifiedWarning,
+    TemporaryCacheWarning,
     UnboundedError,
 )
 
@@ -35,6 +36,7 @@ VERBS = {
     "explore": "a page on which strength, loss, penalty and ball are moved by hand",
     "report": "a page about a model, to send to a colleague",
     "bench": "run the benchmarks of a checkout",
+    "warm": "compile now what would be compiled on first use",
     "datasets": "data sets that can be named instead of a file",
 }
 CODES: tuple[tuple[type[BaseException], int], ...] = (
@@ -93,6 +95,7 @@ def _guarded(run: Any, args: argparse.Namespace) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", NotCertifiedWarning)
+            warnings.simplefilter("always", TemporaryCacheWarning)
             warnings.showwarning = lambda message, *rest, **more: where.warn(str(message))
             refuse_bad_outputs(args)
             refuse_bad_options(args)

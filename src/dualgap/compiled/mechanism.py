@@ -11,8 +11,10 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,7 @@ import numba
 
 from dualgap.compiled.interrupts import watch_compiler
 from dualgap.compiled.parts import PARTS
+from dualgap.errors import TemporaryCacheWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,19 +110,46 @@ def _fingerprinted() -> Iterator[bool]:
 
 @cache
 def cache_folder() -> Path | None:
-    """The first that can be written: where NUMBA_CACHE_DIR says, beside the sources, the user's cache."""
-    name = fingerprint()
-    for parent in _places():
-        folder = parent / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
-            continue
-        _forget_old(parent, folder)
-        return folder
-    return None
+    """The first that can be written: where NUMBA_CACHE_DIR says, by the sources, the user's cache. If none
+    can, one for this user among the temporary files, which is told.
+    """
+    name, places = fingerprint(), _places()
+    for parent in places:
+        if _can_be_written(parent / name):
+            _forget_old(parent, parent / name)
+            return parent / name
+    refuge = _private()
+    if refuge is None or not _can_be_written(refuge / name):
+        return None
+    warnings.warn(
+        f"Compiled loops are kept in {refuge} until the machine cleans up, since {places[-1]} cannot be "
+        "written: set NUMBA_CACHE_DIR to a folder that can.",
+        TemporaryCacheWarning,
+        stacklevel=2,
+    )
+    return refuge / name
+
+
+def _can_be_written(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _private() -> Path | None:
+    """A folder among the temporary files that nobody else can write to: what is in it will be run."""
+    owner = os.getuid() if hasattr(os, "getuid") else None
+    try:
+        folder = Path(tempfile.gettempdir()) / f"dualgap-of-{'user' if owner is None else owner}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    ours = owner is None or (found.st_uid == owner and not found.st_mode & 0o077)
+    return folder if ours and stat.S_ISDIR(found.st_mode) else None
 
 
 def fingerprint() -> str:

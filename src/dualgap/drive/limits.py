@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import math
-import time
 from dataclasses import dataclass, replace
+from typing import Any
 
+from dualgap.compiled.clock import CLOCK
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
 
@@ -37,24 +38,32 @@ class Limits:
     seconds: float | None = None
     callback: Callback | None = None
     rule: Stop | None = None
-    until: float | None = None  # a reading of time.perf_counter(), the same for all parts of one run
+    until: float | None = None  # a reading of the clock, the same for all parts of one run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process of this machine, whose compiler has taken other seconds."""
+        return {**self.__dict__, "until": None if self.until is None else self.until + CLOCK.taken}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        until = state["until"]
+        self.__dict__.update(state, until=None if until is None else until - CLOCK.taken)
 
     def shared(self) -> Limits:
         """For the parts of one run: the seconds count from now on, for all of them together."""
         if self.seconds is None or self.until is not None:
             return self
-        return replace(self, until=time.perf_counter() + self.seconds)
+        return replace(self, until=CLOCK.now() + self.seconds)
 
     @property
     def spent(self) -> bool:
         """Is the time of a run with several parts over?"""
-        return self.until is not None and time.perf_counter() >= self.until
+        return self.until is not None and CLOCK.now() >= self.until
 
     def part(self, parts: int) -> Limits:
         """For one of `parts` that follow one another: its share of the time that is left to all of them."""
         if self.until is None:
             return self
-        now = time.perf_counter()  # the same clock in all processes of a machine
+        now = CLOCK.now()
         share = max(self.until - now, 0.0) / parts
         return replace(self, seconds=share, until=now + share)
 

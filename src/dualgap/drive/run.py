@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from dualgap.compiled.clock import CLOCK
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.linear import LinearPursuit
 from dualgap.drive.progress import ProgressLine
@@ -82,7 +83,7 @@ class _Run(Generic[P, I]):
 
     @property
     def late(self) -> bool:
-        return time.perf_counter() >= self.deadline
+        return CLOCK.now() >= self.deadline
 
     @property
     def watched(self) -> bool:

@@ -37,9 +37,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
             line.show(told.__str__)
         found += pool.submit(compile_all).result()
     seconds = time.perf_counter() - began
-    from dualgap.compiled.mechanism import cache_folder
+    from dualgap.compiled import mechanism
 
-    folder = str(cache_folder() or "")
+    folder = str(mechanism.cache_folder() or "")
     console.say(
         f"{found} loops compiled in {seconds:.1f} s, kept in {folder or 'no folder: none can be written'}"
     )
@@ -55,13 +55,13 @@ def _processes(jobs: int) -> ProcessPoolExecutor:
 def compile_group(name: str) -> int:
     """Make the calls of a group; how many loops that Python calls were compiled for it."""
     import dualgap as dg
-    from dualgap.compiled.mechanism import COMPILED
+    from dualgap.compiled import mechanism
 
-    before = _compiled(COMPILED)
+    before = _compiled(mechanism.COMPILED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         GROUPS[name](dg, _Data())
-    return _compiled(COMPILED) - before
+    return _compiled(mechanism.COMPILED) - before
 
 
 def compile_all() -> int:

@@ -37,9 +37,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
             line.show(told.__str__)
         found += pool.submit(compile_all).result()
     seconds = time.perf_counter() - began
-    from dualgap.compiled import mechanism
+    from dualgap.compiled.tally import kept_in
 
-    folder = str(mechanism.cache_folder() or "")
+    folder = kept_in()
     console.say(
         f"{found} loops compiled in {seconds:.1f} s, kept in {folder or 'no folder: none can be written'}"
     )
@@ -55,26 +55,18 @@ def _processes(jobs: int) -> ProcessPoolExecutor:
 def compile_group(name: str) -> int:
     """Make the calls of a group; how many loops that Python calls were compiled for it."""
     import dualgap as dg
-    from dualgap.compiled import mechanism
+    from dualgap.compiled.tally import compiled_so_far
 
-    before = _compiled(mechanism.COMPILED)
+    before = compiled_so_far()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         GROUPS[name](dg, _Data())
-    return _compiled(mechanism.COMPILED) - before
+    return compiled_so_far() - before
 
 
 def compile_all() -> int:
     """Every group."""
     return sum(map(compile_group, GROUPS))
-
-
-def _compiled(loops: list[Any]) -> int:
-    return sum(sum(loop.stats.cache_misses.values()) for loop in loops if not _inner(loop))
-
-
-def _inner(loop: Any) -> bool:
-    return bool(loop.targetoptions.get("no_cpython_wrapper"))
 
 
 class _Data:

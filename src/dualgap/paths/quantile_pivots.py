@@ -36,7 +36,7 @@ def first_out(
     return slot, sign, at
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def first_in(side: Vector, residual: Vector, moves: Vector) -> tuple[int, float]:
     """Which residual is zero first as all of them move, and how far that is; −1 if none."""
     into, length, least = -1, np.inf, FLAT * np.abs(moves).max()
@@ -49,7 +49,7 @@ def first_in(side: Vector, residual: Vector, moves: Vector) -> tuple[int, float]
     return into, length
 
 
-@compiled(inner=True)
+@compiled(inner=True, allocates=True)
 def exchange(inverse: Matrix, slot: int, row: Vector) -> None:
     """The inverse once another row has come into the basis."""
     width = len(row)

@@ -18,6 +18,7 @@ class Trait(enum.Flag):
     PIECEWISE_QUADRATIC = enum.auto()
     ENTROPIC = enum.auto()  # the conjugate is the entropy of the slope's place between its bounds
     CLASSIFICATION = enum.auto()
+    MEANS = enum.auto()  # half a deviance: predictions speak of means, and cost nothing where these are y
     SEPARABLE = enum.auto()
     STRONGLY_CONVEX = enum.auto()
     POLYHEDRAL = enum.auto()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dualgap.losses.base import Loss, Terms
+from dualgap.losses.binomial import Binomial
 from dualgap.losses.epsilon_insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
 from dualgap.losses.exponential import Exponential
+from dualgap.losses.gamma import Gamma
 from dualgap.losses.hinge import Hinge, Perceptron
 from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic
+from dualgap.losses.poisson import Poisson
 from dualgap.losses.quantile import Absolute, Quantile
 from dualgap.losses.sigmoid import Sigmoid
 from dualgap.losses.squared import Squared
 from dualgap.losses.squared_hinge import SquaredHinge
+from dualgap.losses.tweedie import Tweedie
 from dualgap.losses.zero_one import ZeroOne
 
 CATALOGUE: dict[str, type[Loss]] = {
@@ -21,6 +25,10 @@ CATALOGUE: dict[str, type[Loss]] = {
     "huber": Huber,
     "epsilon_insensitive": EpsilonInsensitive,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "poisson": Poisson,
+    "gamma": Gamma,
+    "tweedie": Tweedie,
+    "binomial": Binomial,
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "logistic": Logistic,
@@ -33,18 +41,22 @@ CATALOGUE: dict[str, type[Loss]] = {
 __all__ = [
     "CATALOGUE",
     "Absolute",
+    "Binomial",
     "EpsilonInsensitive",
     "Exponential",
+    "Gamma",
     "Hinge",
     "Huber",
     "Logistic",
     "Loss",
     "Perceptron",
+    "Poisson",
     "Quantile",
     "Sigmoid",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Terms",
+    "Tweedie",
     "ZeroOne",
 ]

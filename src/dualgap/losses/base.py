@@ -48,6 +48,9 @@ class Loss(ABC):
     declared: ClassVar[Trait]
     degree: ClassVar[int] = 0
     translates: ClassVar[bool] = False  # L(y, z) = L(0, z − y)
+    lowest: ClassVar[float] = -np.inf  # targets below or above these make no sense
+    highest: ClassVar[float] = np.inf
+    needs: ClassVar[str] = "numbers"  # as targets, in words
     slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 
     @property
@@ -98,6 +101,16 @@ class Loss(ABC):
         """
         raise NotImplementedError(f"{self.name} has no edge")
 
+    def mean(self, z: Vector) -> Vector:
+        """The mean of y that z speaks of: z itself, unless MEANS is declared."""
+        return z
+
+    def falls_towards(self, y: Vector) -> Vector:
+        """The sign of the directions in which the loss falls for ever, 0 where it has a minimum. Only where
+        ATTAINED is not declared.
+        """
+        return y
+
     def deviance(self, risks: Vector) -> Vector | None:
         """−2 log-likelihood of a row, on average, where these are the mean losses; None if there is none.
 
@@ -132,6 +145,12 @@ class Loss(ABC):
         """Raise DataError if these targets make no sense for this loss."""
         if Trait.CLASSIFICATION in self.traits and not np.all(np.abs(y) == 1.0):
             raise DataError(f"The {self.name} loss needs labels -1 and +1.")
+        beyond = np.flatnonzero((y < self.lowest) | (y > self.highest))
+        if len(beyond):
+            raise DataError(
+                f"The {self.name} loss needs {self.needs}; y holds {y[beyond[0]]:g}"
+                f"{f' and {len(beyond) - 1} more such numbers' if len(beyond) > 1 else ''}."
+            )
 
     def __str__(self) -> str:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]

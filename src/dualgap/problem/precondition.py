@@ -16,7 +16,6 @@ from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import product
-from dualgap.traits import Trait
 
 ROUNDING = 64.0 * 2.0**-53  # what is left of a column beside the others at which it is rounding, as in proof/
 ILL = 1e-7  # singular values below this share of the largest leave too few digits to their vectors
@@ -115,8 +114,8 @@ def precondition(asked: Problem) -> Working:
 
 
 def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
-    """Regression losses depend on z − y alone, so the targets may be moved and scaled."""
-    if asked.loss_has(Trait.CLASSIFICATION):
+    """Where the loss depends on z − y alone, the targets may be moved and scaled."""
+    if not asked.loss.translates:
         return 1.0, 0.0, asked.y, asked.loss
     offset = asked.best_constant if asked.intercept else 0.0
     y = asked.y - offset

@@ -67,7 +67,7 @@ class Problem(Statement):
     def best_constant(self) -> float:
         """The best prediction without any column; for equal targets that target, without rounding."""
         found = self.loss.best_constant(self.y, self.a)
-        if self.loss_has(Trait.CLASSIFICATION) or self.y.min() < self.y.max():
+        if not self.loss.translates or self.y.min() < self.y.max():
             return found
         same = float(self.y[0])
         risks = [self.risk(np.full(self.n, constant)) for constant in (same, found)]

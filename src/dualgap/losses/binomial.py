@@ -1,0 +1,55 @@
+"""binomial: L = log(1 + e^z) − yz + y log y + (1 − y) log(1 − y), half the deviance of a share 0 ≤ y ≤ 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from dualgap.arrays import Vector
+from dualgap.losses.half_deviance import HalfDeviance, between, doubt
+from dualgap.traits import Trait
+
+
+@dataclass(frozen=True)
+class Binomial(HalfDeviance):
+    """Shares of successes, whose mean is 1/(1 + e^−z); the number of trials is the row's weight."""
+
+    name = "binomial"
+    declared = HalfDeviance.declared | Trait.BOUNDED_CURVATURE
+    curvature = 0.25
+    highest = 1.0
+    needs = "targets from 0 to 1, shares of successes"
+
+    def link(self, y: Vector) -> Vector:
+        return np.asarray(logit(y))
+
+    def mean(self, z: Vector) -> Vector:
+        return np.asarray(expit(z))
+
+    def value(self, y: Vector, z: Vector) -> Vector:
+        return between(y, expit(z), -z) + between(1.0 - y, expit(-z), z)
+
+    def derivative(self, y: Vector, z: Vector) -> Vector:
+        return np.asarray(expit(z) - y)
+
+    def second_derivative(self, y: Vector, z: Vector) -> Vector:
+        e = np.exp(-np.abs(z))
+        return e / (1.0 + e) ** 2
+
+    def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
+        # the divergence of two coins; 1 − y − u with the rounding of 1 − y, of which little may be left
+        rest, model = 1.0 - y, expit(z)
+        tails = (rest - u) + ((1.0 - rest) - y)
+        both = between(u + y, model, -z) + between(tails, expit(-z), z)
+        return both + 2.0 * doubt(model - y, np.ones(1))
+
+    def domain(self, y: Vector) -> tuple[Vector, Vector]:
+        return -y, 1.0 - y
+
+    def falls_towards(self, y: Vector) -> Vector:
+        return np.where(y >= 1.0, 1.0, np.where(y <= 0.0, -1.0, 0.0))
+
+    def deviance(self, risks: Vector) -> Vector:
+        return 2.0 * risks

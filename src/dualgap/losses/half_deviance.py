@@ -1,0 +1,48 @@
+"""What losses of means share: half the deviance of a target y whose mean is a function of z.
+
+Each is 0 where the mean is y, and so is its conjugate at slope 0. Where y and the mean are large and nearly
+equal, their distance is known to the roundings of the two alone: values are from above, and Fenchel–Young
+terms carry twice what they may be too large by, so that a bound made of both stays one.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.losses.base import LOST, Loss, divergence
+from dualgap.traits import Trait
+
+
+class HalfDeviance(Loss):
+    """L(y, z) with its minimum 0 at z = `link`(y), which is infinite where y is at an end of its range."""
+
+    declared = Trait.SMOOTH | Trait.CONVEX | Trait.MEANS
+    lowest: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def link(self, y: Vector) -> Vector:
+        """The z whose mean is y."""
+
+    def conjugate(self, y: Vector, u: Vector) -> Vector:
+        with np.errstate(divide="ignore"):
+            z = self.link(y)
+        z = np.where(np.isfinite(z), z, 0.0)
+        return self.fenchel_young(y, z, u) + u * z - self.value(y, z)
+
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        with np.errstate(divide="ignore"):
+            return float(self.link(np.array([a @ y / a.sum()]))[0])
+
+
+def between(share: Vector, model: Vector, depth: Vector) -> Vector:
+    """`divergence`, from above also where share and model agree to all their digits."""
+    return divergence(np.broadcast_to(share, model.shape), model, depth) + LOST * LOST * model
+
+
+def doubt(move: Vector, model: Vector) -> Vector:
+    """Twice what `between` may be too large by: `move` is share − model."""
+    return np.asarray(2.0 * LOST * (np.abs(move) + LOST * model))

@@ -23,6 +23,8 @@ from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 MORE_LOSSES: tuple[Loss, ...] = (
+    losses.Tweedie(1.05),
+    losses.Tweedie(1.8),
     losses.Quantile(0.9),
     losses.Quantile(0.02),
     losses.Huber(0.1),
@@ -125,7 +127,13 @@ def shares(length: int) -> st.SearchStrategy[Vector]:
 
 
 def targets(loss: Loss, length: int) -> st.SearchStrategy[Vector]:
-    """Labels of both signs for a classification loss, numbers for the others."""
+    """Labels of both signs for a classification loss, else numbers that the loss takes, not all the least."""
+    if Trait.MEANS in loss.traits:
+        top = min(loss.highest, 10.0)
+        inside = st.floats(0.01, 0.9 * top)
+        ends = st.sampled_from([max(loss.lowest, 0.0 if loss.lowest == 0.0 else 0.01), 1.0])
+        numbers_ = hnp.arrays(np.float64, length, elements=st.one_of(ends, inside))
+        return numbers_.map(lambda y: _read_only(np.append(y[:-1], 0.5)))
     if Trait.CLASSIFICATION not in loss.traits:
         return vectors(length)
     label = st.sampled_from([-1.0, 1.0])
@@ -168,6 +176,8 @@ def problem(
     if Trait.CLASSIFICATION in loss.traits:
         y = np.where(rng.random(n) < 0.4, 1.0, -1.0)
         y[:2] = 1.0, -1.0
+    if Trait.MEANS in loss.traits:
+        y = taken(loss, 0.1 * y)
     weights = rng.integers(1, 4, n).astype(float)
     gauge = penalty.gauge(np.ones(p), np.ones(p))
     amount = 10.0 ** rng.uniform(-3, 1)
@@ -182,6 +192,15 @@ def problem(
         regulariser(gauge, form, amount),
         intercept,
     )
+
+
+def taken(loss: Loss, y: Vector) -> Vector:
+    """Numbers as targets that the loss takes: their sizes, some of them at the least that it takes."""
+    if Trait.MEANS not in loss.traits:
+        return y
+    size = np.abs(y) / float(np.abs(y).max()) if loss.highest < np.inf else np.abs(y) + 0.01
+    least = np.quantile(size, 0.2)
+    return np.where(size <= least, loss.lowest, size) if loss.lowest == 0.0 else size
 
 
 def _read_only(array: Vector) -> Vector:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cases import taken
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, WithOnes
 from dualgap.drive.limits import Limits
@@ -40,6 +41,7 @@ class Recipe:
         y = signal + 0.7 * (signal.std() + 0.1) * rng.normal(size=self.n) + 2.0
         if Trait.CLASSIFICATION in loss.traits:
             y = np.where(y > np.median(y), 1.0, -1.0)
+        y = taken(loss, y)
         a = rng.uniform(0.1, 1.0, self.n) if self.weighted else np.ones(self.n)
         inner: Design = Compressed(sp.csr_array(array)) if self.kind == "sparse" else Dense(array)
         factors = np.ones(self.p)

@@ -28,7 +28,7 @@ quadratic_pieces = pytest.mark.parametrize(
 
 def predictions(data: st.DataObject, loss: Loss, y: Vector) -> Vector:
     """Targets plus steps, so that kinks and bends are hit often."""
-    origin = np.zeros(len(y)) if Trait.CLASSIFICATION in loss.traits else y
+    origin = y if loss.translates else np.zeros(len(y))
     return origin + data.draw(vectors(len(y)))
 
 
@@ -138,7 +138,7 @@ def test_second_derivative_against_differences(loss: Loss, data: st.DataObject) 
 
 @every_loss
 def test_second_derivative_is_refused_unless_smooth(loss: Loss) -> None:
-    y = z = np.array([1.0, -1.0])
+    y = z = np.array([1.0, 0.5 if Trait.MEANS in loss.traits else -1.0])
     if Trait.SMOOTH in loss.traits:
         assert loss.second_derivative(y, z).shape == y.shape
     else:
@@ -308,6 +308,15 @@ def test_regression_sees_residuals_and_classification_margins(loss: Loss, data: 
             loss.check_targets(np.array([0.0, 1.0]))
         loss.check_targets(y)
         return
+    if Trait.MEANS in loss.traits:
+        assert loss.degree == 0 and not loss.translates
+        loss.check_targets(y)
+        beyond = np.array([0.5, loss.lowest - 1.0]), np.array([0.5, loss.highest + 1.0])
+        for other in (one for one in beyond if np.all(np.isfinite(one))):
+            with pytest.raises(DataError, match=f"{loss.name} loss needs"):
+                loss.check_targets(other)
+        return
+    assert loss.translates
     moved = data.draw(numbers(100.0))
     size = np.abs(loss.derivative(y, z)) + 1.0
     assert np.all(np.abs(loss.value(y + moved, z + moved) - loss.value(y, z)) <= 1e-12 * 200.0 * size)
@@ -330,7 +339,7 @@ def test_best_constant_is_best(loss: Loss, data: st.DataObject) -> None:
 @every_loss
 def test_declared_traits_are_true(loss: Loss) -> None:
     """Those that no other contract speaks about."""
-    y = np.where(np.arange(4) % 2, 1.0, -1.0)
+    y = np.where(np.arange(4) % 2, 1.0, 0.25 if Trait.MEANS in loss.traits else -1.0)
     grid = np.linspace(-30.0, 30.0, 601)
     values = np.array([loss.value(y, np.full(4, z)) for z in grid])
     if Trait.ATTAINED in loss.traits:
@@ -383,3 +392,53 @@ def test_deviance_is_that_of_the_noise(name: str) -> None:
 
 def test_a_loss_without_a_likelihood_has_no_deviance() -> None:
     assert CATALOGUE["hinge"]().deviance(np.ones(1)) is None
+
+
+MEANS = [loss for loss in LOSSES if Trait.MEANS in loss.traits]
+
+
+@pytest.mark.parametrize("loss", MEANS, ids=str)
+@given(data=st.data())
+def test_a_half_deviance_is_nothing_where_the_mean_is_the_target(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = data.draw(vectors(N, 3.0))
+    means = loss.mean(z)
+    assert np.all((means >= loss.lowest) & (means <= loss.highest))
+    assert np.all(loss.value(means, z) <= 1e-15 * (1.0 + means))
+    assert np.all(loss.value(y, z) >= 0.0)
+    assert np.all(np.abs(loss.conjugate(y, np.zeros(N))) <= 1e-12)
+    assert np.all(np.sign(loss.derivative(y, z)) * np.sign(means - y) >= 0.0)
+
+
+@pytest.mark.parametrize("loss", [x for x in LOSSES if Trait.ATTAINED not in x.traits], ids=str)
+def test_losses_fall_for_ever_where_they_say(loss: Loss) -> None:
+    y = np.array([1.0, 0.0, 0.3]) if Trait.MEANS in loss.traits else np.array([1.0, -1.0])
+    for side, target in zip(loss.falls_towards(y), y, strict=True):
+        one, far = np.array([target]), np.array([200.0])
+        ends = [float(loss.value(one, sign * far)[0]) for sign in (-1.0, 1.0)]
+        assert [end < 1e-3 for end in ends] == [side < 0.0, side > 0.0]
+
+
+def test_deviances_agree_with_scikit_learn() -> None:
+    from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
+
+    rng = np.random.default_rng(3)
+    y, z = rng.gamma(2.0, 1.0, 50), rng.normal(size=50)
+    half = {
+        "poisson": mean_poisson_deviance(y, np.exp(z)),
+        "gamma": mean_gamma_deviance(y, np.exp(z)),
+        "tweedie": mean_tweedie_deviance(y, np.exp(z), power=1.5),
+    }
+    for name, deviance in half.items():
+        assert 2.0 * CATALOGUE[name]().value(y, z).mean() == pytest.approx(deviance, rel=1e-12)
+    share = rng.random(50)
+    labels = [CATALOGUE["logistic"]().value(np.full(50, side), z) for side in (1.0, -1.0)]
+    entropy = share * np.log(share) + (1.0 - share) * np.log(1.0 - share)
+    both = share * labels[0] + (1.0 - share) * labels[1] + entropy
+    np.testing.assert_allclose(CATALOGUE["binomial"]().value(share, z), both, rtol=1e-10)
+
+
+def test_a_power_outside_the_tweedie_losses_is_refused() -> None:
+    for power in (1.0, 2.0, 0.5, np.nan):
+        with pytest.raises(DataError, match="strictly between 1 and 2"):
+            CATALOGUE["tweedie"](power)  # type: ignore[call-arg]

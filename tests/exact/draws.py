@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exact.statement import CLASSIFICATION, parse
+from exact.statement import CLASSIFICATION, MEANS, parse
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -23,6 +23,7 @@ REGRESSION_LOSSES = (
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
 )
+MEAN_LOSSES = ("poisson", "gamma", "binomial", "tweedie(1.5)", "tweedie(1.1)", "tweedie(1.9)")
 CLASS_LOSSES = ("hinge", "squared_hinge", "logistic", "logistic", "exponential", "perceptron")
 PENALTIES = ("none", "none", "l1", "l1", "l2", "l2", "l2_norm", "elastic_net", "linf", "lp(1.5)", "lp(3)")
 WITH_FACTORS = ("l1", "l2", "elastic_net")
@@ -231,6 +232,19 @@ def labels(rng: Rng, y: Array, classes: int) -> NDArray[Any]:
     return np.asarray(np.array(names)[which])
 
 
+def means(rng: Rng, loss: str, y: Array) -> Array:
+    """Numbers as counts, amounts or shares; some at the end of their range."""
+    size = np.abs(y)
+    if loss == "binomial":
+        trials = int(rng.integers(1, 9))
+        shares = rng.binomial(trials, 0.5, len(y)) / trials
+        return np.asarray(shares if rng.random() < 0.6 else size / max(float(size.max()), 1e-300))
+    size = np.round(size) if rng.random() < 0.5 else size
+    if loss == "gamma":
+        return np.where(size > 1e-200, size, 1.0)
+    return np.where(rng.random(len(y)) < 0.2, 0.0, size)
+
+
 def sample_weights(rng: Rng, n: int) -> Array | None:
     """None, or weights of any size, some zero."""
     draw = rng.random()
@@ -270,7 +284,7 @@ def strength(rng: Rng, X: Array, y: Array, loss: str, penalty: str) -> dict[str,
     if penalty == "none":
         return {}
     size_x = float(np.abs(X).max()) or 1.0
-    classification = parse(loss)[0] in CLASSIFICATION
+    classification = parse(loss)[0] in (*CLASSIFICATION, *MEANS)
     size_y = 1.0 if classification else float(np.abs(y).max()) or 1.0
     square = penalty == "l2"
     slope = size_x * (size_y if not classification else 1.0)
@@ -305,6 +319,9 @@ def problem(rng: Rng, *, classes: bool | None = None) -> Case:
         keywords["loss"] = name
         if many > 2 and name == "logistic" and rng.random() < 0.4:
             keywords["multiclass"] = "one_vs_rest"
+    elif rng.random() < 0.3:
+        keywords["loss"] = str(rng.choice(MEAN_LOSSES))
+        targets = y = means(rng, keywords["loss"], y)
     else:
         targets = y
         keywords["loss"] = loss_named(rng, str(rng.choice(REGRESSION_LOSSES)), y)

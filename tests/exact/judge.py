@@ -18,6 +18,7 @@ from exact.arithmetic import as_rational, as_real, rational, real
 from exact.optimum import Optimum, Point, null, optimum
 from exact.statement import (
     CLASSIFICATION,
+    MEANS,
     Statement,
     Value,
     as_values,
@@ -391,13 +392,14 @@ def judge_direction(verdict: Verdict, statement: Statement, direction: Any, inte
 
 def _margins(statement: Statement, d: list[Fraction], levels: list[Fraction]) -> list[Fraction]:
     if statement.classes == 2:
-        return [
-            z if y > 0 else -z for y, z in zip(statement.y, statement.predictions(d, levels[0]), strict=True)
-        ]
+        rows = list(zip(statement.y, statement.along(d, levels[0]), strict=True))
+        if statement.loss[0] not in MEANS:
+            return [z if y > 0 else -z for y, z in rows]
+        ends = {0.0: -1} if statement.loss[0] != "gamma" else {}
+        ends |= {1.0: 1} if statement.loss[0] == "binomial" else {}
+        return [side * z for y, z in rows for side in ([ends[y]] if y in ends else [1, -1])]
     p, k = statement.p, statement.classes
-    scores = [
-        statement.predictions(d[c * p : (c + 1) * p], levels[min(c, len(levels) - 1)]) for c in range(k)
-    ]
+    scores = [statement.along(d[c * p : (c + 1) * p], levels[min(c, len(levels) - 1)]) for c in range(k)]
     return [
         scores[int(y)][i] - scores[c][i] for i, y in enumerate(statement.y) for c in range(k) if c != int(y)
     ]

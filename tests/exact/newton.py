@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exact.active_set import NEAR
-from exact.arithmetic import FAR, Echelon, as_rational, as_real, power_of_e, real, solve_square
+from exact.arithmetic import FAR, Echelon, as_rational, as_real, power_of_e, rational, real, solve_square
 from exact.programme import Programme
-from exact.statement import TRANSCENDENTAL, Statement, as_values
+from exact.statement import MEANS, TRANSCENDENTAL, Statement, as_values, mean_loss, mean_slopes
 
 TINY = real.mpf(10) ** -90  # a pivot this small beside the scaled diagonal is none
 DONE = real.mpf(10) ** -25  # a step this small beside the point ends the search: values are off by its square
@@ -131,8 +131,13 @@ class Losses:
     def __init__(self, statement: Statement, space: Space) -> None:
         total = sum(statement.s)
         self.a = [as_real(s / total) for s in statement.s]
-        self.y = [int(y) for y in statement.y] if statement.loss[0] in TRANSCENDENTAL else []
-        self.name = statement.loss[0]
+        self.name, self.power = statement.loss
+        self.y: list[Any] = []
+        if self.name in MEANS:
+            self.y = [rational(y) for y in statement.y]
+        elif self.name in TRANSCENDENTAL:
+            self.y = [int(y) for y in statement.y]
+        self.offsets = [as_real(o) for o in statement.offsets]
         self.space = space
 
     def add(self, u: Reals, to: Local) -> None:
@@ -142,7 +147,16 @@ class Losses:
                 self._softmax(u, to, i, y)
                 continue
             a, line = self.a[i], self.space.entries[i]
-            m = sum((x * u[j] for j, x in line), real.zero)
+            m = sum((x * u[j] for j, x in line), self.offsets[i])
+            if self.name in MEANS:
+                if abs(m) > FAR // 10:
+                    to.value = float("inf")
+                    return
+                slope, curve = (a * part for part in mean_slopes(self.name, self.power, as_real(y), m))
+                to.value += float(a * mean_loss(self.name, self.power, y, as_rational(m)))
+                _add_slope(to, line, slope)
+                to.rows.append((i, curve))
+                continue
             x = m if y < 0 else -m
             if x > FAR // 10:
                 to.value = float("inf")

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from exact.arithmetic import common, dot, low_bit, power_of_two, rational
-from exact.statement import CLASSIFICATION, TRANSCENDENTAL, Statement
+from exact.statement import CLASSIFICATION, MEANS, TRANSCENDENTAL, Statement
 
 Part = tuple[Fraction, Fraction, Fraction]  # c, s, k of ½ c v² + s v + k
 IntPart = tuple[int, int, int]
@@ -149,9 +149,9 @@ class Builder:
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
         name, t = statement.loss
-        classification = name in CLASSIFICATION
-        sizes = [] if classification else [v for v in (*statement.y, float(t)) if v]
-        self.q = 0 if classification else min((low_bit(v) for v in sizes), default=0)
+        fixed = name in CLASSIFICATION or name in MEANS
+        sizes = [] if fixed else [v for v in (*statement.y, *statement.offset, float(t)) if v]
+        self.q = 0 if fixed else min((low_bit(v) for v in sizes), default=0)
         columns = list(zip(*statement.X, strict=True)) if statement.p else []
         shifts = [min((low_bit(v) for v in column if v), default=0) for column in columns]
         self.blocks = statement.classes if statement.classes > 2 else 1
@@ -182,10 +182,13 @@ class Builder:
             return
         small = power_of_two(-self.q)
         total = sum(statement.s)
-        for y, s, line in zip(statement.y, statement.s, self.lines, strict=True):
-            scaled = rational(y) * small if name not in CLASSIFICATION else rational(y)
+        offsets = statement.offsets
+        for y, o, s, line in zip(statement.y, offsets, statement.s, self.lines, strict=True):
+            scaled = (rational(y) - o) * small if name not in CLASSIFICATION else rational(y)
             inner = t if name == "quantile" else t * small
             breaks, parts = loss_parts(name, inner, scaled)
+            if name in CLASSIFICATION and o:
+                breaks, parts = [t - o for t in breaks], [_moved(part, o) for part in parts]
             weight = s / total * power_of_two(self.degree * self.q)
             self.rows.append(
                 (
@@ -297,6 +300,12 @@ class Builder:
             tuple(self.sized),
             tuple(self.lifts),
         )
+
+
+def _moved(part: Part, o: Fraction) -> Part:
+    """The part as a function of v where it was one of v + o."""
+    c, s, k = part
+    return c, c * o + s, (c * o / 2 + s) * o + k
 
 
 def _kinks(breaks: tuple[int, ...], parts: tuple[IntPart | None, ...]) -> tuple[bool, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 from exact.arithmetic import FAR, as_rational, as_real, power_of_e, rational, real
 
 CLASSIFICATION = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron")
-TRANSCENDENTAL = ("logistic", "exponential")
+MEANS = ("poisson", "gamma", "tweedie", "binomial")
+TRANSCENDENTAL = ("logistic", "exponential", *MEANS)
 DEFAULTS = {
     "quantile": 0.5,
     "huber": 1.35,
@@ -19,6 +20,7 @@ DEFAULTS = {
     "squared_epsilon_insensitive": 0.1,
     "elastic_net": 0.5,
     "lp": 1.5,
+    "tweedie": 1.5,
 }
 INFINITE = real.inf
 
@@ -37,7 +39,8 @@ def parse(text: str) -> tuple[str, Fraction]:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """minimise over w, b of Σ a L(y, x·w + b) + λ h(w), or subject to h(w) ≤ c. Rows of weight zero are gone.
+    """minimise over w, b of Σ a L(y, x·w + b + o) + λ h(w), or subject to h(w) ≤ c. Rows of weight zero are
+    gone; o is the offset, nothing unless given.
 
     `classes` > 2 is the multinomial problem: y are class numbers, w the weights class after class.
     """
@@ -53,6 +56,12 @@ class Statement:
     factors: tuple[Fraction, ...]
     scale: tuple[Fraction, ...]
     classes: int = 2
+    offset: tuple[float, ...] = ()
+
+    @property
+    def offsets(self) -> list[Fraction]:
+        """o of each row."""
+        return [rational(o) for o in self.offset] or [Fraction(0)] * len(self.y)
 
     @property
     def p(self) -> int:
@@ -84,9 +93,13 @@ class Statement:
             self, X=rows, factors=(), scale=(), penalty=("none", Fraction(0)), lam=None, budget=None
         )
 
-    def predictions(self, w: Vector, b: Fraction) -> list[Fraction]:
+    def along(self, w: Vector, b: Fraction) -> list[Fraction]:
         """x·w + b, exactly."""
         return [sum((rational(x) * v for x, v in zip(row, w, strict=True) if x and v), b) for row in self.X]
+
+    def predictions(self, w: Vector, b: Fraction) -> list[Fraction]:
+        """x·w + b + o, exactly."""
+        return [z + o for z, o in zip(self.along(w, b), self.offsets, strict=True)]
 
     def risk(self, w: Vector, b: Any) -> Value:
         """Σ a L."""
@@ -103,6 +116,8 @@ class Statement:
         name, t = self.loss
         if name in CLASSIFICATION:
             return margin_loss(name, z if y > 0 else -z)
+        if name in MEANS:
+            return mean_loss(name, t, rational(y), z)
         return residual_loss(name, t, z - rational(y))
 
     def _softmax(self, w: Vector, b: Vector) -> list[Value]:
@@ -231,6 +246,42 @@ def margin_loss(name: str, m: Fraction) -> Value:
     return short * short if name == "squared_hinge" else short
 
 
+def entropy(x: Any) -> Any:
+    """x log x."""
+    return x * real.log(x) if x > 0 else real.zero
+
+
+def mean_loss(name: str, p: Fraction, target: Fraction, at: Fraction) -> Any:
+    """L of a target and z, half a deviance."""
+    y, z = as_real(target), as_real(at)
+    if name == "poisson":
+        return power_of_e(z) - y * z - y + entropy(y)
+    if name == "gamma":
+        return y * power_of_e(-z) + z - real.log(y) - 1
+    if name == "binomial":
+        both = real.log1p(power_of_e(z)) if z <= FAR else z
+        return both - y * z + entropy(y) + entropy(1 - y)
+    down, up = as_real(p - 1), as_real(2 - p)
+    falling = y * power_of_e(-down * z) / down if y else real.zero
+    return falling + power_of_e(up * z) / up - (y**up / (down * up) if y else real.zero)
+
+
+def mean_slopes(name: str, p: Fraction, y: Any, z: Any) -> tuple[Any, Any]:
+    """Its first and second derivative."""
+    if name == "poisson":
+        e = power_of_e(z)
+        return e - y, e
+    if name == "gamma":
+        e = y * power_of_e(-z)
+        return 1 - e, e
+    if name == "binomial":
+        e = power_of_e(-abs(z))
+        return (1 / (1 + e) if z > 0 else e / (1 + e)) - y, e / (1 + e) ** 2
+    down, up = as_real(p - 1), as_real(2 - p)
+    falling, rising = (y * power_of_e(-down * z) if y else real.zero), power_of_e(up * z)
+    return rising - falling, up * rising + down * falling
+
+
 def log_one_plus(ahead: list[Any]) -> Any:
     """log(1 + Σ e^ahead)."""
     top = max([real.zero, *ahead])
@@ -267,6 +318,7 @@ def read(X: Any, y: Any, keywords: dict[str, Any], scale: Any = None, *, positiv
         lam = 1 / (rational(keywords["C"]) * sum(s))
     budget = keywords.get("budget")
     factors = keywords.get("penalty_factors")
+    offset = keywords.get("offset")
     ones = (Fraction(1),) * p
     return Statement(
         X=tuple(tuple(float(v) for v in X[i]) for i in used),
@@ -280,4 +332,5 @@ def read(X: Any, y: Any, keywords: dict[str, Any], scale: Any = None, *, positiv
         factors=ones if factors is None else tuple(rational(v) for v in factors),
         scale=ones if scale is None else tuple(rational(v) for v in scale),
         classes=classes,
+        offset=() if offset is None else tuple(float(offset[i]) for i in used),
     )

@@ -20,9 +20,9 @@ from dualgap.penalties import CATALOGUE as PENALTIES
 from dualgap.penalties import Penalised, Regulariser
 from dualgap.penalties.forms import unregularised
 from dualgap.problem.problem import Problem
-from exact.arithmetic import as_real, rational, real
+from exact.arithmetic import as_rational, as_real, rational, real
+from exact.statement import MEANS, Value, margin_loss, mean_loss, mean_slopes, parse, plus, residual_loss
 from exact.statement import Statement as Exact
-from exact.statement import Value, margin_loss, parse, plus, residual_loss
 
 # What the kernel counts rounding in, said here by itself: a changed constant of the kernel is seen.
 U, FEW, LEAST, FAINT = 2.0**-53, 2.0**-46, 2.0**-1074, 2.0**-1000
@@ -42,6 +42,11 @@ CONVEX = (
     "logistic",
     "exponential",
     "perceptron",
+    "poisson",
+    "gamma",
+    "tweedie(1.25)",
+    "tweedie(1.5)",
+    "binomial",
 )
 LABELS = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron", "zero_one", "sigmoid")
 
@@ -62,9 +67,24 @@ def labelled(text: str) -> bool:
     return parse(text)[0] in LABELS
 
 
+def targets(text: str, y: Array) -> Array:
+    """Numbers as targets that the loss takes."""
+    name = parse(text)[0]
+    if labelled(text):
+        return np.where(y > np.median(y), 1.0, -1.0)
+    if name not in MEANS:
+        return y
+    size = np.abs(y)
+    if name == "binomial":
+        return np.where(size > 1.0, 1.0, size)
+    return np.asarray(size + 0.01 if name == "gamma" else np.round(size, 1))
+
+
 def lossy(text: str, y: float, z: Fraction) -> Value:
     """L(y, z)."""
     name, t = parse(text)
+    if name in MEANS:
+        return mean_loss(name, t, rational(y), z)
     if not labelled(text):
         return residual_loss(name, t, z - rational(y))
     m = z if y > 0 else -z
@@ -81,6 +101,8 @@ def entropy(x: Fraction) -> Any:
 def conjugate(text: str, y: float, u: Fraction) -> Value:
     """L*(y, u), infinite outside its domain."""
     name, t = parse(text)
+    if name in MEANS:
+        return conjugate_of_mean(name, t, rational(y), u)
     if not labelled(text):
         edges = {"absolute": (-1, 1), "quantile": (-t, 1 - t), "huber": (-2 * t, 2 * t)}
         edges["epsilon_insensitive"] = (-1, 1)
@@ -97,6 +119,39 @@ def conjugate(text: str, y: float, u: Fraction) -> Value:
     if name == "exponential":
         return entropy(share) - as_real(share)
     return {"hinge": -share, "perceptron": Fraction(0), "squared_hinge": -share + share * share / 4}[name]
+
+
+def conjugate_of_mean(name: str, t: Fraction, y: Fraction, u: Fraction) -> Any:
+    """L*(y, u) of a half deviance."""
+    if name == "gamma":
+        rest = 1 - u
+        return real.inf if rest < 0 else entropy(rest) - as_real(rest) + as_real(u) * real.log(as_real(y)) + 1
+    if name == "tweedie":
+        return _by_newton(t, y, u)
+    share, rest = u + y, 1 - u - y
+    if share < 0 or (name == "binomial" and rest < 0):
+        return real.inf
+    if name == "poisson":
+        return entropy(share) - as_real(u) - entropy(y)
+    return entropy(share) + entropy(rest) - entropy(y) - entropy(1 - y)
+
+
+def _by_newton(p: Fraction, y: Fraction, u: Fraction) -> Any:
+    """uζ − L(ζ) where L′(ζ) = u."""
+    if not y and u <= 0:
+        return real.inf if u < 0 else real.zero
+    at, target = real.zero, as_real(u)
+    low = high = None
+    for _ in range(2000):
+        slope, curve = mean_slopes("tweedie", p, as_real(y), at)
+        low, high = (at, high) if slope <= target else (low, at)
+        ahead = at + min(max((target - slope) / curve, -real.one), real.one)
+        if low is not None and high is not None and not low <= ahead <= high:
+            ahead = (low + high) / 2
+        if abs(ahead - at) <= real.mpf(10) ** -90 * (1 + abs(at)):
+            break
+        at = ahead
+    return target * at - mean_loss("tweedie", p, y, as_rational(at))
 
 
 def fenchel_young(text: str, y: float, z: Fraction, u: Fraction) -> Value:

@@ -18,6 +18,7 @@ from dualgap.penalties.l0 import L0, L0L2, AtMost, Count
 from dualgap.penalties.norm import Norm
 from dualgap.penalties.separable import Separable
 from exact.arithmetic import as_real, rational, real
+from exact.statement import MEANS, mean_loss
 from proof.made import (
     CONVEX,
     U,
@@ -28,6 +29,7 @@ from proof.made import (
     loss_of,
     lossy,
     number,
+    parse,
 )
 
 INSIDE = 1.0 - 2.0**-45
@@ -47,13 +49,14 @@ Z = (
     40.0,
 )
 FAR = (720.0, 1e5, 1e150, 1e300)
+TARGETS = {"gamma": (0.3, 2.0, 1e9), "binomial": (0.0, 0.3, 1.0 - 2.0**-40, 1.0), "poisson": (0.0, 2.0, 1e9)}
 
 
 def arguments(text: str, far: tuple[float, ...]) -> tuple[Any, Any, Any]:
     """Targets, predictions, and slopes inside the domain up to its very edge, each with each."""
     loss = loss_of(text)
     shares = (0.0, TINY, 1e-300, 0.1, 0.5, 1.0 - 1e-9, INSIDE, 1.0)
-    targets = (1.0, -1.0) if labelled(text) else (0.0, 2.0)
+    targets = TARGETS.get(loss.name, (1.0, -1.0) if labelled(text) else (0.0, 2.0))
     rows = []
     for y, z, sign in itertools.product(targets, Z + far, (1.0, -1.0)):
         low, high = (float(edge[0]) for edge in loss.domain(np.array([y])))
@@ -66,7 +69,8 @@ def arguments(text: str, far: tuple[float, ...]) -> tuple[Any, Any, Any]:
 def test_fenchel_young_is_exact_to_a_few_roundings(text: str) -> None:
     """Never below L + L* − uz by more than roundings of it and of L, nor far above it."""
     loss = loss_of(text)
-    y, z, u = arguments(text, FAR)
+    means = loss.name in MEANS
+    y, z, u = arguments(text, FAR[:2] if means else FAR)
     with np.errstate(all="ignore"):
         found = loss.fenchel_young(y, z, u)
     for row in zip(y.tolist(), z.tolist(), u.tolist(), found.tolist(), strict=True):
@@ -79,7 +83,11 @@ def test_fenchel_young_is_exact_to_a_few_roundings(text: str) -> None:
         got, few = real.mpf(row[3]), real.mpf(2) ** -45
         under = TINY * (8 + abs(as_real(point)))  # slopes below the normal numbers lose digits
         spare = few * (truth + size) + 2 * under
-        if text in ("logistic", "exponential"):  # these are from above: by up to LOST of what moves
+        if means:
+            under += real.mpf(10) ** -85 * abs(as_real(point))
+            steps = 32 + 8 * abs(as_real(point))  # e^z is known to as many roundings as z is large
+            spare += real.mpf(LOST) * steps * (1 + size + abs(as_real(slope)) + target)
+        if means or text in ("logistic", "exponential"):  # from above: by up to LOST of what moves
             under += real.mpf(10) ** -95  # what cancels in the definition
             spare += real.mpf(LOST) * 4 * (1 + size)
             assert got >= truth * (1 - 16 * U) - under, row
@@ -87,11 +95,35 @@ def test_fenchel_young_is_exact_to_a_few_roundings(text: str) -> None:
         assert got >= truth - 16 * U * (truth + size) - under, row
 
 
+@pytest.mark.parametrize("text", [text for text in CONVEX if loss_of(text).name in MEANS])
+def test_values_of_means_are_from_above_and_their_terms_say_by_how_much(text: str) -> None:
+    """P from above and the gap together leave a bound from below, however near the means are to y."""
+    loss, rng = loss_of(text), np.random.default_rng(11)
+    name, t = parse(text)
+    for _ in range(300):
+        y = float(rng.random() if name == "binomial" else 10.0 ** rng.uniform(-3, 12))
+        near = float(loss.linked(np.array([y]))[0])  # type: ignore[attr-defined]
+        z = near + float(rng.choice([0.0, 1e-16, 1e-12, 1e-6, 0.1, 3.0]) * rng.normal())
+        there = z + float(rng.choice([0.0, 1e-12, 1e-3]) * rng.normal())
+        one, at = np.array([y]), np.array([z])
+        u = np.clip(loss.derivative(one, np.array([there])), *loss.domain(one))
+        value = real.mpf(float(loss.value(one, at)[0]))
+        term = real.mpf(float(loss.fenchel_young(one, at, u)[0]))
+        true = mean_loss(name, t, rational(y), rational(z))
+        true_term = number(fenchel_young(text, y, rational(z), rational(float(u[0]))))
+        few = (8 * U) * (true + true_term)
+        assert value >= true - few
+        assert term - true_term >= (value - true) - few
+        assert value - true <= LOST * 64 * (1 + abs(z)) * (
+            true + abs(as_real(rational(float(u[0])))) + y * LOST + y**0.5
+        )
+
+
 def test_fenchel_young_of_several_rows_of_predictions() -> None:
     rng = np.random.default_rng(0)
     for text in CONVEX:
         loss = loss_of(text)
-        y = np.where(rng.random(5) < 0.5, -1.0, 1.0)
+        y = np.where(rng.random(5) < 0.5, 0.25 if loss.name in MEANS else -1.0, 1.0)
         low, high = (np.clip(edge, -3.0, 3.0) for edge in loss.domain(y))
         z, u = rng.normal(size=(3, 5)), low + (high - low) * rng.random((3, 5))
         both = loss.fenchel_young(y, z, u)

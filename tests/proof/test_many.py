@@ -22,7 +22,21 @@ from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
 from exact.arithmetic import as_real, rational
 from exact.optimum import optimum
-from proof.made import AWAY, CONVEX, FAINT, FEW, LEAST, SLACK, U, close, gamma, labelled, loss_of, made
+from proof.made import (
+    AWAY,
+    CONVEX,
+    FAINT,
+    FEW,
+    LEAST,
+    SLACK,
+    U,
+    close,
+    gamma,
+    labelled,
+    loss_of,
+    made,
+    targets,
+)
 
 LAMS = np.array([0.03, 0.2, 1.0])
 
@@ -40,7 +54,8 @@ def test_what_is_said_of_many_is_true_of_each(loss: str, penalty: str) -> None:
     for intercept in (False, True):
         n, p = 6, 2
         X = rng.normal(size=(n, p))
-        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0) if labelled(loss) else X[:, 0] + rng.normal(size=n)
+        y = targets(loss, X[:, 0] + rng.normal(size=n))
+        y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0) if labelled(loss) else y
         s = rng.uniform(0.5, 2.0, n)
         ones = [made(X, y, loss, penalty, lam=float(lam), s=s, intercept=intercept) for lam in LAMS]
         problem = ones[0].problem

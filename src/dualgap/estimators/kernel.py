@@ -150,6 +150,7 @@ class KernelRegressor(Regressor, KernelModel):
         asked, table = self._asked(), self._table(X, reset=True)
         targets = read_numbers(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
+        asked.loss.check_targets(targets[weights > 0])
         self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=_whole_numbers(X))
 
 

@@ -11,9 +11,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.fitting.decisions import said
+from dualgap.estimators.base import one_column
+from dualgap.fitting.decisions import explained, said
+from dualgap.fitting.inputs import read_numbers, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
+from dualgap.traits import Trait
 
 
 def _has_probability(model: Any) -> bool:
@@ -34,6 +37,8 @@ def zero_is_optimal(loss: Loss) -> bool:
 
 def _lopsided(loss: Loss) -> bool:
     """Whether over- and underestimates cost differently: the prediction then leans, and R² suffers."""
+    if not loss.translates:
+        return True
     over, under = loss.value(np.zeros(2), np.array([1.0, -1.0]))
     return bool(over != under)
 
@@ -119,7 +124,7 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
 
 
 class Regressor(RegressorMixin):  # type: ignore[misc]
-    """Decision values are the predictions."""
+    """Predictions are decision values, or the means that these speak of."""
 
     @property
     def intercept_(self) -> float:
@@ -129,8 +134,25 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         with contextlib.suppress(DataError):  # an unknown loss is for fit to refuse
-            tags.regressor_tags.poor_score = _lopsided(loss_named(self.loss))
+            loss = loss_named(self.loss)
+            tags.regressor_tags.poor_score = _lopsided(loss)
+            tags.target_tags.positive_only = loss.lowest >= 0.0
         return tags
+
+    def linear_predictor(self, X: Any) -> NDArray[np.float64]:
+        """z = f(x), which the loss's link makes of the mean: for poisson, gamma and tweedie its logarithm.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        z : ndarray of shape (n_samples,)
+            The decision values.
+        """
+        return np.asarray(self._scores(self._scored(X)))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict numbers.
@@ -143,6 +165,31 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The predictions.
+            The predictions, on the scale of the targets.
         """
-        return np.asarray(self._scores(self._scored(X)))
+        return loss_named(self.loss).mean(self.linear_predictor(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R²; of the losses of means D², the share of the deviance that the columns take away.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`.
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 for a perfect prediction, 0 for that of the best constant.
+        """
+        loss = loss_named(self.loss)
+        if Trait.MEANS not in loss.traits:
+            return float(super().score(X, y, sample_weight))
+        z = self.linear_predictor(X)
+        targets, weights = read_numbers(one_column(y), len(z)), read_weights(sample_weight, len(z))
+        loss.check_targets(targets)
+        return explained(loss, targets, z, weights)

@@ -17,6 +17,7 @@ from dualgap.version import __version__
 OPSET = 13  # the first in which MatMul and Add are what they are today
 LEARNING = "ai.onnx.ml"  # the domain of the operators that turn words into columns
 LEARNING_OPSET = 1  # OneHotEncoder has not changed since
+MEANS = {"log": ["Exp"], "logit": ["Sigmoid"]}  # by the link
 IR_VERSION = 8  # old enough for runtimes of several years ago
 
 
@@ -26,7 +27,7 @@ def onnx_graph(solution: Solution, table: str = "") -> bytes:
     Its input is X (rows × columns), or where the columns are more than numbers one input a column of the
     file: numbers as float64 (NaN where one is missing), words as strings ("" where one is missing), of a date
     its parts as numbers. MatMul and Add are used because the ready-made linear operators of ONNX compute in
-    float32.
+    float32. A loss of means has a second output, mean.
     """
     needed("onnx", "onnx", "Export to ONNX")
     from onnx import TensorProto, checker, helper, numpy_helper
@@ -39,15 +40,18 @@ def onnx_graph(solution: Solution, table: str = "") -> bytes:
         matrix = "X"
     else:
         matrix = parts.joined(solution.recipe.rules)
+    means = MEANS.get(solution.terms.loss.link, [])
+    outputs = ["score", "mean"] if means else ["score"]
     graph = helper.make_graph(
         [
             *parts.nodes,
             helper.make_node("MatMul", [matrix, "dualgap:W"], ["dualgap:Xw"]),
             helper.make_node("Add", ["dualgap:Xw", "dualgap:b"], ["score"]),
+            *(helper.make_node(mean, ["score"], ["mean"]) for mean in means),
         ],
         "dualgap",
         parts.inputs,
-        [helper.make_tensor_value_info("score", TensorProto.DOUBLE, ["rows", width])],
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["rows", width]) for name in outputs],
         [
             *parts.constants,
             numpy_helper.from_array(weights, "dualgap:W"),

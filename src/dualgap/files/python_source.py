@@ -7,6 +7,14 @@ from dualgap.files.store import MADE_BY
 from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import numbered
 
+MEANS = {  # what is imported, and the mean, by the link
+    "identity": ("fsum", "found[0]"),
+    "log": ("exp, fsum", "exp(found[0])"),
+    "logit": (
+        "exp, fsum",
+        "1.0 / (1.0 + exp(-found[0])) if found[0] > 0 else 1.0 - 1.0 / (1.0 + exp(found[0]))",
+    ),
+}
 SOURCE = '''"""{words}
 
 Written by {maker}; relative duality gap {gap:.1e}. A row is a mapping from column names to
@@ -15,7 +23,7 @@ values, or a sequence in the order of COLUMNS.
 
 import re
 from datetime import datetime
-from math import fsum
+from math import {imports}
 
 COLUMNS = {columns}
 CLASSES = {classes}
@@ -87,7 +95,7 @@ def predict(row):
     """The number, or the class, that the model expects."""
     found = scores(row)
     if CLASSES is None:
-        return found[0]
+        return {mean}
     if len(found) == 1:
         return CLASSES[found[0] > 0]
     return CLASSES[found.index(max(found))]
@@ -113,7 +121,10 @@ def python_source(solution: Solution, table: str = "") -> str:
         lines.append(
             f"    ({term.name!r}, {term.kind!r}, {detail!r}, {term.weights.tolist()!r}, {_how(term)!r}),"
         )
+    imports, mean = MEANS[solution.terms.loss.link]
     return SOURCE.format(
+        imports=imports,
+        mean=mean,
         words=solution.terms.words(),
         maker=MADE_BY,
         gap=solution.relative_gap,

@@ -9,9 +9,11 @@ from dualgap.files.exported_terms import Term, intercepts, terms_of
 from dualgap.files.store import MADE_BY
 from dualgap.fitting.solution import Solution
 
+MEANS = {"identity": "{}", "log": "EXP({})", "logit": "(1.0 / (1.0 + EXP(-({}))))"}  # by the link
+
 
 def sql_query(solution: Solution, table: str) -> str:
-    """A SELECT that needs nothing beyond CASE and COALESCE.
+    """A SELECT that needs nothing beyond CASE and COALESCE, and EXP for a loss of means.
 
     A level that the fit never saw counts as the reference level. Sums are nested in pairs: databases limit
     the depth of an expression (SQLite to 1000), and pairs round less.
@@ -20,7 +22,8 @@ def sql_query(solution: Solution, table: str) -> str:
     _refuse_readings(terms)
     taken = {term.name for term in terms} | {solution.recipe.target if solution.recipe else ""}
     names = [_free(name, taken) for name in _score_names(solution)]
-    scores = [_score(terms, k, b) for k, b in enumerate(intercepts(solution))]
+    mean = MEANS[solution.terms.loss.link]
+    scores = [mean.format(_score(terms, k, b)) for k, b in enumerate(intercepts(solution))]
     chosen = ",\n    ".join(
         f"{expression} AS {identifier(name)}" for name, expression in zip(names, scores, strict=True)
     )

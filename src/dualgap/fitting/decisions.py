@@ -39,6 +39,13 @@ def log_probabilities(loss: Any, scores: Vector | Matrix, multiclass: str | None
     return own_probabilities(loss.log_odds(scores))
 
 
+def explained(loss: Loss, targets: Vector, scores: Vector, weights: Vector) -> float:
+    """D² = 1 − deviance / deviance of the best constant; NaN where that has none to explain."""
+    null = np.full(len(targets), loss.best_constant(targets, weights))
+    deviance, total = (float(weights @ loss.value(targets, z)) for z in (scores, null))
+    return 1.0 - deviance / total if 0.0 < total < np.inf else float("nan")
+
+
 def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:
     """The loss of every row; beyond two classes the joint one, or the sum over the classes.
 

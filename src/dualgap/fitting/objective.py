@@ -124,6 +124,8 @@ class Objective:
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]
         positive = (1,) if certificate.form == "single" else range(len(classes or ()))
         targets = [read_targets(y, rows, classes, k) for k in positive]
+        for one in targets:
+            self.loss.check_targets(one[self.used])
         return [OneTask(self.problem(design, one), self.used, tolerance) for one in targets]
 
     def words(self) -> str:

@@ -27,7 +27,6 @@ def fit_one(
     """One problem with one vector of weights."""
     began = time.perf_counter()
     problem = reading.terms.problem(reading.table.design, targets)
-    problem.loss.check_targets(problem.y)
     if not problem.convex:
         from dualgap.fitting.searched import fit_searched
 

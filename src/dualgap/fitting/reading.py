@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
-from dualgap.errors import DataError
+from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.inputs import (
     Table,
     read_factors,
@@ -90,12 +90,15 @@ def read(  # noqa: PLR0913
     else:
         targets = read_numbers(y, n)
     weights = read_weights(sample_weight, n)
-    if classes is not None:
-        refuse_one_class(classes, targets[weights > 0])
     fit_intercept, standardize = (
         read_flag("fit_intercept", fit_intercept),
         read_flag("standardize", standardize),
     )
+    if classes is not None:
+        refuse_one_class(classes, targets[weights > 0])
+    else:
+        loss.check_targets(targets[weights > 0])
+        refuse_runaway(loss, targets[weights > 0], table, intercept=fit_intercept)
     lam_, budget_ = _strength(penalty, lam, C, budget, float(weights.sum()))
     factors = read_factors(penalty_factors, table)
     if standardize:
@@ -121,6 +124,20 @@ def refuse_one_class(classes: NDArray[Any], present: NDArray[Any]) -> None:
         )
     if len(np.unique(present)) < len(classes):
         raise DataError("After leaving out the rows of weight zero a class has no rows; classes need weight.")
+
+
+def refuse_runaway(loss: Loss, y: Vector, table: Table, *, intercept: bool) -> None:
+    """Where every row's loss falls for ever on the same side, an intercept has no end."""
+    if not intercept or Trait.ATTAINED in loss.traits:
+        return
+    sides = np.unique(loss.falls_towards(y))
+    if len(sides) == 1 and sides[0]:
+        raise UnboundedError(
+            f"No finite minimiser exists: every target is {y[0]:g}, so the {loss} loss falls for ever as the "
+            "intercept grows. Leave the intercept out, or give rows with other targets.",
+            direction=np.zeros(table.design.shape[1]),
+            intercept=float(sides[0]),
+        )
 
 
 def _strength(

@@ -2,7 +2,9 @@
 
 Such a direction moves free coordinates only and has y_i (x_i·d) ≥ 0 in every row, > 0 in some. A fit with
 gap γ narrows the search: the rows that d separates could lose all of their loss, so together they hold at
-most γ of it. Every other row must have x_i·d = 0, which leaves d no room at all on most data.
+most γ of it. Every other row must have x_i·d = 0, which leaves d no room at all on most data. Of losses whose
+targets are no labels the rows with a minimum, such as a count that is not zero, are firm: x_i·d = 0, which is
+asked of them as of two rows, one on either side.
 
 The search rounds; what it finds is told only if `proof.exact` agrees, on the numbers that were given.
 """
@@ -20,6 +22,7 @@ import numpy as np
 from scipy.special import softmax
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.design import Design
 from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import UnboundedError
 from dualgap.fitting.reading import Reading
@@ -43,6 +46,10 @@ DIGITS = (2, 4, 8, 12)  # decimals that a direction is rounded to: the rounder t
 GRIDS = (1, 2, 4, 16, 2**8, 2**16, 2**26)  # fractions of one for what exact planes leave open
 SOLVED = 40  # weights that planes are solved for: 0.6 s where no number is round, 0.3 s for small integers
 PER_WEIGHT = 8  # rows on the plane that are looked at, per weight
+REMEDY = (
+    "Give every column a penalty (a tiny one will do, "
+    'such as penalty="l2", lam=1e-6), or leave those columns out.'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +165,9 @@ def _pairs(working: Working, columns: Matrix, best: Bounds | Checked) -> _Pairs 
     allowed = max(best.gap, 0.0) + 1e-15 * abs(best.primal)
     prediction = asked.predict(best.w)
     if not isinstance(asked, MultinomialProblem):
-        held = inner.a * asked.loss.value(inner.y, working.rows(prediction))
-        return _Pairs(columns * inner.y[:, None], held <= allowed)
+        held = inner.a * inner.loss.value(inner.y, working.rows(prediction))
+        side = inner.loss.falls_towards(inner.y)
+        return _Pairs(columns * np.where(side, side, 1.0)[:, None], (held <= allowed) & (side != 0.0))
     return _differences(asked, columns, prediction, allowed)
 
 
@@ -186,9 +194,10 @@ class _Judge:
 
     def __init__(self, asked: Problem) -> None:
         self.asked, self.free = asked, _free_columns(asked)
-        self.X = np.asarray(asked.design.columns(self.free).toarray(), dtype=np.float64)
         self.many = isinstance(asked, MultinomialProblem)
-        self.own = asked.y.astype(np.intp) if self.many else (asked.y > 0).astype(np.intp)
+        self.design, self.y = (asked.design, asked.y) if self.many else _on_sides(asked)
+        self.X = np.asarray(self.design.columns(self.free).toarray(), dtype=np.float64)
+        self.own = self.y.astype(np.intp) if self.many else (self.y > 0).astype(np.intp)
         self.classes = asked.classes if isinstance(asked, MultinomialProblem) else 2
 
     def coordinates(self) -> tuple[Matrix, Matrix]:
@@ -225,7 +234,7 @@ class _Judge:
         coef = np.zeros((self.classes, self.asked.design.shape[1] - self.asked.intercept))
         coef[:, self.free] = blocks
         level = np.array([float(value - levels[0]) for value in levels])
-        matrix, y = self.asked.design.matrix, self.asked.y
+        matrix, y = self.design.matrix, self.y
         told = (coef, level) if self.many else (coef[1], level[1])
         if not exact.separates(matrix, y, *told):
             return None
@@ -246,6 +255,8 @@ class _Judge:
         found = [[Fraction(0)] * self.classes for _ in range(self.classes)]
         for c in range(self.classes):
             X = self.X[self.own == c]
+            if not len(X):
+                continue
             with np.errstate(all="ignore"):
                 score, size = X @ blocks.T, np.abs(X) @ np.abs(blocks).T
                 along, room = score[:, [c]] - score, (len(self.free) + 4) * 2.0**-51 * (size[:, [c]] + size)
@@ -309,6 +320,16 @@ class _Judge:
         return np.random.default_rng(0).permutation(table)[: PER_WEIGHT * table.shape[1]]
 
 
+def _on_sides(asked: Problem) -> tuple[Design, Vector]:
+    """The rows as two classes by where their loss falls; those that are firm in both, again at the end."""
+    side = asked.loss.falls_towards(asked.y)
+    firm = np.flatnonzero(side == 0.0)
+    if not len(firm):
+        return asked.design, side
+    which = np.append(np.arange(asked.n), firm)
+    return asked.design.rows(which), np.append(np.where(side, side, 1.0), np.full(len(firm), -1.0))
+
+
 def _power_of_two(X: Matrix) -> Vector:
     """The size of each column; dividing by it rounds nothing."""
     return np.asarray(np.exp2(np.frexp(np.abs(X).max(axis=0, initial=0.0))[1].clip(-1000, 1000)))
@@ -345,7 +366,9 @@ def _single_column(judge: _Judge) -> Direction | None:
     if judge.many:
         return None
     up, down = judge.X[judge.own == 1], judge.X[judge.own == 0]
-    least, most = (up.min(axis=0), -up.max(axis=0)), (down.max(axis=0), -down.min(axis=0))
+    far = np.inf  # where there is no row on a side, nothing holds the other
+    least = up.min(axis=0, initial=far), -up.max(axis=0, initial=-far)
+    most = down.max(axis=0, initial=-far), -down.min(axis=0, initial=far)
     live = np.minimum(least[0], -most[1]) < np.maximum(-least[1], most[0])
     for side, (low, high) in enumerate(zip(most, least, strict=True)):
         if not judge.asked.intercept:
@@ -372,7 +395,7 @@ def _iterate_itself(judge: _Judge, best: Bounds | Checked) -> Direction | None:
 def _combination(working: Working, judge: _Judge, best: Bounds | Checked) -> Direction | None:
     """What a search in good coordinates finds, made exact: the strictest, of those the roundest."""
     columns, made_by = judge.coordinates()
-    rows = _pairs(working, working.rows(columns), best)
+    rows = _pairs(working, working.rows(columns[: judge.asked.n]), best)
     moves = None if rows is None else rows.direction()
     if moves is None:
         return None
@@ -395,26 +418,42 @@ def _combination(working: Working, judge: _Judge, best: Bounds | Checked) -> Dir
 
 def _message(found: Direction, reading: Reading) -> str:
     loss = str(reading.terms.loss)
-    whole = bool(np.all(found.signs > 0))
     count = "some" if found.coef.ndim == 2 else int(np.count_nonzero(found.signs > 0))
+    if Trait.CLASSIFICATION not in reading.terms.loss.traits:
+        return (
+            f"No finite minimiser exists: along {_sum(found, reading)} the predictions of {count} rows move, "
+            f"whose targets are at the end of their range, and no others; so the {loss} loss falls for ever "
+            f"along it and weights grow without end. {REMEDY}"
+        )
+    whole = bool(np.all(found.signs > 0))
     share = "the classes" if whole else f"{count} rows from the others"
     return (
         f"No finite minimiser exists: {_rule(found, reading)} separates {share}, so the {loss} loss falls "
-        "for ever along it and weights grow without end. Give every column a penalty (a tiny one will do, "
-        'such as penalty="l2", lam=1e-6), or leave those columns out.'
+        f"for ever along it and weights grow without end. {REMEDY}"
     )
 
 
 def _rule(found: Direction, reading: Reading) -> str:
-    coef = np.atleast_2d(found.coef)
-    used = np.flatnonzero(coef.any(axis=0))
-    names = [reading.table.names[j] if reading.table.names else f"x{j}" for j in used]
-    if len(coef) > 1 or len(used) > FEW:
-        listed = ", ".join(names[:FEW]) + (", …" if len(names) > FEW else "")
-        return f"a combination of {len(used)} columns ({listed})"
+    coef, names = np.atleast_2d(found.coef), _names(found, reading)
+    if len(coef) > 1 or len(names) > FEW:
+        return _sum(found, reading)
     level = 0.0 - float(found.intercept)
-    if len(used) == 1:
-        sign = coef[0, used[0]]
+    if len(names) == 1:
+        sign = coef[coef != 0.0][0]
         return f"{names[0]} {'>' if sign > 0 else '<'} {level / sign:.6g}"
-    total = " ".join(f"{coef[0, j]:+.4g}*{name}" for j, name in zip(used, names, strict=True))
-    return f"{total} > {level:.6g}"
+    return f"{_sum(found, reading)} > {level:.6g}"
+
+
+def _sum(found: Direction, reading: Reading) -> str:
+    """The columns of the direction: their sum, or the first of many."""
+    names = _names(found, reading)
+    if found.coef.ndim == 1 and len(names) <= FEW:
+        weights = found.coef[found.coef != 0.0]
+        return " ".join(f"{weight:+.4g}*{name}" for weight, name in zip(weights, names, strict=True))
+    listed = ", ".join(names[:FEW]) + (", …" if len(names) > FEW else "")
+    return f"a combination of {len(names)} columns ({listed})"
+
+
+def _names(found: Direction, reading: Reading) -> list[str]:
+    used = np.flatnonzero(np.atleast_2d(found.coef).any(axis=0))
+    return [reading.table.names[j] if reading.table.names else f"x{j}" for j in used]

@@ -14,15 +14,18 @@ from dualgap.fitting.claims import Claim, Fitted, refuse
 from dualgap.fitting.peer_models import read_results
 from dualgap.losses import (
     EpsilonInsensitive,
+    Gamma,
     Hinge,
     Huber,
     Logistic,
     Loss,
     Perceptron,
+    Poisson,
     Quantile,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    Tweedie,
 )
 from dualgap.traits import Trait
 
@@ -278,6 +281,22 @@ def _huber(model: Any) -> Claim:
     )
 
 
+def _deviance(model: Any) -> Claim:
+    """Mean half deviance with a log link + alpha‖w‖²/2."""
+    power = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}.get(type(model).__name__)
+    power = float(model.power) if power is None else power
+    identity = getattr(model, "link", "auto") == "identity" or (power == 0.0 and model.link == "auto")
+    alpha = float(model.alpha)
+    if power == 0.0 and identity:
+        return Claim(Squared(), l2=alpha, per="weight")
+    if identity or not 1.0 <= power <= 2.0:
+        raise _refuse(
+            model, f"power={power:g} with this link is no loss of ours; use 0, or from 1 to 2 with log"
+        )
+    loss = Poisson() if power == 1.0 else Gamma() if power == 2.0 else Tweedie(power)
+    return Claim(loss, l2=0.5 * alpha, per="weight")
+
+
 def _sgd(model: Any) -> Claim:
     """mean loss + alpha·(‖w‖²/2, or ρ‖w‖₁ + (1−ρ)‖w‖²/2); squared and huber with a ½ of their own."""
     losses: dict[str, Callable[[], Loss]] = {
@@ -324,5 +343,6 @@ READERS: dict[str, Callable[[Any], Claim]] = {
         Quantile(float(model.quantile)), float(model.alpha), per="weight"
     ),
     "HuberRegressor": _huber,
+    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _deviance),
     **dict.fromkeys(("SGDClassifier", "SGDRegressor", "Perceptron"), _sgd),
 }

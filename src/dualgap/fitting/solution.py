@@ -114,10 +114,16 @@ class Solution:
             )
         return decisions(table.design, self.coef, self.intercept)
 
+    def linear_predictor(self, X: Any) -> NDArray[np.float64]:
+        """z = Xw + b, another name for `decision_function`: what a loss of means has a link to."""
+        return self.decision_function(X)
+
     def predict(self, X: Any) -> NDArray[Any]:
-        """The prediction of a regression, the class of a classification."""
+        """The number that a regression expects, on the scale of y; the class of a classification."""
         scores = self.decision_function(X)
-        return scores if self.classes is None else np.asarray(self.classes[said(scores)])
+        return (
+            self.terms.loss.mean(scores) if self.classes is None else np.asarray(self.classes[said(scores)])
+        )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class) given each row, a column per class; for losses that speak of log-odds."""

@@ -7,6 +7,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.limits import Status
 from dualgap.fitting.solution import Solution
+from dualgap.traits import Trait
 
 ROWS = 40  # weights shown in all; longer tables show the largest per standard deviation
 LEAST = 5  # and at least this many for each class
@@ -98,6 +99,10 @@ def _proof(solution: Solution) -> list[str]:
         share = 100.0 * (1.0 - (solution.objective - solution.price) / null)
         where = ", on the rows of the fit" if unseen else ""
         rows.append(("best constant", f"{null:.6g}; the columns take {share:.3g} % off this loss{where}"))
+    if Trait.MEANS in solution.terms.loss.traits:
+        mean = solution.objective - solution.price
+        gained = f", D² = {1.0 - mean / null:.4g}" if null > 0 else ""
+        rows.append(("deviance", f"{2.0 * mean:.6g} a row{gained}"))
     if solution.coef_error is not None:
         rows.append(("weights", f"proven within {solution.coef_error:.2g} of the optimal ones (Euclidean)"))
     if solution.proven_zero.any():

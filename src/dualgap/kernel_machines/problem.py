@@ -176,11 +176,8 @@ class KernelProblem:
             with np.errstate(all="ignore"):
                 return float(np.nan_to_num(self.a @ self.loss.derivative(self.y, f + b)))
 
-        middle = (
-            self.loss.best_constant(self.y, self.a)
-            if Trait.CLASSIFICATION in self.loss.traits
-            else (float(np.median(self.y - f)))
-        )
+        moves = self.loss.translates
+        middle = float(np.median(self.y - f)) if moves else self.loss.best_constant(self.y, self.a)
         width = 1.0 + float(np.ptp(f)) + abs(middle)
         low, high = middle - width, middle + width
         for _ in range(60):

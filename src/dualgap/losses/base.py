@@ -51,6 +51,7 @@ class Loss(ABC):
     lowest: ClassVar[float] = -np.inf  # targets below or above these make no sense
     highest: ClassVar[float] = np.inf
     needs: ClassVar[str] = "numbers"  # as targets, in words
+    link: ClassVar[str] = "identity"  # "log" or "logit" of a mean is z, where MEANS is declared
     slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 
     @property

@@ -20,9 +20,10 @@ class Binomial(HalfDeviance):
     declared = HalfDeviance.declared | Trait.BOUNDED_CURVATURE
     curvature = 0.25
     highest = 1.0
+    link = "logit"
     needs = "targets from 0 to 1, shares of successes"
 
-    def link(self, y: Vector) -> Vector:
+    def linked(self, y: Vector) -> Vector:
         return np.asarray(logit(y))
 
     def mean(self, z: Vector) -> Vector:

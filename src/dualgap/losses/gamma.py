@@ -21,13 +21,6 @@ class Gamma(HalfDeviance):
     lowest = FAINT  # positive; and with all digits, so that y e^−z has them too
     needs = "positive targets"
 
-    def link(self, y: Vector) -> Vector:
-        return np.log(y)
-
-    def mean(self, z: Vector) -> Vector:
-        with np.errstate(over="ignore"):
-            return np.exp(z)
-
     def _ratio(self, y: Vector, z: Vector) -> Vector:
         """y e^−z, in two steps that neither overflow nor underflow unless it does."""
         with np.errstate(over="ignore"):

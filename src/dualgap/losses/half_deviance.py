@@ -7,9 +7,6 @@ terms carry twice what they may be too large by, so that a bound made of both st
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import ClassVar
-
 import numpy as np
 
 from dualgap.arrays import Vector
@@ -18,24 +15,28 @@ from dualgap.traits import Trait
 
 
 class HalfDeviance(Loss):
-    """L(y, z) with its minimum 0 at z = `link`(y), which is infinite where y is at an end of its range."""
+    """L(y, z) with its minimum 0 at `linked`(y), which is infinite where y is at an end of its range."""
 
     declared = Trait.SMOOTH | Trait.CONVEX | Trait.MEANS
-    lowest: ClassVar[float] = 0.0
+    lowest = 0.0
+    link = "log"
 
-    @abstractmethod
-    def link(self, y: Vector) -> Vector:
+    def mean(self, z: Vector) -> Vector:
+        with np.errstate(over="ignore"):
+            return np.exp(z)
+
+    def linked(self, y: Vector) -> Vector:
         """The z whose mean is y."""
+        with np.errstate(divide="ignore"):
+            return np.log(y)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        with np.errstate(divide="ignore"):
-            z = self.link(y)
+        z = self.linked(y)
         z = np.where(np.isfinite(z), z, 0.0)
         return self.fenchel_young(y, z, u) + u * z - self.value(y, z)
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        with np.errstate(divide="ignore"):
-            return float(self.link(np.array([a @ y / a.sum()]))[0])
+        return float(self.linked(np.array([a @ y / a.sum()]))[0])
 
 
 def between(share: Vector, model: Vector, depth: Vector) -> Vector:

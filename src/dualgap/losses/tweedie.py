@@ -43,13 +43,6 @@ class Tweedie(HalfDeviance):
     def _powers(self) -> tuple[float, float]:
         return self.p - 1.0, 2.0 - self.p
 
-    def link(self, y: Vector) -> Vector:
-        return np.log(y)
-
-    def mean(self, z: Vector) -> Vector:
-        with np.errstate(over="ignore"):
-            return np.exp(z)
-
     def _parts(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
         """e^(βz) and y e^(−αz), each known to 4 + |z| roundings of itself."""
         alpha, beta = self._powers
@@ -67,7 +60,7 @@ class Tweedie(HalfDeviance):
         return np.where(found < np.inf, found, np.inf)
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        alpha, beta = self._powers
+        beta = self._powers[1]
         some = y > 0.0
         base = np.where(some, y, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -1,9 +1,9 @@
 """Information criteria along a path: −2 log-likelihood + price · degrees of freedom.
 
 A loss has a likelihood if exp(−loss/scale) is one: squared (normal noise), absolute and quantile (Laplace
-noise, even-sided or not), each with its best scale, and logistic. Degrees of freedom: the number of non-zero
-weights for l1, the trace of ∂(Xw)/∂y for a smooth loss with squares; free columns and the intercept count
-as one each, the scale of the noise is not counted.
+noise, even-sided or not), each with its best scale, and logistic, binomial and poisson. Degrees of freedom:
+the number of non-zero weights for l1, the trace of ∂(Xw)/∂y for a smooth loss with squares; free columns and
+the intercept count as one each, the scale of the noise is not counted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def deviance(loss: Loss, risks: Vector, n: float) -> Vector:
     if found is None:
         raise DataError(
             f"AIC and BIC are made of a likelihood, which the {loss} loss does not have; squared, absolute, "
-            "quantile and logistic do. Use dg.cross_validate."
+            "quantile, logistic, binomial and poisson do. Use dg.cross_validate."
         )
     return n * found
 

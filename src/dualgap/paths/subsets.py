@@ -222,8 +222,6 @@ def subsets_of(reading: Reading, sizes: Any, solver: str | Solver, limits: Limit
         raise DataError(
             "A path over subset sizes is for two classes; with more fit one size at a time: budget=k."
         )
-    problem = _problem(reading)
-    problem.loss.check_targets(problem.y)
     found = SubsetPath(reading, _read_sizes(sizes, reading), solver, limits)
     if found.stopped:
         warnings.warn(found.status, NotCertifiedWarning, stacklevel=3)

@@ -35,6 +35,22 @@ LOSSES = {
         "(|z − y| − {epsilon})₊²",
         "Errors up to {epsilon} are free, beyond that they count by their square.",
     ),
+    "poisson": (
+        "e<sup>z</sup> − y z − y + y log y",
+        "Half the deviance of counts or rates: the logarithm of their mean is z.",
+    ),
+    "gamma": (
+        "y e<sup>−z</sup> + z − log y − 1",
+        "Half the deviance of positive amounts whose spread grows with their mean, which is e<sup>z</sup>.",
+    ),
+    "tweedie": (
+        "half the Tweedie deviance of y and e<sup>z</sup>, power {p}",
+        "For amounts that are often exactly 0, such as claims: the logarithm of their mean is z.",
+    ),
+    "binomial": (
+        "log(1 + e<sup>z</sup>) − y z + y log y + (1 − y) log(1 − y)",
+        "Half the deviance of shares of successes: the logarithm of their odds is z.",
+    ),
     "hinge": (
         "(1 − y z)₊, y = ±1",
         "The support vector machine: rows right by a margin of 1 or more cost nothing.",

@@ -34,12 +34,14 @@ class Headline:
 
 
 def headlines(about: Subject) -> list[Headline]:
-    """R² of numbers; of classes the share that is right, and of two the area under the ROC curve."""
+    """R² of numbers, D² of means; of classes the share that is right, and of two the area under the ROC curve."""
     rows = about.judged
     if rows is None:
         return []
     where = rows.title.split(" (")[0]
     if about.solution.classes is None:
+        if rows.deviance is not None:
+            return [Headline("D²", where, rows.deviance, _spread(rows, lambda part: part.deviance, None))]
         if rows.explained is None:
             return []
         return [Headline("R²", where, rows.explained, _spread(rows, _squares, _of_squares, _variance(rows)))]
@@ -92,8 +94,8 @@ def _variance(rows: PredictedRows) -> float:
 
 def _squares(part: PredictedRows) -> float:
     """The mean square error, of which R² is what is left: a few rows have one, and hardly a variance."""
-    return float(part.share @ (part.targets - part.scores) ** 2)
+    return float(part.share @ (part.targets - part.predicted) ** 2)
 
 
 def _of_squares(rows: PredictedRows) -> float:
-    return float(np.std((rows.targets - rows.scores) ** 2, ddof=1) / np.sqrt(len(rows)))
+    return float(np.std((rows.targets - rows.predicted) ** 2, ddof=1) / np.sqrt(len(rows)))

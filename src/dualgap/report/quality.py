@@ -62,8 +62,9 @@ def _of(about: Subject, rows: PredictedRows) -> dict[str, str]:
 
 
 def _of_numbers(about: Subject, rows: PredictedRows) -> dict[str, str]:
-    share, error, explained = rows.share, rows.scores - rows.targets, rows.explained
-    found = {
+    share, error, explained = rows.share, rows.predicted - rows.targets, rows.explained
+    found = {} if rows.deviance is None else {"D²": number(rows.deviance, 4)}
+    found |= {
         "R²": "the target is constant" if explained is None else number(explained, 4),
         "root mean square error": number(float(np.sqrt(share @ error**2)), 4),
         "mean absolute error": number(float(share @ np.abs(error)), 4),

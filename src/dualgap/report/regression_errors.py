@@ -33,12 +33,12 @@ def _ends(values: Vector) -> Vector:
 
 def _against(about: Subject, rows: PredictedRows) -> str:
     picked = sample(len(rows), DOTS)
-    both = np.concatenate([_ends(rows.targets), _ends(np.asarray(rows.scores))])
+    both = np.concatenate([_ends(rows.targets), _ends(np.asarray(rows.predicted))])
     axis = spanning(both)
     x, y = Axis(axis.low, axis.high, "predicted"), Axis(axis.low, axis.high, "observed")
     chart = Chart(x, y, "Observed against predicted values.")
     chart.line([axis.low, axis.high], [axis.low, axis.high], "reference d1")
-    chart.dots(*_inside(x, y, np.asarray(rows.scores)[picked], rows.targets[picked]), "s0")
+    chart.dots(*_inside(x, y, np.asarray(rows.predicted)[picked], rows.targets[picked]), "s0")
     words = (
         f"A dot per row of the {safe(rows.title)}; on the dashed line the prediction is right.{_drawn(rows)}"
     )
@@ -52,15 +52,15 @@ def _inside(x: Axis, y: Axis, across: Vector, up: Vector) -> tuple[Vector, Vecto
 
 def _residuals(about: Subject, rows: PredictedRows) -> str:
     picked = sample(len(rows), DOTS)
-    errors = rows.targets - rows.scores
+    errors = rows.targets - rows.predicted
     x, y = (
-        spanning(_ends(np.asarray(rows.scores)), "predicted"),
+        spanning(_ends(np.asarray(rows.predicted)), "predicted"),
         spanning(_ends(errors), "observed − predicted"),
     )
     chart = Chart(x, y, "Residuals against predicted values.")
     chart.level(0.0, "zero")
-    chart.dots(*_inside(x, y, np.asarray(rows.scores)[picked], errors[picked]), "s0")
-    middle = _running(np.asarray(rows.scores), errors)
+    chart.dots(*_inside(x, y, np.asarray(rows.predicted)[picked], errors[picked]), "s0")
+    middle = _running(np.asarray(rows.predicted), errors)
     chart.line(*middle, "s2 d0")
     words = (
         "Residuals against the prediction, with their median in tenths of the rows. A bend means that a "
@@ -80,7 +80,7 @@ def _running(scores: Vector, errors: Vector) -> tuple[Vector, Vector]:
 
 
 def _histogram(about: Subject, rows: PredictedRows) -> str:
-    errors = rows.targets - rows.scores
+    errors = rows.targets - rows.predicted
     ends = _ends(errors)
     low, high = float(ends[0]), float(ends[1])
     if not high > low:

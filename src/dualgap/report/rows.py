@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.fitting.decisions import log_probabilities, row_losses, said
+from dualgap.fitting.decisions import explained, log_probabilities, row_losses, said
 from dualgap.fitting.inputs import read_numbers
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
+from dualgap.losses import Loss
+from dualgap.traits import Trait
 
 TEST = "test rows"
 HELD = "rows held out"
@@ -27,6 +29,7 @@ class PredictedRows:
     weights: Vector
     unseen: bool = False  # are they rows that the weights which predict them have not seen?
     folds: Index | None = None  # which fold each row was held out with
+    loss: Loss | None = None  # what the scores are of
 
     @property
     def share(self) -> Vector:
@@ -49,11 +52,24 @@ class PredictedRows:
         return roc(self.targets == 1, self.scores, self.weights)[2]
 
     @property
+    def predicted(self) -> Vector:
+        """Numbers on the scale of the targets."""
+        return np.asarray(self.scores if self.loss is None else self.loss.mean(self.scores))
+
+    @property
+    def deviance(self) -> float | None:
+        """D², where the loss is half a deviance; None where the targets leave nothing to explain."""
+        if self.loss is None or Trait.MEANS not in self.loss.traits:
+            return None
+        found = explained(self.loss, self.targets, np.asarray(self.scores), self.weights)
+        return found if np.isfinite(found) else None
+
+    @property
     def explained(self) -> float | None:
         """R², None where the target is constant."""
         share = self.share
         total = float(share @ (self.targets - share @ self.targets) ** 2)
-        return 1.0 - float(share @ (self.targets - self.scores) ** 2) / total if total > 0 else None
+        return 1.0 - float(share @ (self.targets - self.predicted) ** 2) / total if total > 0 else None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -65,7 +81,7 @@ def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
     own = solution.terms.sample_weight
     test = title == TEST
     weights = own if not test and len(own) == len(scores) else np.ones(len(scores))
-    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights, unseen=test)
+    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights, unseen=test, loss=solution.terms.loss)
 
 
 def targets_of(solution: Solution, y: Any, n: int) -> Vector:

@@ -105,7 +105,7 @@ class Subject:
             return None
         targets = targets_of(self.solution, self.data[1], n)[found.rows]
         weights = self.terms.sample_weight[found.rows]
-        return PredictedRows(HELD, targets, found.decisions, weights, unseen=True, folds=found.folds)
+        return PredictedRows(HELD, targets, found.decisions, weights, True, found.folds, self.terms.loss)
 
     @property
     def judged(self) -> PredictedRows | None:

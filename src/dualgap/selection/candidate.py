@@ -40,8 +40,8 @@ class CandidateRegressor(RegressorMixin, Candidate):  # type: ignore[misc]
     """Predicts numbers."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Xw + b."""
-        return self._decisions(X)
+        """The mean at Xw + b."""
+        return self.reading.terms.loss.mean(self._decisions(X))
 
 
 class CandidateClassifier(ClassifierMixin, Candidate):  # type: ignore[misc]

@@ -35,6 +35,9 @@ WORDS = [
     "ten",
     "eleven",
     "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
 ]
 
 

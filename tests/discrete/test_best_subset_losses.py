@@ -7,7 +7,7 @@ import pytest
 
 import dualgap as dg
 from brute_force import Subsets, best_fit
-from cases import LOSSES
+from cases import LOSSES, taken
 from dualgap.arrays import Matrix, Vector
 from dualgap.errors import NotCertifiedWarning
 from dualgap.losses import Logistic, Loss
@@ -27,7 +27,7 @@ def draw(loss: Loss, seed: int, n: int = 24, p: int = 5) -> tuple[Matrix, Vector
         X, y = np.round(X), np.round(y)
     if Trait.CLASSIFICATION in loss.traits:
         y = np.where(y + 1.5 * rng.normal(size=n) > 0, 1.0, -1.0)
-    return X, y, rng.integers(1, 4, n).astype(float)
+    return X, taken(loss, y), rng.integers(1, 4, n).astype(float)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,8 +15,9 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.traits import Trait
 
-# What is not convex has checks of its own.
-LOSSES = [loss for cls in losses.CATALOGUE.values() if Trait.CONVEX in (loss := cls()).traits]
+# What is not convex has checks of its own; scikit-learn's know no targets that are shares.
+CONVEX = [loss for cls in losses.CATALOGUE.values() if Trait.CONVEX in (loss := cls()).traits]
+LOSSES = [loss for loss in CONVEX if loss.highest == np.inf]
 PENALTIES = [
     penalty
     for cls in penalties.CATALOGUE.values()

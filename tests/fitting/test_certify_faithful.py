@@ -665,9 +665,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], Any, str]] = {
             "cannot read",
         )
         for kind in (
-            linear_model.PoissonRegressor,
-            linear_model.GammaRegressor,
-            linear_model.TweedieRegressor,
             linear_model.LassoLars,
             linear_model.Lars,
             linear_model.OrthogonalMatchingPursuit,

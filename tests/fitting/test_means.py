@@ -62,6 +62,18 @@ def test_scikit_learn_agrees(name: str, loss: str) -> None:
     assert judged.relative_gap < 1e-6
 
 
+def test_tweedie_models_that_are_no_loss_of_ours_are_refused() -> None:
+    from sklearn.linear_model import TweedieRegressor
+
+    X, y = rows("gamma")
+    for power, link in ((3.0, "auto"), (0.0, "log")):
+        model = TweedieRegressor(power=power, link=link, max_iter=1000).fit(X, y)
+        with pytest.raises(DataError, match="power="):
+            dg.certify(X, y, model)
+    judged = dg.certify(X, y, TweedieRegressor(power=0.0, alpha=0.3, tol=1e-10).fit(X, y))
+    assert judged.relative_gap < 1e-6
+
+
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "binomial"])
 @pytest.mark.parametrize("form", [{"lam": 0.05}, {"budget": 0.6}])
 def test_a_conic_solver_agrees(loss: str, form: dict[str, float]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import LOSSES
+from cases import LOSSES, taken
 from dualgap import losses
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.run import Outcome
@@ -32,7 +32,7 @@ def machine(
     X = rng.normal(size=(n, 3))
     X[5:10] = X[:5]  # repeated rows, some under another target
     z = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n)
-    y = np.where(z > 0, 1.0, -1.0) if Trait.CLASSIFICATION in loss.traits else z
+    y = np.where(z > 0, 1.0, -1.0) if Trait.CLASSIFICATION in loss.traits else taken(loss, z)
     weights = rng.integers(1, 4, n).astype(float)
     gram = gram_of(kernel, X, centred=intercept)
     return KernelProblem(gram, y, weights / weights.sum(), loss, 1.0 / (C * n), intercept)

@@ -19,7 +19,7 @@ from dualgap.penalties import Penalty
 LOSSES = (
     "str or Loss",
     '"squared", "absolute", "quantile(0.9)", "huber(1.35)", "epsilon_insensitive(0.1)", '
-    '"squared_epsilon_insensitive(0.1)", "poisson", "gamma", "tweedie(1.5)", "binomial" (whose predictions are '
+    '"squared_epsilon_insensitive(0.1)", "poisson", "gamma", "tweedie(1.5)", "binomial" (which predict '
     "means), or an object of `dualgap.losses`.",
 )
 

@@ -290,7 +290,7 @@ def _deviance(model: Any) -> Claim:
     if power == 0.0 and identity:
         return Claim(Squared(), l2=alpha, per="weight")
     if identity or not 1.0 <= power <= 2.0:
-        raise _refuse(
+        raise refuse(
             model, f"power={power:g} with this link is no loss of ours; use 0, or from 1 to 2 with log"
         )
     loss = Poisson() if power == 1.0 else Gamma() if power == 2.0 else Tweedie(power)

@@ -34,7 +34,7 @@ class Headline:
 
 
 def headlines(about: Subject) -> list[Headline]:
-    """R² of numbers, D² of means; of classes the share that is right, and of two the area under the ROC curve."""
+    """R² of numbers, D² of means; of classes the share that is right, of two the area under the ROC curve."""
     rows = about.judged
     if rows is None:
         return []

@@ -81,7 +81,9 @@ def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
     own = solution.terms.sample_weight
     test = title == TEST
     weights = own if not test and len(own) == len(scores) else np.ones(len(scores))
-    return PredictedRows(title, targets_of(solution, y, len(scores)), scores, weights, unseen=test, loss=solution.terms.loss)
+    return PredictedRows(
+        title, targets_of(solution, y, len(scores)), scores, weights, unseen=test, loss=solution.terms.loss
+    )
 
 
 def targets_of(solution: Solution, y: Any, n: int) -> Vector:

@@ -226,6 +226,7 @@ def advance(course: Course, log: Log, end: float, limit: int) -> int:
     while True:
         status = (any_loss if kinks else no_kinks)(course, log, end, limit)
         if status == FLAT_ENTER:
+            refresh(course)  # else it would be asked for first, and the event left where it was
             status = any_loss(course, log, end, 1)
             if status == LIMIT:
                 continue

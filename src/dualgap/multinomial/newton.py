@@ -56,8 +56,8 @@ class MultinomialNewton:
         return tuple(reasons)
 
     def cost(self, problem: MultinomialProblem) -> float:
-        """Some 100 products with the Hessian."""
-        return 400.0 * problem.classes * problem.design.stored
+        """Some 100 products with the Hessian, or some ten Hessians."""
+        return min(400.0 * problem.classes * problem.design.stored, 10.0 * problem.p**2 * problem.n)
 
     def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a step; the last with the dual point ahead of it."""
@@ -111,7 +111,8 @@ class _Descent:
 
     def run(self) -> Iterator[Iterate]:
         """Steps until the gap seems small, and beyond while somebody asks."""
-        if not self.double and self._near():
+        warm = self.W[:, : self.W.shape[1] - self.problem.intercept].any()
+        if not self.double and warm and self._near():
             self.double = True
             self._place(self.W)
         stalled, best = 0, np.inf

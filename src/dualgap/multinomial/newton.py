@@ -24,6 +24,9 @@ from dualgap.multinomial.table import Metric
 from dualgap.traits import Trait
 
 STEPS = 100  # from nothing to rounding takes ten to twenty
+ROUGHEST = (
+    0.15  # share of a residual that a step may leave: at 0.25 digits and 20000 × 20 × 20 took a step more
+)
 PRODUCTS = 300  # with the Hessian, for one step
 SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
 ROUGH = (
@@ -96,7 +99,7 @@ class _Descent:
     def __init__(self, model: Softmax, R: Vector, W: Matrix, wanted: float) -> None:
         self.model, self.R, self.wanted = model, R, wanted
         self.problem, self.n = model.problem, model.table.shape[0]
-        self.double, self.promise, self.eta = self.problem.p <= WHOLE and model.step == 1, 1.0, 0.25
+        self.double, self.promise, self.eta = self.problem.p <= WHOLE and model.step == 1, 1.0, ROUGHEST
         self._metric: tuple[Metric, float] | None = None
         self._place(W)
 
@@ -222,7 +225,7 @@ class _Descent:
 def _forcing(promise: float, wanted: float) -> float:
     """How accurate a step is worth being: far away not very, and never better than what is wanted."""
     promise = min(max(promise, 1e-12), 1.0)
-    return float(min(0.25, max(1e-3, promise**0.5, (0.03 * wanted) ** 0.5 / promise)))
+    return float(min(ROUGHEST, max(1e-3, min(promise**0.5, 3.0 * promise), (0.03 * wanted) ** 0.5 / promise)))
 
 
 def _conjugate(

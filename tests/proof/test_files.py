@@ -297,7 +297,7 @@ def test_a_careful_forger_is_told_too(name: str) -> None:
     answer = json.loads(saved(name))["answer"]
     objective = answer["objective"]
     gap = objective - answer["bound"]
-    assert gap > 1e-11
+    assert gap > 1e-12
     closed = forged(name, bound=objective, relative_gap=0.0)
     assert any("θ proves the bound" in said for said in closed)
     assert any(said.startswith("the relative gap is") for said in closed)

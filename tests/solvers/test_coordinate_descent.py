@@ -100,7 +100,7 @@ def test_dense_and_sparse_agree() -> None:
         sparse.regulariser,
         sparse.intercept,
     )
-    values = [run(problem, CoordinateDescent(), 1e-11).bounds.w for problem in (sparse, dense)]
+    values = [run(problem, CoordinateDescent(), 1e-14).bounds.w for problem in (sparse, dense)]
     np.testing.assert_allclose(values[0], values[1], atol=1e-8)
 
 

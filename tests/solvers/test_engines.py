@@ -10,12 +10,11 @@ import pytest
 from dualgap import losses, penalties
 from dualgap.arrays import Index, Vector
 from dualgap.losses import Loss
-from dualgap.penalties import Penalised, Penalty
+from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.gram_engine import GramEngine
-from dualgap.solvers.lasso.pool_engine import PoolEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
 from random_problems import Recipe
@@ -29,12 +28,6 @@ RECIPES = {
     "sparse": Recipe(120, 200, kind="sparse", share=0.05),
 }
 Improve = Callable[[Index, Vector], None]
-
-
-def pool(point: PricedPoint) -> Improve:
-    engine = PoolEngine(point, 1e-8)
-    assert engine.ready
-    return engine.improve
 
 
 def sweeps(point: PricedPoint) -> Improve:
@@ -67,13 +60,7 @@ def test_smooth_losses(loss: Loss, name: str, engine: Callable[[PricedPoint], Im
     assert violation(RECIPES[name].build(loss, penalties.L1()), engine) <= 1e-7
 
 
-@pytest.mark.parametrize("penalty", [penalties.L1(), penalties.ElasticNet(0.5)], ids=str)
-@pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("sparse", "duplicate")])
-def test_squares_over_dense_columns(name: str, penalty: Penalty) -> None:
-    assert violation(RECIPES[name].build(losses.Squared(), penalty), pool) <= 1e-7
-
-
-@pytest.mark.parametrize("engine", [pool, sweeps, gram])
+@pytest.mark.parametrize("engine", [sweeps, gram])
 def test_a_price_a_ridge_both_or_neither(engine: Callable[[PricedPoint], Improve]) -> None:
     problem = Recipe(150, 120, weighted=True).build(losses.Squared(), penalties.ElasticNet(0.5))
     elastic = problem.regulariser.gauge.elastic

@@ -44,6 +44,11 @@ class Design(Protocol):
         """The same as one sparse matrix with scaled columns, None where it is not stored so."""
         return None
 
+    @property
+    def mostly_zeros(self) -> bool:
+        """Is it stored with its zeros, and would be better off without them?"""
+        return False
+
     def thinned(self) -> Design:
         """The same without its zeros, where these are most of it."""
         return self

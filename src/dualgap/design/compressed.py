@@ -9,11 +9,8 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design.base import Design, ScaledSparse
-from dualgap.design.dense import BLOCK, Dense
+from dualgap.design.dense import BLOCK, FILLED, Dense
 
-FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
-LEAST = 100_000  # numbers: fewer are not worth a second look
-SEEN = 64  # rows or columns that show how many zeros there are
 FEW = 8  # where one weight in so many is not zero, read those columns alone
 
 
@@ -29,11 +26,8 @@ class Compressed(Design):
         array = dense.array
         n, p = array.shape
         by_rows = array.flags.c_contiguous
-        if not (array.flags.forc and LEAST < array.size < 1 << 31):
-            return None
         lines = array if by_rows else array.T
-        some = lines[:: max(1, len(lines) // SEEN)]
-        if np.count_nonzero(some) > FILLED * some.size:
+        if not dense.mostly_zeros:
             return None
         from dualgap.compiled.layout import locked
         from dualgap.compiled.sparse_passes import without_zeros

@@ -13,6 +13,9 @@ from dualgap.design.base import Design
 # where one number of a vector in so many is not zero, read those lines alone: along the storage, across it
 ALONG, ACROSS = 3, 16
 MARKS = (1.0, 0.7310585, 1.2641766)  # factors that no data know
+FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
+LEAST = 100_000  # numbers: fewer are not worth a second look
+SEEN, MANY = 64, 1024  # rows or columns that show how many zeros there are, and numbers of each
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 
 
@@ -29,6 +32,15 @@ class Dense(Design):
     @property
     def stored(self) -> int:
         return self.array.size
+
+    @property
+    def mostly_zeros(self) -> bool:
+        array = self.array
+        if not (array.flags.forc and LEAST < array.size < 1 << 31):
+            return False
+        lines = array if array.flags.c_contiguous else array.T
+        some = lines[:: max(1, len(lines) // SEEN), :: max(1, lines.shape[1] // MANY)]
+        return bool(np.count_nonzero(some) <= FILLED * some.size)
 
     def thinned(self) -> Design:
         from dualgap.design.compressed import Compressed  # which is stored otherwise, and made of this

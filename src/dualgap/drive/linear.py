@@ -29,8 +29,9 @@ HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was
 class LinearPursuit(Pursuit[Problem, Iterate]):
     """Weights and θ: the best of each half, and what the kernel said of the last pair it was asked about."""
 
-    def __init__(self, working: Working, tolerance: float) -> None:
+    def __init__(self, working: Working, tolerance: float, *, bare: bool = False) -> None:
         self.working, self.problem, self.tolerance = working, working.problem, tolerance
+        self._bare = bare  # is nothing looked at before the first solver's answer?
         self.best: Bounds | None = None
         self._seen: Bounds | None = None
         self._start: Iterate | None = None
@@ -50,6 +51,8 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         An algorithm that is to be watched starts where it was told to, or at 0, even if that is optimal.
         """
         problem = self.problem
+        if self._bare:
+            return
         if self.working.as_given:
             self._start = start if start is not None else Iterate(np.zeros(problem.p))
             yield replace(self._start, theta=np.zeros(problem.n), certify=False)
@@ -66,8 +69,19 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
     def origin(self, most: int | None) -> Iterate:
         if self._start is not None:
             return self._start
+        if self.best is None and self._bare:
+            return Iterate(self.problem.null_weights, wanted=self.tolerance)
         best = self._kept
         return Iterate(best.w, best.theta, correlation=best.correlation, wanted=self.tolerance)
+
+    def move(self, working: Working) -> None:
+        """Go on in other coordinates, from the best so far."""
+        best = self.best
+        self.working, self.problem, self._bare = working, working.problem, False
+        self.best = self._seen = self._judged = None
+        if best is not None:
+            w, theta = working.coordinates(best.w), working.working_theta(best.theta)
+            self.best = bounds(self.problem, w, theta)
 
     def horizon(self, solver: Any) -> int | None:
         return getattr(solver, "horizon", HORIZON) if self.working.as_given else None
@@ -91,7 +105,7 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
     def _looked(self, iterate: Iterate) -> Bounds:
         """Objective and bound; the objective alone, in the best bound's company, where no proof is due."""
         inner = self.problem
-        if iterate.outright and iterate.theta is not None and self.best is not None:
+        if iterate.outright and iterate.theta is not None and (self._bare or self.best is not None):
             return self._outright(iterate.w, iterate.theta)
         if iterate.certify or self.best is None:
             return bounds(inner, iterate.w, iterate.theta, iterate.prediction, iterate.correlation)
@@ -116,7 +130,8 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
 
     @property
     def _kept(self) -> Bounds:
-        assert self.best is not None
+        if self.best is None:  # nothing was looked at yet
+            self.best = bounds(self.problem, self.problem.null_weights, self.problem.null_dual)
         return self.best
 
     @property

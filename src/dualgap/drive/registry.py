@@ -17,6 +17,7 @@ from dualgap.errors import NoSolverError
 SOLVERS: dict[str, type[Any]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
 GIVEN: set[str] = set()  # work on the problem as it was asked
+AT_ONCE: list[type[Any]] = []  # may need neither good coordinates nor a comparison
 BY_NAME = ("convex", "multinomial", "search")  # kinds whose solvers can be asked for by `solver=`
 PROBLEMS = {
     "convex": "convex problems",
@@ -60,6 +61,8 @@ def solver(
             MANUAL.add(name)
         if given:
             GIVEN.add(name)
+        if hasattr(cls, "at_once"):
+            AT_ONCE.append(cls)
         return cls
 
     return enter
@@ -84,6 +87,15 @@ def verdicts(problem: Asked, *, manual: bool = True) -> list[Verdict]:
         cost = float("inf") if missing else candidate.cost(problem)
         found.append(Verdict(name, missing, cost, name in MANUAL))
     return sorted(found, key=lambda v: (bool(v.missing), v.manual, v.cost))
+
+
+def at_once(problem: Any) -> Any:
+    """The solver that no other can beat on the problem exactly as it was asked, None if none says so."""
+    for cls in AT_ONCE:
+        found = cls().at_once(problem)
+        if found is not None:
+            return found
+    return None
 
 
 def candidates(problem: Asked, asked: Any) -> list[Any]:

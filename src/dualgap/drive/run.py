@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,9 @@ from dualgap.drive.pursuit import End, Look, Pursuit, Yields
 from dualgap.drive.solver import Divergence, Iterate, Solver
 from dualgap.drive.stopping import Moment
 from dualgap.drive.trace import Record, Trace
-from dualgap.problem.precondition import Working
+from dualgap.problem.precondition import Working, unchanged
+from dualgap.problem.problem import Problem
+from dualgap.problem.repeated import reduced
 from dualgap.proof.check import Checked
 
 P = TypeVar("P")
@@ -140,7 +142,7 @@ class _Run(Generic[P, I]):
 
     # -- one solver after another --------------------------------------------------------------------
 
-    def follow(self, solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None) -> Status:
+    def follow(self, solvers: Callable[[], Iterable[Yields[P, I]]], start: I | None) -> Status:
         """The starts, then the solvers in turn."""
         for first in self.pursuit.starts(start):
             status = self.see(first)
@@ -198,7 +200,7 @@ class _Run(Generic[P, I]):
 
 
 def run(
-    pursuit: Pursuit[P, I], solvers: Callable[[], Sequence[Yields[P, I]]], start: I | None, limits: Limits
+    pursuit: Pursuit[P, I], solvers: Callable[[], Iterable[Yields[P, I]]], start: I | None, limits: Limits
 ) -> Outcome:
     """Run the solvers in turn until the gap is proven, a limit is met, or none makes progress.
 
@@ -242,11 +244,28 @@ def _interrupted(error: BaseException) -> bool:
 
 
 def drive(
-    working: Working, solvers: Callable[[], Sequence[Solver]], start: Iterate | None, limits: Limits
+    working: Working, solvers: Callable[[], Iterable[Solver]], start: Iterate | None, limits: Limits
 ) -> Outcome:
     """The run of a convex problem with weights."""
     pursuit = LinearPursuit(working, limits.tolerance)
     return run(pursuit, lambda: solvers() if working.problem.p else (), start, limits)
+
+
+def drive_asked(
+    asked: Problem, first: Solver, others: Callable[[Working], Iterable[Solver]], limits: Limits
+) -> Outcome:
+    """The run of a convex problem that a solver may do at once, as it was asked; if not, the others do.
+
+    These work in good coordinates, which are looked for only then.
+    """
+    pursuit = LinearPursuit(unchanged(asked), limits.tolerance, bare=True)
+
+    def solvers() -> Iterator[Solver]:
+        yield first
+        pursuit.move(reduced(asked))
+        yield from others(pursuit.working)
+
+    return run(pursuit, solvers, None, limits)
 
 
 def line(record: Record, counted: str) -> str:

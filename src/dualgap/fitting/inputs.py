@@ -240,6 +240,11 @@ def _sort(array: NDArray[Any]) -> str:
 def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Classes, sorted, and the class number of every row."""
     array = _one_dimensional(y, n, "y")
+    if array.dtype.kind in "biuf":
+        low, high = array.min(), array.max()
+        upper = array == high
+        if low < high and np.isfinite(low) and np.isfinite(high) and np.all(upper | (array == low)):
+            return np.array([low, high], dtype=array.dtype), upper.astype(np.intp)  # two: nothing to sort
     if array.dtype.kind == "f":
         _refuse_continuous(array)
     if array.dtype.kind == "O":

@@ -52,10 +52,15 @@ class Objective:
 
     hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed
 
-    @property
+    @cached_property
     def used(self) -> Mask:
         """Mask of the rows that count."""
         return np.asarray(self.sample_weight > 0)
+
+    @cached_property
+    def all_used(self) -> bool:
+        """Does every row count?"""
+        return bool(self.used.all())
 
     @cached_property
     def regulariser(self) -> Regulariser:
@@ -89,10 +94,9 @@ class Objective:
 
     def problem(self, design: Design, y: Vector) -> Problem:
         """The problem on these data; rows of weight zero are left out."""
-        used = self.used
-        if not used.all():
-            design, y = design.rows(used), y[used]
-        weights = self.sample_weight[used]
+        weights = self.sample_weight
+        if not self.all_used:
+            design, y, weights = design.rows(self.used), y[self.used], weights[self.used]
         full = WithOnes(design) if self.fit_intercept else design
         return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser, self.fit_intercept)
 

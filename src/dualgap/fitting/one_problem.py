@@ -8,8 +8,8 @@ from typing import Any
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
-from dualgap.drive.registry import as_given, candidates
-from dualgap.drive.run import drive
+from dualgap.drive.registry import as_given, at_once, candidates
+from dualgap.drive.run import Outcome, drive, drive_asked
 from dualgap.drive.solver import Solver
 from dualgap.fitting.options import read_iterate
 from dualgap.fitting.reading import Reading
@@ -17,6 +17,7 @@ from dualgap.fitting.separation import refuse_unattained, watched
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
 from dualgap.problem.precondition import unchanged
+from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.problem.zeros import with_zeros
 
@@ -31,6 +32,10 @@ def fit_one(
         from dualgap.fitting.searched import fit_searched
 
         return fit_searched(reading, problem, solver, limits, warm_start)
+    first = at_once(problem) if solver == "auto" and warm_start is None else None
+    if first is not None:
+        outcome = drive_asked(problem, first, lambda working: candidates(working.problem, solver), limits)
+        return _told(reading, problem, outcome, limits, began)
     given = as_given(solver)
     working = unchanged(problem, as_given=True) if given else reduced(problem)
     start = read_iterate(warm_start, working, reading.terms)
@@ -38,6 +43,12 @@ def fit_one(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
     )
     refuse_unattained(working, outcome.bounds, reading)
+    return _told(reading, problem, outcome, limits, began, given=given)
+
+
+def _told(
+    reading: Reading, problem: Problem, outcome: Outcome, limits: Limits, began: float, *, given: bool = False
+) -> Solution:
     if not given:
         outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
     return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)

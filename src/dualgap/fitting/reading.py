@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,29 @@ from dualgap.traits import Trait
 HOW = "solver tol max_iter max_time warm_start random_state callback stop multiclass"
 
 
+class Facts(dict[str, Any]):
+    """What a summary says of the data; how far each column spreads is computed when somebody asks.
+
+    Until then the table is held.
+    """
+
+    def __init__(self, known: dict[str, Any], spread: Callable[[], Vector]) -> None:
+        super().__init__(known)
+        self._spread: Callable[[], Vector] | None = spread
+
+    def __missing__(self, name: str) -> Vector:
+        if name != "spread" or self._spread is None:
+            raise KeyError(name)
+        self["spread"] = found = self._spread()
+        self._spread = None
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Saved and sent without the table."""
+        _ = self["spread"]
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """Checked data with the objective asked of them."""
@@ -53,16 +77,17 @@ class Reading:
         """The classes as plain Python values."""
         return None if self.classes is None else tuple(self.classes.tolist())
 
-    def facts(self, null: float, problem: Problem | None = None) -> dict[str, Any]:
+    def facts(self, null: float, problem: Problem | None = None, **other: Any) -> dict[str, Any]:
         """What the summary says of the data; the problem, if given, has passed over the columns already."""
         n, p = self.table.design.shape
-        weights = self.terms.sample_weight
+        return Facts({"n": n, "p": p, "null": null, **other}, lambda: self._spread(problem))
+
+    def _spread(self, problem: Problem | None) -> Vector:
+        weights, p = self.terms.sample_weight, self.table.design.shape[1]
         if problem is None:
-            spread = column_scales(self.table.design, weights, centred=True)
-        else:
-            means = problem.column_means[:p] if self.terms.fit_intercept else None
-            spread = spreads(self.table.design, weights / weights.sum(), problem.column_squares[:p], means)
-        return {"n": n, "p": p, "null": null, "spread": spread}
+            return column_scales(self.table.design, weights, centred=True)
+        means = problem.column_means[:p] if self.terms.fit_intercept else None
+        return spreads(self.table.design, weights / weights.sum(), problem.column_squares[:p], means)
 
 
 def read(  # noqa: PLR0913
@@ -122,7 +147,7 @@ def refuse_one_class(classes: NDArray[Any], present: NDArray[Any]) -> None:
             f"y has one class only, {classes.tolist()[0]!r}: a classifier needs at least two classes; "
             "there is nothing to tell apart."
         )
-    if len(np.unique(present)) < len(classes):
+    if np.count_nonzero(np.bincount(present.astype(np.intp))) < len(classes):
         raise DataError("After leaving out the rows of weight zero a class has no rows; classes need weight.")
 
 

@@ -78,7 +78,7 @@ def assemble(reading: Reading, problem: Problem, outcome: Outcome, limits: Limit
         coef_error=None,
         coef_error_reason=NO_ERROR_BAR,
         proven_zero=np.zeros(len(proof.coef), dtype=bool),
-        facts={**reading.facts(problem.null, problem), "remark": outcome.remark},
+        facts=reading.facts(problem.null, problem, remark=outcome.remark),
         fitted=fitted_to(reading, problem, proof),
     )
 

@@ -95,8 +95,8 @@ def certificate(
 
 def over_all_rows(terms: Objective, theta: Any) -> Any:
     """θ with zeros for the rows that do not count."""
-    if theta is None:
-        return None
+    if theta is None or terms.all_used:
+        return theta
     whole = np.zeros((len(terms.sample_weight), *theta.shape[1:]))
     whole[terms.used] = theta
     return whole

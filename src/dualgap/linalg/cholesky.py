@@ -23,13 +23,16 @@ RAISES = (
 LOST = 1e-16  # a pivot below this share of its diagonal entry has no digit left
 
 
-def cholesky(matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float | None = None) -> Solve:
+def cholesky(
+    matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float | None = None, lost: float = LOST
+) -> Solve:
     """x = matrix⁻¹ b for a positive semidefinite matrix in one piece, which is overwritten.
 
     b may be a vector or a matrix. The upper triangle is read; the lower one only where the diagonal has to be
     raised, by the least of `raises` that serves, in units of the diagonal (or of `unit`). What this costs in
     accuracy is for the caller to refine, or for the next step of a method that corrects itself. A matrix of
-    4-byte numbers is factored in these; answers are always in double precision.
+    4-byte numbers is factored in these; answers are always in double precision. A pivot of which no more than
+    the share `lost` is left makes a matrix singular.
     """
     size, whole = len(matrix), matrix.diagonal().copy()
     if unit is None:
@@ -44,7 +47,7 @@ def cholesky(matrix: Any, raises: Sequence[float] = RAISES, unit: Vector | float
             matrix.flat[:: size + 1] = whole + raised * unit
         factor, failed = factorise(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)
         pivots = factor.diagonal()
-        if not failed and np.all(pivots * pivots > LOST * (whole + raised * unit)):
+        if not failed and np.all(pivots * pivots > lost * (whole + raised * unit)):
             return solver(factor, rows)
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
 

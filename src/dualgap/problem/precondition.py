@@ -80,11 +80,21 @@ class Working:
         return theta / self.unit ** (self.asked.loss.degree - 1) if self.asked.loss.degree else theta
 
 
+class Unchanged(Working):
+    """The problem exactly as it was asked."""
+
+    def weights(self, u: Vector) -> Vector:
+        return u
+
+    def coordinates(self, w: Vector) -> Vector:
+        return w
+
+
 def unchanged(asked: Problem, *, as_given: bool = False) -> Working:
     """The problem exactly as it was asked; `as_given` for algorithms that are to be watched, not helped."""
     p = asked.p - asked.intercept
     one, zero = np.ones(p), np.zeros(p)
-    return Working(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
+    return Unchanged(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
 
 
 def precondition(asked: Problem) -> Working:

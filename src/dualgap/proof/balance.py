@@ -14,6 +14,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, product, summed, two_product, two_sum
 
 LARGE = 2.0**960  # sums of numbers up to this never overflow
+SLIGHT = 20  # bits: what is less than 2^-20 of the largest entry may be taken from it alone
 ROUNDS = 3  # of projection: the second and third remove the rounding of those before
 PASSES = 3  # of orthogonalisation: each gains the digits of one more double
 ROOM = (0.0, 2.0**-34, 2.0**-27)  # share of θ given up where its bounds leave it nowhere to go
@@ -63,8 +64,12 @@ def _settle(units: Any) -> None:
     """Whole numbers made to add up to 0, in place."""
     over = int(units.sum())
     if over:
-        side = np.sign(over)
-        units -= side * taken(np.maximum(side * units, 0), abs(over))
+        side = 1 if over > 0 else -1
+        heavy = units.argmax() if over > 0 else units.argmin()
+        if abs(over) <= abs(int(units[heavy])) >> SLIGHT:  # rounding: one entry bears it
+            units[heavy] -= over
+        else:
+            units -= side * taken(np.maximum(side * units, 0), abs(over))
 
 
 def taken(there: Any, wanted: int) -> Any:

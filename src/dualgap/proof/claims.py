@@ -20,7 +20,7 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     """
     regulariser, curvature, none = problem.regulariser, problem.curvature, np.zeros(len(found.w), dtype=bool)
     elastic = regulariser.gauge.elastic
-    if elastic is None or regulariser.constrained:
+    if elastic is None or regulariser.constrained or not elastic.l1.any():
         return none
     # a bound of 0 needs no θ: that of the point says nothing then
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())

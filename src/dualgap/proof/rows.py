@@ -31,8 +31,14 @@ class Rows:
     def tops(self) -> Vector:
         """The largest |x| of each column."""
         if not self.sparse:
-            most, least = self.matrix.max(axis=0, initial=0.0), self.matrix.min(axis=0, initial=0.0)
-            return np.asarray(np.maximum(most, -least))
+            tops = np.zeros(self.p)
+            along = self.matrix.flags.c_contiguous
+            for part in _parts(self.n, self.p) if along else _parts(self.p, self.n):
+                where = (part, slice(None)) if along else (slice(None), part)
+                cells, most = self.matrix[where], tops[where[1]]  # in the cache when it is read again
+                np.maximum(most, cells.max(axis=0, initial=0.0), out=most)
+                np.maximum(most, -cells.min(axis=0, initial=0.0), out=most)
+            return tops
         tops, size = np.zeros(self.p), np.abs(self.matrix.data)
         if self.matrix.format == "csc":
             some = np.flatnonzero(np.diff(self.matrix.indptr))

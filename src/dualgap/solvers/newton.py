@@ -17,7 +17,8 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
 from dualgap.solvers.normal_equations import Factored, ModelPoint, Primal, direct, fitted, system, work
-from dualgap.solvers.prices import lacks_squares, prices
+from dualgap.solvers.plain_newton import PlainNewton
+from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.solvers.sampling import sampled
 from dualgap.traits import Trait
 
@@ -34,6 +35,7 @@ SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and
 SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
 SAMPLE_PROMISE, SAMPLE_STEPS = 0.3, 8  # how well a sample is solved, beside what its answer is off by
 CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
+SMALL_TABLE, SMALL_SIDE = 1_000_000, 1000  # numbers, and order of a matrix: PLACEHOLDER
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
 
@@ -58,6 +60,15 @@ class Newton:
         ridge = prices(problem)[1]
         hard = has_flat_pieces(problem) and not direct(problem.design, ridge)
         return (HARD_GUESS if hard else STEPS_GUESS) * (STEP + work(problem.design, ridge))
+
+    def at_once(self, problem: Problem) -> PlainNewton | None:
+        """Few numbers, each column with a ridge, and a loss that bends everywhere."""
+        n, p = problem.design.features.shape
+        small = n * p <= SMALL_TABLE and min(n, p) <= SMALL_SIDE
+        if not small or self.missing(problem) or has_flat_pieces(problem) or not plain(problem):
+            return None
+        priced = problem.free.sum() == problem.intercept
+        return PlainNewton() if priced and problem.loss_has(Trait.BOUNDED_CURVATURE) else None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]

@@ -29,3 +29,9 @@ def lacks_squares(problem: Problem) -> tuple[str, ...]:
     lacking = lacks_prices(problem)
     quadratic = Trait.QUADRATIC in problem.regulariser.traits
     return lacking if lacking or quadratic else ("the penalty is not quadratic",)
+
+
+def plain(problem: Problem) -> bool:
+    """Are the columns stored one number after another, few of them zero?"""
+    features = problem.design.features
+    return features.sparse is None and not features.mostly_zeros

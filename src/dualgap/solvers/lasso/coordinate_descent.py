@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,18 +13,18 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.gram_engine import GramEngine
-from dualgap.solvers.lasso.pool_engine import EDGE, PoolEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
 from dualgap.solvers.lasso.working_gram import WorkingGram
+from dualgap.solvers.lasso.working_set import WorkingSet
 from dualgap.solvers.prices import lacks_prices
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
 LIMIT = 1000  # rounds that no problem needs: the end of a loop that cannot go on for ever
-# The prices of a round over those of the round before. Columns that are cheap to take in, sparse ones and
-# those of the pool, bear a steep fall; where each costs a line of the curvature matrix, few come at a time.
-FALL, SPARSE_FALL, POOL_FALL = 0.5, 0.05, 0.15
+# The prices of a round over those of the round before. Columns that are cheap to take in, sparse ones, bear a
+# steep fall; where each costs a line of the curvature matrix, few come at a time.
+FALL, SPARSE_FALL = 0.5, 0.05
 NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
 STEPS = 8.0  # the least cost, in steps of other methods: few rounds take as long whatever the size
 
@@ -38,12 +38,11 @@ class CoordinateDescent:
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
     prices on them. Three engines do that, each for what it is fastest at:
 
-    - `PoolEngine`, squares over dense columns: sweeps over short copies of them, which are kept, and Newton
-      on the support. Half the time of the matrix.
-    - `SweepEngine`, other losses and sparse columns: sweeps over the columns and conjugate gradients on the
-      support. A fifteenth of the time of the matrix on text.
-    - `GramEngine`, where the first two converge slowly: exactly, with the curvature matrix of the set at
-      hand. Correlated columns (neighbours at 0.99, polynomials) have no other.
+    - `WorkingSet`, dense columns that all have a price: by their matrix, at the full prices from the start.
+    - `SweepEngine`, sparse columns: sweeps over the columns and conjugate gradients on the support. A
+      fifteenth of the time of the matrix on text.
+    - `GramEngine`, where these converge slowly: exactly, with the curvature matrix of the set at hand, and
+      damped where signs change again and again.
 
     Cost per round: one pass for Xᵀθ and the work on the set. Memory: a copy of the working columns, and
     their matrix.
@@ -73,7 +72,18 @@ class CoordinateDescent:
             + 5.0 * support**3
         )
 
+    def at_once(self, problem: Problem) -> WorkingSet | None:
+        """Dense columns that all have a price, and a loss whose models hold."""
+        return None if self.missing(problem) or not WorkingSet.fits(problem) else WorkingSet()
+
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        if WorkingSet.fits(problem):
+            for iterate in WorkingSet().iterates(problem, start):
+                yield iterate
+                start = replace(iterate, theta=None, wanted=start.wanted)
+        yield from self._by_rounds(problem, start)
+
+    def _by_rounds(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         point = PricedPoint(problem, start.w)
         engines = _Engines(point, start.wanted)
         theta, correlation = point.dual(start)
@@ -99,24 +109,19 @@ class CoordinateDescent:
 
 
 class _Engines:
-    """Three ways to improve a point on a working set, how fast prices may fall and sets grow for each."""
+    """Two ways to improve a point on a working set, how fast prices may fall and sets grow for each."""
 
     def __init__(self, point: PricedPoint, wanted: float) -> None:
         self.point = point
-        self.pool, self.gram = PoolEngine(point, wanted), GramEngine(point)
-        self.sweeps = SweepEngine(point, wanted)
+        self.gram, self.sweeps = GramEngine(point), SweepEngine(point, wanted)
         dense = WorkingGram.keeps_dense(point.problem.design)
-        self.fall = POOL_FALL if self.pool.ready else FALL if dense else SPARSE_FALL
+        self.fall = FALL if dense else SPARSE_FALL
         quadratic = point.problem.loss_has(Trait.QUADRATIC)
         self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (1000, 2.0)
 
     def improve(self, residual: Vector, spent: int) -> Vector | None:
         """One round; a dual point beside the slopes, if there is one."""
         point = self.point
-        if self.pool.ready:
-            working = _working_set(point, residual, EDGE * point.factor, self.pool.room)
-            self.pool.improve(working, residual)
-            return None
         working = _working_set(point, residual, _edge(point), self.room)
         if self.gram.affordable(working, spent, self.sweeps.slow):
             self.gram.improve(working, residual)

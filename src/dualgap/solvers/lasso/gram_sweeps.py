@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.mechanism import compiled
 
+INNER = 20  # sweeps over what is not zero between two over all coordinates, at most
+
 
 @compiled
 def soft(point: float, threshold: float) -> float:
@@ -44,6 +46,56 @@ def descend(gram: Matrix, w: Vector, residual: Vector, price: Vector, sweeps: in
         settled = settled + 1 if signs == 0 else 0
         if settled == 2:
             break
+
+
+@compiled(reassociate=True)
+def settle(gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float, most: int) -> float:
+    """Sweeps over all coordinates, each followed by some over those that are not zero, in place.
+
+    They end when no coordinate of a full sweep moves its gradient by more than `tolerance` of its price, or
+    when `most` coordinates were seen; the largest move of the last full sweep is returned.
+    """
+    size = w.shape[0]
+    live = np.arange(size)
+    worst, seen = np.inf, 0
+    while seen < most:
+        count, worst = _sweep(gram, w, residual, price, live, size)
+        seen += size
+        if worst <= tolerance:
+            break
+        for _ in range(INNER):
+            seen += count
+            count, largest = _sweep(gram, w, residual, price, live, count)
+            if largest <= max(tolerance, 0.1 * worst):
+                break
+        for j in range(size):
+            live[j] = j
+    return worst
+
+
+@compiled(reassociate=True)
+def _sweep(
+    gram: Matrix, w: Vector, residual: Vector, price: Vector, live: NDArray[np.int64], count: int
+) -> tuple[int, float]:
+    """One sweep over the first `count` of `live`, where those that are not zero then come first."""
+    left, largest = 0, 0.0
+    for k in range(count):
+        j = live[k]
+        curvature, here = gram[j, j], w[j]
+        if curvature <= 0.0 or (here == 0.0 and abs(residual[j]) <= price[j]):
+            continue
+        ahead = soft(residual[j] + curvature * here, price[j]) / curvature
+        step = ahead - here
+        if step != 0.0:
+            largest = max(largest, abs(step) * curvature / price[j])
+            w[j] = ahead
+            row = gram[j]
+            for i in range(residual.shape[0]):
+                residual[i] -= step * row[i]
+        if ahead != 0.0:
+            live[left] = j
+            left += 1
+    return left, largest
 
 
 @compiled

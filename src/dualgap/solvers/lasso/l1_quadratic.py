@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.solvers.lasso.working_gram import WorkingGram
+from dualgap.linalg.support_factor import SupportFactor
 
 SWEEPS = 30  # per round at most; they end when two in a row change no sign
 NEWTONS = 2  # on one block of live columns
 LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0  # shares of the diagonal: choices, ten times as much at each raise
 
 
+class Curvature(Protocol):
+    """G, as far as it is asked."""
+
+    factor: SupportFactor
+
+    def block(self, live: Index) -> Any:
+        """G[live, live], a copy."""
+
+    def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
+        """residual −= G[:, live] change."""
+
+
 def minimise(
-    gram: WorkingGram, w: Vector, residual: Vector, price: Vector, rounds: int, tolerance: float
+    gram: Curvature, w: Vector, residual: Vector, price: Vector, rounds: int, tolerance: float
 ) -> bool:
     """Improve w and residual = c − Gw in place until they are optimal to `tolerance`, relative to the price.
 
@@ -50,7 +64,7 @@ class _Block:
     """The problem on the live columns, its matrix gathered; damping is centred where it is raised."""
 
     def __init__(
-        self, where: tuple[WorkingGram, Index], w: Vector, residual: Vector, price: Vector, damping: float
+        self, where: tuple[Curvature, Index], w: Vector, residual: Vector, price: Vector, damping: float
     ) -> None:
         from dualgap.solvers.lasso import gram_sweeps as loops
 

@@ -1,4 +1,4 @@
-"""Squares and an l1 part by sweeps over copies of the columns in 4-byte numbers."""
+"""Smooth losses with an l1 part over dense columns, few of them at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.arrays import Vector
-from dualgap.design import Dense, Standardised, WithOnes
 from dualgap.drive.solver import Iterate
+from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
-from dualgap.solvers.lasso.column_pool import ColumnPool, PoolDescent
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from random_problems import Recipe, relative_gap, run
@@ -39,6 +39,41 @@ PENALTIES: list[Penalty] = [penalties.L1(), penalties.ElasticNet(0.5), penalties
 def test_the_gap_is_proven(name: str, penalty: Penalty, tolerance: float) -> None:
     problem = RECIPES[name].build(losses.Squared(), penalty)
     assert relative_gap(problem, run(problem, CoordinateDescent(), tolerance)) <= tolerance
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge(), losses.Huber(0.5)], ids=str)
+@pytest.mark.parametrize("name", RECIPES)
+def test_other_losses_alone(name: str, loss: Loss) -> None:
+    """Without the engines that come after it, on the columns as they are."""
+    problem = RECIPES[name].build(loss, penalties.L1())
+    alone = CoordinateDescent().at_once(problem)
+    if name == "free":
+        assert alone is None
+    else:
+        assert alone is not None
+        assert relative_gap(problem, run(problem, alone, 1e-6)) <= 1e-6
+
+
+def test_a_level_far_from_zero_and_a_constant_column() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 30))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    far = X + 1e4 * rng.normal(size=30)
+    far[:, 7] = 3.0
+    near, moved = (dg.fit(table, y, loss="squared", penalty="l1", lam=0.05) for table in (X, far))
+    assert near.converged and moved.converged
+    assert moved.coef[7] == 0.0
+    support = near.coef != 0.0
+    support[7] = False
+    np.testing.assert_allclose(moved.coef[support], near.coef[support], atol=1e-2)
+
+
+def test_a_price_above_all_columns_leaves_none() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(50, 20)), rng.normal(size=50)
+    found = dg.fit(X, y, loss="squared", penalty="l1", lam=100.0)
+    assert found.converged and not found.coef.any()
+    assert found.intercept == pytest.approx(y.mean())
 
 
 @given(
@@ -65,47 +100,6 @@ def test_well_conditioned_problems_need_few_rounds() -> None:
 def test_gaps_finer_than_short_numbers() -> None:
     problem = Recipe(60, 120).build(losses.Squared(), penalties.L1())
     assert relative_gap(problem, run(problem, CoordinateDescent(), 1e-12)) <= 1e-12
-
-
-def test_columns_are_copied_alike_from_either_order() -> None:
-    rng = np.random.default_rng(3)
-    array, root = rng.normal(size=(30, 70)), rng.uniform(0.5, 1.0, 30)
-    centre, scale = array.mean(axis=0), rng.uniform(1.0, 2.0, 70)
-    which = np.array([2, 3, 11, 69])
-    expected = ((array - centre) / scale)[:, which].T * root
-    for inner in (Dense(array), Dense(np.asfortranarray(array))):
-        pool = ColumnPool(WithOnes(Standardised(inner, centre, scale)), root)
-        pool.add(np.array([70]))
-        pool.add(which)
-        np.testing.assert_allclose(pool.lines[0], root, rtol=1e-7)
-        np.testing.assert_allclose(pool.lines[1:], expected, rtol=1e-6, atol=1e-7)
-        np.testing.assert_allclose(pool.squares[1:], (expected**2).sum(axis=1), rtol=1e-5)
-        np.testing.assert_array_equal(pool.columns, [70, *which])
-
-
-def test_a_pool_grows_and_keeps_what_it_has() -> None:
-    array = np.random.default_rng(4).normal(size=(5, 3000))
-    pool = ColumnPool(Dense(array), np.ones(5))
-    for k in range(0, 3000, 600):
-        pool.add(np.arange(k, k + 600))
-    np.testing.assert_allclose(pool.lines, array.T, rtol=1e-6)
-    assert pool.inside.all()
-
-
-def test_rounding_is_relative_to_the_move() -> None:
-    """From the exact gradient near the optimum, descent reaches digits that 4-byte gradients do not have."""
-    rng = np.random.default_rng(5)
-    array, y = rng.normal(size=(100, 60)), 1e3 * rng.normal(size=100)
-    price = np.full(60, 0.3 * np.abs(array.T @ y).max())
-    pool = ColumnPool(Dense(array), np.ones(100))
-    pool.add(np.arange(60))
-    w = np.zeros(60)
-    for _ in range(4):
-        pull = array.T @ (y - array @ w)
-        PoolDescent(pool, w, pull, (price, np.zeros(60), price)).solve(1e-9)
-    pull, support = array.T @ (y - array @ w), w != 0.0
-    np.testing.assert_allclose(pull[support], price[support] * np.sign(w[support]), rtol=1e-9)
-    assert np.all(np.abs(pull[~support]) <= price[~support] * (1 + 1e-9))
 
 
 def test_a_start_brings_its_correlation() -> None:

@@ -1,0 +1,338 @@
+"""Smooth losses with an l1 part over dense columns: few of them at a time, by their matrix.
+
+Only two kinds of passes read the whole table: one for the prices at w = 0, and one a round, θX, which is the
+gradient, what columns left out are worth, and the dual point at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.solver import Iterate
+from dualgap.linalg.support_factor import SupportFactor
+from dualgap.problem.dual_point import INSIDE
+from dualgap.problem.problem import Problem
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.lasso.l1_quadratic import minimise, violation
+from dualgap.solvers.prices import plain, prices
+from dualgap.traits import Trait
+
+FAR = 30.0  # times the gap wanted: no bound is computed beyond
+CHEAP = 2e6  # operations that take no time
+FIRST = 2.0  # times √p columns are the first set: their matrix costs no more than some passes over the table
+GROWTH = 2  # the next set has at most so many times the columns that are not zero
+EDGE = 0.98  # of its price: what a column must be worth to be taken in
+STEPS = 3  # of Newton between two passes over the table
+ROUNDS = 60  # that no problem of a fair condition needs
+LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
+SINGLE = 3e7  # operations from which on 4-byte numbers make a matrix in half the time
+SWEEPS = 60  # over the columns taken, before Newton: 20 took a tenth longer on 500 × 600
+SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
+COARSE = 1e-2  # and to what share of the prices a set is solved until then
+INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
+DEEP = 60  # turns of coordinate descent and Newton on one set
+FALL = 1e-4  # share of what a step promises that it must keep
+SHORTEST = 1e-6  # of a step; below it rounding decides
+CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
+
+
+class WorkingSet:
+    """Top columns → their centred Gram matrix → coordinate descent → θX; other losses by proximal Newton."""
+
+    name: ClassVar[str] = "coordinate_descent"
+
+    @staticmethod
+    def fits(problem: Problem) -> bool:
+        """Are the columns dense, each with a price, and do the models of the loss hold?"""
+        if not problem.loss_has(Trait.BOUNDED_CURVATURE) or not plain(problem):
+            return False
+        return bool(np.count_nonzero(prices(problem)[0]) == problem.p - problem.intercept)
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        point = _Point(problem, start)
+        best, waited = np.inf, 0
+        for _ in range(ROUNDS):
+            found = point.proof()
+            yield Iterate(point.asked(), certify=False, look=False) if found is None else found
+            waited = 0 if point.off < LESS * best else waited + 1
+            best = min(best, point.off)
+            if waited > PATIENCE:
+                return
+            point.improve()
+
+
+class _Point:
+    """w on the columns taken so far, z = Xw + b, and a dual point with what it makes of every column."""
+
+    def __init__(self, problem: Problem, start: Iterate) -> None:
+        self.problem, self.wanted = problem, max(start.wanted, 1e-13)
+        self.design = problem.design.features
+        p = self.design.shape[1]
+        price, ridge = prices(problem)
+        self.price, self.ridge = price[:p], ridge[:p]
+        self.taken = _Taken(self)
+        first = np.flatnonzero(start.w[:p])
+        self.taken.add(first)
+        self.w = start.w[first]
+        self.z = problem.predict(start.w)
+        self.level = float(start.w[-1] + self.taken.centre @ self.w) if problem.intercept else 0.0
+        self.risk = problem.risk(self.z)
+        self.theta = problem.slope(self.z)
+        self.ridged, self.whole = bool(self.ridge.any()), False
+        self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
+        self._price()
+        self.model: _Quadratic | _General = (
+            _Quadratic(self) if problem.loss_has(Trait.QUADRATIC) else _General(self)
+        )
+
+    @property
+    def paid(self) -> float:
+        which = self.taken.columns
+        return float(self.price[which] @ np.abs(self.w)) + 0.5 * float(self.ridge[which] @ (self.w * self.w))
+
+    def enough(self) -> float:
+        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
+        paid = self.paid or self.risk
+        return 0.3 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
+
+    def asked(self) -> Vector:
+        """The weights as they were asked for."""
+        problem, which = self.problem, self.taken.columns
+        w = np.zeros(problem.p)
+        w[which] = self.w
+        if problem.intercept:
+            w[-1] = self.level - float(self.taken.centre @ self.w)
+        return w
+
+    def _price(self) -> None:
+        """What each column is worth beside its price, and how far the worst is off."""
+        self.theta_sum = float(self.theta.sum())
+        self.pull = self.design.transpose_matvec(self.theta)
+        worth = self.pull.copy()
+        if self.ridged:
+            worth[self.taken.columns] -= self.ridge[self.taken.columns] * self.w
+        np.abs(worth, out=worth)
+        worth /= self.price
+        self.worth, self.off = worth, max(float(worth.max()) - 1.0, 0.0)
+
+    def proof(self) -> Iterate | None:
+        """The answer, if the gap seems small enough."""
+        problem, paid = self.problem, self.paid
+        primal = self.risk + paid
+        far = self.off * (paid or primal) > FAR * self.wanted * primal
+        if far and not (self.ridged and self.off <= SETTLED):
+            return None
+        v = np.append(self.pull, 0.0) if problem.intercept else self.pull
+        scale = problem.regulariser.dual_scale(v)
+        scale = scale if scale == 1.0 else scale * INSIDE
+        theta = scale * self.theta
+        gap = problem.relative(primal - problem.dual(theta, scale * v), primal)
+        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+
+    def improve(self) -> None:
+        """Take columns in, minimise over those taken, and price all of them anew."""
+        worth, taken = self.worth, self.taken
+        worth[taken.columns] = 0.0
+        if len(worth) <= self.first:  # all at once
+            new, self.whole = np.setdiff1d(np.arange(len(worth)), taken.columns), True
+        else:
+            new = np.flatnonzero(worth >= EDGE)
+        most = int(max(self.first, (GROWTH - 1) * np.count_nonzero(self.w)))
+        if len(new) > most:
+            new = new[np.argpartition(-worth[new], most)[:most]]
+        if len(new):
+            self.w = np.concatenate([self.w, np.zeros(len(new))])
+            taken.add(new)
+        self.theta = self.model.improve()
+        self._price()
+
+
+class _Taken:
+    """Columns, centred where there is an intercept, in the order they came."""
+
+    def __init__(self, point: _Point) -> None:
+        self._point = point
+        self.columns: Index = np.zeros(0, dtype=np.int64)
+        self.centre = np.zeros(0)
+        self._room: Matrix = np.empty((point.problem.n, 0), order="F")
+
+    @property
+    def array(self) -> Matrix:
+        """One column for each of `columns`."""
+        return self._room[:, : len(self.columns)]
+
+    def add(self, new: Index) -> None:
+        """Take in columns that were not."""
+        if not len(new):
+            return
+        problem, before = self._point.problem, len(self.columns)
+        self.columns = np.concatenate([self.columns, new])
+        if len(self.columns) > self._room.shape[1]:
+            room = np.empty((problem.n, 2 * len(self.columns)), order="F")
+            room[:, :before] = self._room[:, :before]
+            self._room = room
+        fresh = self._room[:, before : len(self.columns)]
+        fresh[...] = self._point.design.columns(new).toarray()
+        centre = problem.a @ fresh if problem.intercept else np.zeros(len(new))
+        self.centre = np.concatenate([self.centre, centre])
+        if problem.intercept:
+            fresh -= centre
+
+
+class _Matrix:
+    """The curvature of a model on the columns taken, as `minimise` wants it."""
+
+    def __init__(self, gram: Matrix) -> None:
+        from dualgap.solvers.lasso import gram_sweeps as loops
+
+        self._loops, self.gram = loops, gram
+        self.factor = SupportFactor(self)
+
+    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> None:
+        """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero."""
+        left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
+        if left > tolerance:
+            minimise(self, w, residual, price, DEEP, tolerance)
+
+    def block(self, live: Index) -> Matrix:
+        """G[live, live]."""
+        out = np.empty((len(live), len(live)))
+        self._loops.gather(self.gram, live, out)
+        return out
+
+    def cross(self, rows: Index, columns: Index) -> Matrix:
+        """G[rows, columns]."""
+        return self.gram[np.ix_(rows, columns)]
+
+    def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
+        """residual −= G[:, live] change."""
+        self._loops.subtract_rows(self.gram, live, change, residual)
+
+
+class _Quadratic:
+    """A quadratic loss: one matrix, which grows."""
+
+    def __init__(self, point: _Point) -> None:
+        problem = point.problem
+        self.point = point
+        self.h = problem.a * problem.loss.second_derivative(problem.y, point.z)
+        self.total = float(self.h.sum())
+        self.matrix, self.known = _Matrix(np.zeros((0, 0))), 0
+        self.even = bool(self.h.min() == self.h.max())
+
+    def improve(self) -> Vector:
+        """Move to the minimum over the columns taken, as far as the others allow; the slopes there."""
+        point, taken = self.point, self.point.taken
+        self._grow()
+        which = taken.columns
+        price, w = point.price[which], point.w.copy()
+        residual = point.pull[which] - taken.centre * point.theta_sum - point.ridge[which] * w
+        last = point.whole or point.off <= SETTLED
+        self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
+        shift = point.theta_sum / self.total if point.problem.intercept else 0.0
+        point.z = point.z + taken.array @ (w - point.w) + shift
+        point.w, point.level = w, point.level + shift
+        point.risk = point.problem.risk(point.z)
+        return point.problem.slope(point.z)
+
+    def _grow(self) -> None:
+        array, before = self.point.taken.array, self.known
+        self.known = size = array.shape[1]
+        if size == before:
+            return
+        if size > len(self.matrix.gram):
+            room = np.empty((2 * size, 2 * size))
+            room[:before, :before] = self.matrix.gram[:before, :before]
+            self.matrix = _Matrix(room)
+        gram, fresh = self.matrix.gram, array[:, before:]
+        if before:
+            cross = array[:, :before].T @ (fresh if self.even else fresh * self.h[:, None])
+            gram[:before, before:size] = cross * self.h[0] if self.even else cross
+            gram[before:size, :before] = gram[:before, before:size].T
+        gram[before:size, before:size] = (
+            self.h[0] * (fresh.T @ fresh) if self.even else _weighted(fresh, self.h)
+        )
+        new, which = np.arange(before, size), self.point.taken.columns[before:]
+        own = gram[new, new]
+        own[own <= CONSTANT * self.total * self.point.taken.centre[before:] ** 2] = 0.0
+        gram[new, new] = own + self.point.ridge[which]
+        self.matrix.factor.forget()
+
+
+class _General:
+    """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be."""
+
+    def __init__(self, point: _Point) -> None:
+        self.point = point
+        self.floor = CurvatureFloor(point.problem)
+
+    def improve(self) -> Vector:
+        """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
+        point, problem = self.point, self.point.problem
+        ahead = point.theta
+        for _ in range(STEPS):
+            theta = problem.slope(point.z)
+            found = self._step(theta)
+            if found is None:
+                return theta
+            step, promise, bent = found
+            ahead = np.clip(theta - bent, *problem.dual_bounds) if step == 1.0 else problem.slope(point.z)
+            if promise * promise <= 0.1 * point.wanted * (point.risk + point.paid) ** 2:
+                break
+        return ahead
+
+    def _step(self, theta: Vector) -> tuple[float, float, Vector] | None:
+        """A step's length, what it promised, and by how much it moves the slopes; None where none is due."""
+        point, taken = self.point, self.point.taken
+        h = self.floor.curvature(point.z)
+        total, level = float(h.sum()), float(theta.sum())
+        pull = theta @ taken.array
+        if point.problem.intercept:
+            edge = h @ taken.array
+            pull -= (level / total) * edge
+        which = taken.columns
+        price, ridge = point.price[which], point.ridge[which]
+        pull -= ridge * point.w
+        if point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
+            return None
+        live = np.flatnonzero((point.w != 0.0) | (np.abs(pull) > EDGE * price))
+        gram = _weighted(taken.array[:, live], h)
+        if point.problem.intercept:
+            gram -= np.outer(edge[live] / total, edge[live])
+        gram.flat[:: len(live) + 1] += ridge[live]
+        w, residual = point.w[live].copy(), pull[live].copy()
+        off = violation(w, residual, price[live])
+        _Matrix(gram).solve(w, residual, price[live], max(1e-12, off * min(0.1, 0.1 * off)))
+        change = w - point.w[live]
+        shift = (level - float(edge[live] @ change)) / total if point.problem.intercept else 0.0
+        along = taken.array[:, live] @ change + shift
+        smooth = float(theta @ along) - float((ridge[live] * point.w[live]) @ change)
+        fall = float(price[live] @ (np.abs(w) - np.abs(point.w[live])))
+        promise = max(smooth - fall, 0.0)
+        full = np.zeros(len(point.w))
+        full[live] = change
+        return self._advance(full, along, shift, promise), promise, h * along
+
+    def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
+        point, here, z, level, length = self.point, self.point.w, self.point.z, self.point.level, 1.0
+        before = point.risk + point.paid
+        while True:
+            point.w, point.z, point.level = here + length * change, z + length * along, level + length * shift
+            point.risk = point.problem.risk(point.z)
+            after = point.risk + point.paid
+            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
+                break
+            length *= 0.5
+        self.floor.learn(length)
+        return length
+
+
+def _weighted(array: Matrix, h: Vector) -> Matrix:
+    scaled: Any = array * np.sqrt(h)[:, None]
+    if float(array.shape[1]) ** 2 * len(array) > SINGLE:
+        scaled = scaled.astype(np.float32)
+    return np.asarray(scaled.T @ scaled, dtype=np.float64)

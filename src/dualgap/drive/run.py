@@ -263,7 +263,8 @@ def drive_asked(
     def solvers() -> Iterator[Solver]:
         yield first
         pursuit.move(reduced(asked))
-        yield from others(pursuit.working)
+        if pursuit.problem.p:
+            yield from others(pursuit.working)
 
     return run(pursuit, solvers, None, limits)
 

@@ -48,6 +48,31 @@ def descend(gram: Matrix, w: Vector, residual: Vector, price: Vector, sweeps: in
             break
 
 
+@compiled(reassociate=True, inner=True)
+def _sweep(
+    gram: Matrix, w: Vector, residual: Vector, price: Vector, live: NDArray[np.int64], count: int
+) -> tuple[int, float]:
+    """One sweep over the first `count` of `live`, where those that are not zero then come first."""
+    left, largest = 0, 0.0
+    for k in range(count):
+        j = live[k]
+        curvature, here = gram[j, j], w[j]
+        if curvature <= 0.0 or (here == 0.0 and abs(residual[j]) <= price[j]):
+            continue
+        ahead = soft(residual[j] + curvature * here, price[j]) / curvature
+        step = ahead - here
+        if step != 0.0:
+            largest = max(largest, abs(step) * curvature / price[j])
+            w[j] = ahead
+            row = gram[j]
+            for i in range(residual.shape[0]):
+                residual[i] -= step * row[i]
+        if ahead != 0.0:
+            live[left] = j
+            left += 1
+    return left, largest
+
+
 @compiled(reassociate=True)
 def settle(gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float, most: int) -> float:
     """Sweeps over all coordinates, each followed by some over those that are not zero, in place.
@@ -71,31 +96,6 @@ def settle(gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: 
         for j in range(size):
             live[j] = j
     return worst
-
-
-@compiled(reassociate=True)
-def _sweep(
-    gram: Matrix, w: Vector, residual: Vector, price: Vector, live: NDArray[np.int64], count: int
-) -> tuple[int, float]:
-    """One sweep over the first `count` of `live`, where those that are not zero then come first."""
-    left, largest = 0, 0.0
-    for k in range(count):
-        j = live[k]
-        curvature, here = gram[j, j], w[j]
-        if curvature <= 0.0 or (here == 0.0 and abs(residual[j]) <= price[j]):
-            continue
-        ahead = soft(residual[j] + curvature * here, price[j]) / curvature
-        step = ahead - here
-        if step != 0.0:
-            largest = max(largest, abs(step) * curvature / price[j])
-            w[j] = ahead
-            row = gram[j]
-            for i in range(residual.shape[0]):
-                residual[i] -= step * row[i]
-        if ahead != 0.0:
-            live[left] = j
-            left += 1
-    return left, largest
 
 
 @compiled

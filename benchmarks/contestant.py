@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
-from benchmarks.judge import gap, objective
+from benchmarks.judge import gap, objective, own_gap
 from benchmarks.problems import Problem
 from benchmarks.rivals import Ladder, compiles
 
@@ -23,7 +23,7 @@ CROWDED = 4.0  # on a busy machine a second of the processor may take this many
 
 @dataclass(frozen=True)
 class Point:
-    """One rung of a ladder, run: best seconds, objective; of ours also the relative gap and the solver."""
+    """One rung of a ladder, run: best seconds, objective, the relative gap that is proven; our solver."""
 
     label: str
     seconds: float
@@ -135,7 +135,7 @@ def _judged(problem: Problem, label: str, seconds: float, answer: tuple[Any, ...
     w, b, *proof = answer
     value = objective(problem, w, b)
     if not proof:
-        return Point(label, seconds, value)
+        return Point(label, seconds, value, own_gap(problem, w, b))
     theta, solver = proof
     return Point(label, seconds, value, gap(problem, w, b, theta), solver)
 

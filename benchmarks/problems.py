@@ -90,6 +90,22 @@ def sparse_signal(
     return X, signal + error * np.linalg.norm(signal) / np.linalg.norm(error) / 3.0
 
 
+def correlated(
+    n: int, p: int, seed: int, rho: float = 0.6, snr: float = 3.0, density: float = 0.2
+) -> tuple[np.ndarray, np.ndarray]:
+    """As benchopt's `make_correlated_data` draws them: each column is ρ times the one before, and noise."""
+    rng = np.random.RandomState(seed)
+    X, column = np.empty((n, p), order="F"), rng.randn(n)
+    X[:, 0] = column
+    for j in range(1, p):
+        column = rho * column + np.sqrt(1 - rho * rho) * rng.randn(n)
+        X[:, j] = column
+    w, true = np.zeros(p), int(density * p)
+    w[rng.choice(p, true, replace=False)] = rng.randn(true)
+    signal, noise = X @ w, rng.randn(n)
+    return X, signal + noise * np.linalg.norm(signal) / np.linalg.norm(noise) / snr
+
+
 def sparse_regression(n: int, p: int, seed: int) -> tuple[sp.csc_array, np.ndarray]:
     """About twenty entries a column, hundred true columns."""
     rng = np.random.default_rng(seed)

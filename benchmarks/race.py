@@ -20,6 +20,7 @@ class Rules:
 
     repeats: int = 3
     patience: float = 20.0
+    certified: bool = False  # do rivals climb on until their own slopes prove what ours do?
 
 
 def race(cell: Cell, seed: int, rules: Rules) -> dict[str, Any]:
@@ -33,6 +34,8 @@ def race(cell: Cell, seed: int, rules: Rules) -> dict[str, Any]:
         return {**row, "error": us.note}
     rivals = [found for name in cell.rivals if (found := start(name, problem, ladder)) is not None]
     chosen = _climb_all(rivals, us.points[0].value, rules.patience)
+    if rules.certified:
+        row["certified_ratio"] = _certified(us.points[0], rivals, rules.patience)
     _repeat(us, rivals, chosen, rules)
     for contestant in (us, *rivals):
         contestant.end()
@@ -54,6 +57,18 @@ def _climb_all(rivals: list[Contestant], best: float, patience: float) -> dict[s
         elif not rival.note:
             rival.note = "never reached 1e-6"
     return chosen
+
+
+def _certified(us: Point, rivals: list[Contestant], patience: float) -> float | None:
+    """The seconds of the fastest answer that proves itself, over ours; None if none does."""
+    found = []
+    for rival in rivals:
+        for rung in range(len(rival.labels)):
+            point = rival.points.get(rung) or (None if rival.note else rival.run(rung, patience))
+            if point is not None and point.gap is not None and point.gap <= TARGET:
+                found.append(point.seconds)
+                break
+    return min(found) / us.seconds if found else None
 
 
 def _climb(rival: Contestant, best: float, patience: float) -> Point | None:

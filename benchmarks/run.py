@@ -3,6 +3,7 @@
     python -m benchmarks.run --quick            a dozen cells, less than three minutes
     python -m benchmarks.run                    every cell, as far as 40 minutes go
     python -m benchmarks.run --only lasso       cells whose name holds the word
+    python -m benchmarks.run --everyday         small tables and public problems, see benchmarks.everyday
     python -m benchmarks.run --half             every cell with half the rows; --double with twice as many
 
 Each contestant lives in a process of its own on one thread; repeats are interleaved, the best of them
@@ -28,7 +29,11 @@ from benchmarks.race import TARGET, Rules, race
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the cells asked for and write the tables."""
-    options = _options(arguments)
+    options, rest = _options(arguments)
+    if options.everyday:
+        from benchmarks import everyday
+
+        return everyday.main(rest)
     folder = Path(options.out)
     pictures = folder / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
@@ -50,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
+def _options(arguments: list[str] | None) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -65,7 +70,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=20.0, help="seconds before a rival is given up")
     parser.add_argument("--minutes", type=float, default=40.0, help="no new cell is begun after them")
     parser.add_argument("--out", default="benchmarks/results/local")
-    return parser.parse_args(arguments)
+    parser.add_argument("--everyday", action="store_true", help="benchmarks.everyday, with its own options")
+    options, rest = parser.parse_known_args(arguments)
+    if rest and not options.everyday:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return options, rest
 
 
 def _asked(options: argparse.Namespace) -> Iterator[tuple[Cell, int]]:

@@ -17,8 +17,9 @@ LIMIT = 50  # steps: where these do not do, good coordinates may
 SHORTEST = 1e-6  # of a step; below it rounding decides
 FALL = 1e-4  # share of what a step promises that it must keep
 SINGLE = 1e7  # operations from which on 4-byte numbers make the rows' matrix in half the time
+FAR = 0.1  # share of the objective that a step promises: then longer ones are tried
 KEPT = 0.1  # share of the curvature that may change before the rows' matrix is factored again
-NEAR = 3.0  # a step whose square promises so many times the gap wanted is likely to be the last
+NEAR = 30.0  # a step whose square promises so many times the gap wanted may be the last
 
 
 class PlainNewton:
@@ -41,7 +42,8 @@ class PlainNewton:
                 return
             length = point.advance(step, shift, along, promise)
             model.moved(length)
-            last = length == 1.0 and promise * promise <= NEAR * start.wanted * point.value * point.value
+            near = length == 1.0 and promise * promise <= NEAR * start.wanted * point.value * point.value
+            last = near and point.gap(ahead) <= start.wanted
             yield Iterate(point.asked(), ahead, outright=True) if last else point.passing()
             if length < SHORTEST:
                 return
@@ -66,17 +68,41 @@ class _Point:
         return np.asarray(problem.a * problem.loss.second_derivative(problem.y, self.z))
 
     def advance(self, step: Vector, shift: float, along: Vector, promise: float) -> float:
-        """Move by the longest of 1, ½, ¼, … times the step that keeps a share of what it promises."""
-        length = 1.0
-        while True:
-            w, z = self.w + length * step, self.z + length * along
-            value = self.problem.risk(z) + 0.5 * float((self.ridge * w) @ w)
-            enough = value <= self.value - FALL * length * promise or promise <= 1e-14 * self.value
-            if enough or length < SHORTEST:
-                break
+        """Move by the longest of 1, ½, ¼, … times the step that keeps a share of what it promises.
+
+        Far from the optimum by twice as much again while that is better: a look costs no pass over the table,
+        and where a plane separates the classes each step of Newton goes too short.
+        """
+        before, length = self.value, 1.0
+        value = self._tried(step, along, length)
+        while not (
+            value <= before - FALL * length * promise or promise <= 1e-14 * before or length < SHORTEST
+        ):
             length *= 0.5
-        self.w, self.z, self.value, self.level = w, z, value, self.level + length * shift
+            value = self._tried(step, along, length)
+        while length >= 1.0 and promise > FAR * before:
+            longer = self._tried(step, along, 2.0 * length)
+            if not longer < value:
+                break
+            value, length = longer, 2.0 * length
+        self.w, self.z, self.value = self.w + length * step, self.z + length * along, value
+        self.level += length * shift
         return length
+
+    def _tried(self, step: Vector, along: Vector, length: float) -> float:
+        """The objective so far along a step."""
+        w = self.w + length * step
+        return self.problem.risk(self.z + length * along) + 0.5 * float((self.ridge * w) @ w)
+
+    def gap(self, theta: Vector) -> float:
+        """The relative gap with a dual point that has Xᵀθ = Λw."""
+        problem = self.problem
+        lower, upper = problem.dual_bounds
+        if not np.all((theta >= lower) & (theta <= upper)):
+            return np.inf
+        price = 0.5 * float((self.ridge * self.w) @ self.w)
+        bound = -float(problem.a @ problem.loss.conjugate(problem.y, -theta / problem.a)) - price
+        return problem.relative(self.value - bound, self.value)
 
     def asked(self) -> Vector:
         """The weights as they were asked for."""

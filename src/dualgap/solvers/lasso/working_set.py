@@ -172,7 +172,7 @@ class _Taken:
         problem, before = self._point.problem, len(self.columns)
         self.columns = np.concatenate([self.columns, new])
         if len(self.columns) > self._room.shape[1]:
-            room = np.empty((problem.n, 2 * len(self.columns)), order="F")
+            room = np.empty((problem.n, max(len(self.columns), 3 * before)), order="F")
             room[:, :before] = self._room[:, :before]
             self._room = room
         fresh = self._room[:, before : len(self.columns)]
@@ -245,7 +245,8 @@ class _Quadratic:
         if size == before:
             return
         if size > len(self.matrix.gram):
-            room = np.empty((2 * size, 2 * size))
+            most = max(size, 3 * before)
+            room = np.empty((most, most))
             room[:before, :before] = self.matrix.gram[:before, :before]
             self.matrix = _Matrix(room)
         gram, fresh = self.matrix.gram, array[:, before:]

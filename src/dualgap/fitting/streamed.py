@@ -123,8 +123,8 @@ class StreamedReading(Reading):
     source: RowSource
     spread: Vector  # standard deviations of the columns in a sample
 
-    def facts(self, null: float, problem: Any = None) -> dict[str, Any]:
-        return {"n": self.source.n or 0, "p": self.source.p, "null": null, "spread": self.spread}
+    def facts(self, null: float, problem: Any = None, **other: Any) -> dict[str, Any]:
+        return {"n": self.source.n or 0, "p": self.source.p, "null": null, "spread": self.spread, **other}
 
 
 def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Solution:

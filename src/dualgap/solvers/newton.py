@@ -35,7 +35,7 @@ SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and
 SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
 SAMPLE_PROMISE, SAMPLE_STEPS = 0.3, 8  # how well a sample is solved, beside what its answer is off by
 CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
-SMALL_TABLE, SMALL_SIDE = 1_000_000, 1000  # numbers, and order of a matrix: PLACEHOLDER
+SMALL_TABLE, SMALL_SIDE = 1_000_000, 1000  # numbers, and order of a matrix, made in milliseconds: choices
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
 

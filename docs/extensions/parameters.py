@@ -81,7 +81,7 @@ WORDS: dict[str, Words] = {
     "explore.standardize": ("bool", "Whether weights count per standard deviation of their column."),
     "explore.columns": ("pair of str", "The two columns whose plane is shown first; else the strongest."),
     "explore.rows": ("int", "The most rows, drawn at random where there are more."),
-    "explore.max_time": ("float", "Seconds for all paths; 120 unless given."),
+    "explore.max_time": ("float", "Seconds for all paths; 300 unless given."),
     "one": ("label", "The class that is set against the others."),
     "quantile": ("float", "That of the quantile loss."),
     "tell": ("callable", "Called with a line for people after each piece of work."),

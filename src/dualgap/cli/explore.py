@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--tol", type=float, default=1e-6, help="relative duality gap to reach (default: 1e-6)"
     )
     parser.add_argument(
-        "--max-time", type=float, default=120.0, metavar="S", help="seconds for all paths (default: 120)"
+        "--max-time", type=float, default=300.0, metavar="S", help="seconds for all paths (default: 300)"
     )
     options.add_columns(parser)
     add_force(parser)

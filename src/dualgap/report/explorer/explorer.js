@@ -49,6 +49,14 @@
   const path = () => data.paths[state.loss][state.penalty];
   const loss = () => LOSSES[data.losses[state.loss].name](data.losses[state.loss].parameter);
   const weights = (one, k) => one.w.subarray(k * p, (k + 1) * p);
+  const known = new WeakMap(); // what depends on a path alone is computed once
+  const once = (name, make) => {
+    const one = path();
+    if (!known.has(one)) known.set(one, {});
+    const found = known.get(one);
+    if (!(name in found)) found[name] = make(one);
+    return found[name];
+  };
   const scores = (one, k) => {
     const w = weights(one, k);
     const z = new Float64Array(n).fill(one.b[k]);
@@ -153,7 +161,7 @@
   const key = (entries) => `<div class="key">${entries.map(([kind, words]) => entry(kind, words)).join("")}</div>`;
 
   // -- the plane of two weights ---------------------------------------------------------------------
-  const GRID = 48; // cells on a side
+  const GRID = n > 400 ? 36 : 48; // cells on a side: fewer where there are many rows to sum at every corner
   const reach = () => {
     let top = 0; // over all penalties, so that only the loss moves the axes
     for (const one of data.paths[state.loss]) {
@@ -248,15 +256,14 @@
     const lams = path().lams;
     return axis(lams[0], lams[lams.length - 1], "strength λ", true);
   };
-  const ranked = () => {
-    const one = path();
+  const ranked = () => once("ranked", (one) => {
     const size = data.names.map((_, j) => {
       let top = 0;
       for (let k = 0; k < one.lams.length; k++) top = Math.max(top, Math.abs(one.w[k * p + j]));
       return top;
     });
     return [...size.keys()].sort((i, j) => size[j] - size[i]);
-  };
+  });
   const spread = (places, room, low, high) => {
     // names moved apart where they would meet
     const order = [...places.keys()].sort((i, j) => places[i] - places[j]);
@@ -314,15 +321,14 @@
 
   // -- rows -----------------------------------------------------------------------------------------
   const BINS = 36; // bars of a histogram
-  const ends = () => {
+  const ends = () => once("ends", (one) => {
     // over the whole path, so that the bars move and not the axis; what lies far out is left outside
-    const one = path();
     const all = [0, one.lams.length >> 1, one.lams.length - 1].flatMap((k) => [...argument(scores(one, k))]).sort((a, b) => a - b);
     const cutoff = Math.floor(all.length * 0.02);
     let [low, high] = [all[cutoff], all[all.length - 1 - cutoff]];
     if (classes) [low, high] = [Math.min(low, -0.5), Math.max(high, 1.5)];
     return high > low ? [low, high] : [low - 1, high + 1];
-  };
+  });
   const errors = (argued) => {
     const [low, high] = ends();
     const l = loss();

@@ -1,4 +1,4 @@
-"""Sparse systems of the interior point without a dense factor, against dense ones; and data on raw scales."""
+"""Sparse systems without a dense factor, against dense ones; and data on raw scales."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import dualgap as dg
 from dualgap.arrays import Vector
 from dualgap.design import WithOnes
 from dualgap.design.compressed import Compressed
+from dualgap.solvers.augmented_lagrangian.system import NewtonSystem
+from dualgap.solvers.augmented_lagrangian.weights import WeightCurve
 from dualgap.solvers.interior_point.inexact import FINE, Inexact, Left, SparseLines
 
 
@@ -93,3 +95,21 @@ def test_columns_of_raw_scales_under_one_largest_weight(loss: str) -> None:
     lam = 1e-3 * float(np.abs(X.T @ y).max()) / 60
     solution = dg.fit(X, y, loss=loss, penalty="linf", lam=lam, solver="interior_point")
     assert solution.converged
+
+
+@pytest.mark.parametrize("shape", [(2500, 1200), (1300, 2600)])
+@pytest.mark.parametrize("sign", [0.0, 1.0])
+@pytest.mark.parametrize("stiff", [1.0, 1e6])  # gradients alone, and with a factor in 4-byte numbers
+def test_newton_systems_of_multipliers_without_a_dense_factor(
+    shape: tuple[int, int], sign: float, stiff: float
+) -> None:
+    (n, p), rng = shape, np.random.default_rng(5)
+    X = sparse(n, p, 6, density=0.004)
+    curvature = stiff * np.where(rng.random(n) < 0.7, rng.uniform(0.5, 2.0, n), 0.0)
+    rank_one = 0.1 * rng.normal(size=p) if sign else None
+    penalty = WeightCurve(np.zeros(p), rng.uniform(0.5, 2.0, p), rank_one, 1.0, np.zeros(p))
+    right = rng.normal(size=p)
+    x = NewtonSystem(Compressed(X), curvature, penalty, 1e-3).solve(right, np.zeros(p, dtype=bool))
+    product = X.T @ (curvature * (X @ x)) + penalty.times(x) + 1e-3 * x
+    unit = np.sqrt(X.power(2).T @ curvature + penalty.diagonal)
+    assert np.linalg.norm((product - right) / unit) <= 2e-3 * np.linalg.norm(right / unit)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
-from dualgap.linalg.cholesky import Bordered, cholesky
+from dualgap.linalg.cholesky import Bordered, Solve, cholesky
 from dualgap.linalg.conjugate_gradients import conjugate_steps
 from dualgap.solvers.augmented_lagrangian.weights import WeightCurve
 
@@ -16,6 +16,8 @@ SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate co
 BLOCKED = 40.0  # operations of a dense factor in the time of one with a sparse row
 LEAST = 50  # conjugate gradients that must fit into the time of a factor
 ACCURACY = 1e-3  # relative residual of theirs
+LARGE = 1000  # columns from which on a factor in 4-byte numbers takes a third of the time
+ROUGHLY = 30  # gradients that make it good, at most; 2 to 5 are usual
 
 
 class Grams:
@@ -75,13 +77,14 @@ class NewtonSystem:
         factor = float(min(live + 1, p)) ** 3 / 3.0 / BLOCKED
         return int(0.5 * factor / (4.0 * self.design.stored + 20.0 * (n + p)))
 
-    def _by_gradients(self, right: Vector, most: int) -> Vector | None:
+    def _by_gradients(self, right: Vector, most: int, divide: Solve | None = None) -> Vector | None:
+        """x by conjugate gradients; None where so many do not do."""
         diagonal = self.design.weighted_square_norms(self.curvature) + self.penalty.diagonal + self.eta
 
         def apply(x: Vector) -> Vector:
             return self._product(self.design, self.curvature, x)
 
-        steps = conjugate_steps(apply, right, diagonal, ACCURACY, most)
+        steps = conjugate_steps(apply, right, diagonal, ACCURACY, most, divide)
         for _ in range(most):
             try:
                 next(steps)
@@ -92,7 +95,14 @@ class NewtonSystem:
     def _by_columns(self, right: Vector) -> Vector:
         matrix = self.grams.of(self.design, self.curvature)
         self.penalty.add_to(matrix, self.eta)
-        return cholesky(matrix)(right)
+        if len(right) < LARGE:
+            return cholesky(matrix)(right)
+        root = 1.0 / np.sqrt(matrix.diagonal())
+        matrix *= root
+        matrix *= root[:, None]
+        solve = cholesky(matrix.astype(np.float32))
+        found = self._by_gradients(right, ROUGHLY, lambda r: root * solve(root * r))
+        return found if found is not None else root * cholesky(matrix)(root * right)
 
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
         rows = self.design if len(live) == self.design.shape[0] else self.design.rows(live)

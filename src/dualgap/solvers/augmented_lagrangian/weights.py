@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.penalties import Regulariser
@@ -35,9 +36,11 @@ class WeightCurve:
         )
 
     def add_to(self, matrix: Matrix, eta: float) -> None:
-        """The derivative, and eta on the diagonal, added in place."""
+        """The derivative, and eta on the diagonal, added in place to a matrix in rows."""
         if self.rank_one is not None:
-            matrix += np.outer(self.sign * self.rank_one, self.rank_one)
+            dger(
+                self.sign, self.rank_one, self.rank_one, a=matrix.T, overwrite_a=1
+            )  # without a second matrix
         matrix.flat[:: len(matrix) + 1] += self.diagonal + eta
 
 

@@ -60,7 +60,7 @@ def compiled(
     `reassociate` lets sums be taken in another order, hence in parallel lanes: right for dot products of
     stored numbers, wrong for gathers (measured slower by half on text). An `inner` loop is called by
     compiled loops only: without an entrance for Python and a place in the cache, and as a part of them (see
-    parts.py), many small ones compile in less than half the time; one that makes arrays says that it `allocates`,
+    parts.py), many small ones compile twice as fast; one that makes arrays says that it `allocates`,
     the others count no references. An `inlined` one becomes part of its callers: a call with arrays costs as
     much as a line of a sparse matrix.
     """

@@ -96,7 +96,7 @@ def any_loss(course: Course, log: Log, end: float, limit: int) -> int:
 
 @compiled
 def no_kinks(course: Course, log: Log, end: float, limit: int) -> int:
-    """The same for a loss without kinks, compiled in less than half of the time; slides are left to the other."""
+    """The same for a loss without kinks, compiled twice as fast; slides are left to the other."""
     if limit == 0:
         _write(course, log)
     for _ in range(limit):

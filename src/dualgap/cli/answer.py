@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli.console import INTERRUPTED, NOT_PROVEN, OK, Console
@@ -32,6 +33,10 @@ def tell(
     if figures:
         solution.facts["held_out"] = figures
     console.say(f"\n{solution.summary()}")
+    reach = None
+    if getattr(args, "intervals", None) is not None:
+        reach = solution.intervals(args.intervals, data=task.rows)
+        console.say(f"\n{reach}")
     if args.out:
         solution.save(args.out, data=task.rows)
         console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
@@ -40,12 +45,20 @@ def tell(
         if search is not None:
             search.solution = solution
             path = pages.along(task, search, how, console)
-        told = {"data": task.rows, "test": task.test, "along": path, "python": call.lines(args, task)}
+        told = {
+            "data": task.rows,
+            "test": task.test,
+            "along": path,
+            "python": call.lines(args, task),
+            "intervals": reach,
+        }
         pages.write(search or solution, args.report, console, **told)
     found = described(solution) | {"held_out": figures or None}
     if search is not None:
         found |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
         found["status"] = f"{search.status} {solution.status}"
+    if reach is not None:
+        found["intervals"] = {"method": reach.method, "rows": [asdict(row) for row in reach]}
     console.result(found | {"model": args.out, "report": args.report})
     return ending(solution)
 

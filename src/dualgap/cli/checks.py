@@ -101,6 +101,11 @@ def _at_least(name: str, least: int) -> Callable[[int, argparse.Namespace], None
     return check
 
 
+def _level(value: float, args: argparse.Namespace) -> None:
+    if not 0.0 < value < 1.0:
+        raise UsageError(f"--intervals is a level strictly between 0 and 1, not {value:g}.")
+
+
 def _share(value: float, args: argparse.Namespace) -> None:
     if not 0.0 < value < 1.0:
         raise UsageError(f"--hold-out is a share of the rows, strictly between 0 and 1, not {value:g}.")
@@ -121,4 +126,5 @@ CHECKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "folds": _at_least("folds", 2),
     "points": _at_least("points", 1),
     "hold_out": _share,
+    "intervals": _level,
 }

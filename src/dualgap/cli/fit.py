@@ -24,6 +24,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_rows(parser)
     parser.add_argument("--out", metavar="FILE", help="write the model here (JSON)")
     parser.add_argument("--report", metavar="PAGE", help="write a page about the fit here (HTML)")
+    parser.add_argument(
+        "--intervals",
+        type=float,
+        nargs="?",
+        const=0.95,
+        metavar="LEVEL",
+        help="intervals of the weights (0.95)",
+    )
     options.add_test(parser)
     options.add_columns(parser)
     options.add_objective(parser)

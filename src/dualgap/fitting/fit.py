@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.blocks.dataset import elsewhere
@@ -92,6 +93,7 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
+    solution = replace(solution, data=(X, y))
     if verbose:
         print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)

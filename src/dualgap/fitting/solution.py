@@ -22,6 +22,7 @@ from dualgap.proof.certificate import Certificate
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dualgap.fitting.intervals import Intervals
     from dualgap.tables.recipe import Recipe
 
 
@@ -56,7 +57,11 @@ class Solution:
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
     recipe: Recipe | None = None  # what was done to the columns of a file, where the data came from one
     scans: float = 0.0  # passes over rows that were read in blocks, a sample being a part of one
+    data: tuple[Any, Any] | None = None  # X and y as dg.fit was given them; not kept in files, nor pickled
     fitted: tuple[Vector, Vector] | None = None  # y as the loss sees it and Xw + b, where `rows` needs them
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "data": None}
 
     @property
     def gap(self) -> float:
@@ -136,6 +141,29 @@ class Solution:
         from dualgap.fitting.summary import summarise
 
         return summarise(self)
+
+    def intervals(
+        self,
+        level: float = 0.95,
+        method: str = "auto",
+        *,
+        data: tuple[Any, Any] | None = None,
+        n_boot: int = 400,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: bool = True,
+    ) -> Intervals:
+        """How far the weights would move with other rows of the same kind; `data` = (X, y) of the fit.
+
+        `method` is "classical" (squared and logistic losses, without a penalty), "robust" (any smooth loss
+        without a penalty), "sandwich" (quantiles without a penalty), "bootstrap" (anything: `n_boot`
+        resamples, `n_jobs` side by side), or "auto", the first of these that fits. p-values are given only
+        where they mean what they say.
+        """
+        from dualgap.fitting.intervals import Resampling, intervals
+
+        how = Resampling(n_boot, random_state, n_jobs, progress)
+        return intervals(self, data if data is not None else self.data, level, method, how)
 
     def save(self, path: str | Path, *, data: tuple[Any, Any] | None = None) -> Path:
         """Write a model file that `dg.load` reads; `data` = (X, y) leave their fingerprint in it."""

@@ -37,15 +37,17 @@ def write(  # noqa: PLR0913
     notes: tuple[str, ...] = (),
     command: str = "",
     python: str = "",
+    intervals: Any = None,
 ) -> FilePath:
     """Write a page about a Solution, a path, a search or a fitted linear estimator.
 
     `data` = (X, y) are the rows of the fit: with them the page shows residuals, or confusions, ROC and
     calibration. `test` = (X, y) are rows that the fit has not seen. `along` is the dg.path that goes with a
     search or a solution: its slider moves weights and errors together. `recipe`, `notes`, `command` and
-    `python` say where the columns came from, what was decided on the way, and how to run it again.
+    `python` say where the columns came from, what was decided on the way, and how to run it again;
+    `intervals` are those of `solution.intervals`.
     """
-    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe, python)))
+    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe, python, intervals)))
     target = FilePath(path)
     write_whole(target, page(about).encode("utf-8"))
     return target

@@ -31,6 +31,7 @@ class Origin:
     notes: tuple[str, ...] = ()
     recipe: Recipe | None = None
     python: str = ""  # lines that do the same in Python, where they are known
+    intervals: Any = None  # of the weights, where they were asked for
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.report.markup import bar, count, number, paragraph, plural, safe, section
+from dualgap.report.markup import bar, count, grid, number, paragraph, plural, safe, section
 from dualgap.report.subject import Subject
 
 MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
@@ -34,6 +34,7 @@ def weights(about: Subject) -> str:
         _filter(shown),
         _table(lines, many=many),
         _left_out(standard, each, shown),
+        _intervals(about),
     )
 
 
@@ -107,6 +108,19 @@ def _line(about: Subject, k: int, j: int, standard: Vector, top: float) -> str:
 
 def _tag(words: str) -> str:
     return f'<small class="tag">{words}</small>'
+
+
+def _intervals(about: Subject) -> str:
+    found = about.origin.intervals
+    if found is None:
+        return ""
+    head, lines = found.table()
+    cells = [
+        [safe(cell).replace("-", "−") if k else safe(cell) for k, cell in enumerate(line)]
+        for line in lines[:MOST]
+    ]
+    words = safe(f"{100 * found.level:g} % intervals, {found.method}")
+    return grid([safe(cell) for cell in head], cells, words) + paragraph(safe(found.remark), "soft")
 
 
 def _left_out(standard: Vector, each: int, shown: int) -> str:

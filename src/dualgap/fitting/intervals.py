@@ -1,0 +1,333 @@
+"""solution.intervals: how far weights would move with other rows of the same kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import stats
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.drive.progress import ProgressLine, bar
+from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
+from dualgap.fitting.reading import Reading, read
+from dualgap.traits import Trait
+
+if TYPE_CHECKING:
+    from dualgap.fitting.solution import Solution
+
+METHODS = ("auto", "classical", "robust", "sandwich", "bootstrap")
+FAILED = 0.1  # share of resamples without an answer, a choice: beyond it the others tell too little
+SELECTED = (
+    "no p-values: the columns were chosen by the same rows, after which a test at the usual level would be "
+    "wrong; `selected` is the share of the resamples in which a column has a weight"
+)
+PENALISED = "a penalty draws weights towards zero, and these intervals with them: they are of what is fitted"
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """A weight with its interval; `error`, `statistic` and `p` where a method gives them."""
+
+    column: str
+    weight: float
+    low: float
+    high: float
+    error: float | None = None
+    statistic: float | None = None
+    p: float | None = None
+    selected: float | None = None
+
+    def ratio(self) -> tuple[float, float, float]:
+        """exp of the weight and of the ends: the odds (or rate) ratio of a step by one."""
+        return float(np.exp(self.weight)), float(np.exp(self.low)), float(np.exp(self.high))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Intervals:
+    """Rows of weights with their intervals; `method` says how, `remark` what they do not say."""
+
+    rows: tuple[Interval, ...]
+    level: float
+    method: str
+    remark: str = ""
+    odds: bool = False  # do weights speak of log-odds?
+
+    def __iter__(self) -> Iterator[Interval]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def frame(self) -> Any:
+        """A pandas DataFrame with a row per weight."""
+        pd = needed("pandas", "frames", "A frame")
+        return pd.DataFrame([dataclasses.asdict(row) for row in self.rows])
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and cells for people."""
+        ends = f"{100 * self.level:g} %"
+        head = ["", "weight", f"low {ends}", f"high {ends}"]
+        more = [
+            name
+            for name in ("error", "statistic", "p", "selected")
+            if any(getattr(row, name) is not None for row in self.rows)
+        ]
+        odds = ["odds ratio", "low", "high"] if self.odds else []
+        lines = []
+        for row in self.rows:
+            cells = [row.column, *(f"{value:.4g}" for value in (row.weight, row.low, row.high))]
+            for name in more:
+                value = getattr(row, name)
+                cells.append(
+                    "" if value is None else f"{value:.2g}" if name != "statistic" else f"{value:.3g}"
+                )
+            lines.append(cells + ([f"{value:.4g}" for value in row.ratio()] if odds else []))
+        return [*head, *more, *odds], lines
+
+    def __str__(self) -> str:
+        head, lines = self.table()
+        wide = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+        shown = [
+            "  "
+            + "  ".join(
+                f"{cell:<{w}}" if k == 0 else f"{cell:>{w}}"
+                for k, (cell, w) in enumerate(zip(line, wide, strict=True))
+            )
+            for line in [head, *lines]
+        ]
+        return "\n".join(
+            [
+                f"{100 * self.level:g} % intervals, {self.method}",
+                *shown,
+                *([self.remark] if self.remark else []),
+            ]
+        )
+
+    __repr__ = __str__
+
+
+@dataclasses.dataclass(frozen=True)
+class Resampling:
+    """How a bootstrap is run."""
+
+    count: int = 400
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool = True
+
+
+def intervals(solution: Solution, data: Any, level: float, method: str, how: Resampling) -> Intervals:
+    """See Solution.intervals."""
+    if not 0.0 < level < 1.0:
+        raise DataError(f"level must be strictly between 0 and 1, not {level!r}.")
+    if method not in METHODS:
+        raise DataError(f"There is no method {method!r}. Known: {', '.join(METHODS)}.")
+    if data is None or not isinstance(data, tuple | list) or len(data) != 2:
+        raise DataError("The rows of the fit are not kept in a Solution: give data=(X, y).")
+    terms = solution.terms
+    X = data[0] if solution.recipe is None else solution.recipe.read(data[0])
+    weights = terms.sample_weight
+    if weights.shape != np.shape(data[1])[:1]:
+        raise DataError(f"The fit had {len(weights)} rows, data has {np.shape(data[1])[:1]}; give its rows.")
+    reading = read(
+        X, data[1], loss=terms.loss, penalty="none", fit_intercept=terms.fit_intercept, sample_weight=weights
+    )
+    chosen = _automatic(solution, weights) if method == "auto" else method
+    if chosen == "bootstrap":
+        return _bootstrap(solution, X, data[1], level, how)
+    _refuse(solution, chosen)
+    return _asymptotic(solution, reading, level, chosen)
+
+
+def _smooth(solution: Solution) -> bool:
+    return Trait.SMOOTH in solution.terms.loss.traits
+
+
+def _quantile(solution: Solution) -> bool:
+    return Trait.PIECEWISE_LINEAR in solution.terms.loss.traits and solution.classes is None
+
+
+def _automatic(solution: Solution, weights: Vector) -> str:
+    free = not solution.terms.penalty.takes_strength and solution.coef.ndim == 1
+    if free and _quantile(solution) and np.all(weights == 1.0):
+        return "sandwich"
+    if not free or not _smooth(solution):
+        return "bootstrap"
+    return "classical" if _likelihood(solution) and np.all(weights == 1.0) else "robust"
+
+
+def _likelihood(solution: Solution) -> bool:
+    """Is the loss minus a log-likelihood (of squares up to the noise)?"""
+    traits = solution.terms.loss.traits
+    return Trait.QUADRATIC in traits or Trait.ENTROPIC in traits
+
+
+def _refuse(solution: Solution, method: str) -> None:
+    if solution.terms.penalty.takes_strength or solution.coef.ndim > 1:
+        raise DataError(f'method="{method}" is for one vector of weights without a penalty; use "bootstrap".')
+    fits = {"classical": _likelihood(solution), "robust": _smooth(solution), "sandwich": _quantile(solution)}
+    if not fits[method]:
+        raise DataError(f'method="{method}" is not for the {solution.loss} loss; use "auto" or "bootstrap".')
+
+
+def _asymptotic(solution: Solution, reading: Reading, level: float, method: str) -> Intervals:
+    """Normal (for squares Student's) intervals around the weights."""
+    matrix = reading.table.design.toarray()
+    full = np.column_stack([matrix, np.ones(len(matrix))]) if reading.terms.fit_intercept else matrix
+    n, k = full.shape
+    if n <= k:
+        raise DataError(f'{n} rows leave nothing to judge {k} weights by; use method="bootstrap".')
+    w = np.append(solution.coef, solution.intercept) if reading.terms.fit_intercept else solution.coef
+    covariance, words = _covariance(solution, reading, full, full @ w, method)
+    error = np.sqrt(np.diag(covariance))
+    student = method == "classical" and Trait.QUADRATIC in solution.terms.loss.traits
+    law = stats.t(n - k) if student else stats.norm()
+    reach = float(law.ppf(0.5 + 0.5 * level)) * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = w / error
+    p = 2.0 * law.sf(np.abs(statistic))
+    rows = tuple(
+        Interval(
+            name,
+            float(w[j]),
+            float(w[j] - reach[j]),
+            float(w[j] + reach[j]),
+            float(error[j]),
+            float(statistic[j]),
+            float(p[j]),
+        )
+        for name, j in _places(solution, k)
+    )
+    words += f"; statistic is {'t' if student else 'z'}"
+    return Intervals(
+        rows, level, words, "", hasattr(solution.terms.loss, "log_odds") and solution.classes is not None
+    )
+
+
+def _places(solution: Solution, k: int) -> list[tuple[str, int]]:
+    """Names with their places, the intercept first."""
+    p = solution.coef.shape[-1]
+    names = solution.names or tuple(f"x{j}" for j in range(p))
+    ends = [("intercept", p)] if k > p else []
+    return [*ends, *((name, j) for j, name in enumerate(names))]
+
+
+def _covariance(
+    solution: Solution, reading: Reading, full: Matrix, z: Vector, method: str
+) -> tuple[Matrix, str]:
+    loss, y, s = solution.terms.loss, reading.targets(), solution.terms.sample_weight
+    n, k = full.shape
+    if method == "sandwich":
+        q = float(getattr(loss, "q", 0.5))
+        return _of_quantile(full, y - z, q), "quantile sandwich (Powell's kernel, Hall and Sheather's width)"
+    bread = np.linalg.pinv((full * (s * loss.second_derivative(y, z))[:, None]).T @ full)
+    if method == "classical":
+        if Trait.QUADRATIC in loss.traits:
+            noise = float(s @ loss.value(y, z)) / (n - k)
+            return 2.0 * noise * bread, "classical (errors of one variance)"
+        return bread, "classical (inverse information)"
+    scores = full * (s * loss.derivative(y, z))[:, None]
+    return n / (n - k) * bread @ (scores.T @ scores) @ bread, "robust (sandwich, HC1)"
+
+
+def _of_quantile(full: Matrix, residual: Vector, q: float) -> Matrix:
+    """q(1 − q) J⁻¹ (DᵀD) J⁻¹ with J = Σ 1(|r| < h)/(2h) d dᵀ."""
+    n = len(residual)
+    at = stats.norm.ppf(q)
+    width = (
+        n ** (-1 / 3)
+        * stats.norm.ppf(0.975) ** (2 / 3)
+        * (1.5 * stats.norm.pdf(at) ** 2 / (2 * at**2 + 1)) ** (1 / 3)
+    )
+    low, high = max(q - width, 1e-3), min(q + width, 1.0 - 1e-3)  # ends of the quantiles that a normal has
+    spread = min(float(np.std(residual)), float(np.subtract(*np.quantile(residual, [0.75, 0.25]))) / 1.34)
+    h = max(
+        spread * float(stats.norm.ppf(high) - stats.norm.ppf(low)),
+        1e-12 * (1.0 + float(np.abs(residual).max())),
+    )
+    near = full[np.abs(residual) < h]
+    bread = np.linalg.pinv(near.T @ near / (2.0 * h))
+    return np.asarray(q * (1.0 - q) * bread @ (full.T @ full) @ bread)
+
+
+def _bootstrap(solution: Solution, X: Any, y: Any, level: float, how: Resampling) -> Intervals:
+    """Percentiles of the weights when rows are drawn again, each row as often as it was drawn."""
+    seeds = np.random.SeedSequence(how.random_state).spawn(how.count)
+    jobs = (delayed(_drawn)(solution, X, y, seed) for seed in seeds)
+    found: dict[int, Any] = {}
+    run = Parallel(n_jobs=how.n_jobs, return_as="generator")
+    with ProgressLine(wanted=how.progress) as line:
+        for k, one in enumerate(run(jobs)):
+            found[k] = one
+            line.show(lambda: f"{bar(len(found) / how.count)} {len(found)}/{how.count} resamples")
+    kept = np.array([one for one in found.values() if one is not None])
+    if len(kept) < (1.0 - FAILED) * how.count:
+        raise DataError(
+            f"{how.count - len(kept)} of {how.count} resamples have no answer (a class is missing, or classes "
+            "are separated): there are too few rows for intervals."
+        )
+    tail = 0.5 * (1.0 - level)
+    low, high = np.quantile(kept, [tail, 1.0 - tail], axis=0)
+    own = _flat(solution)
+    chosen = bool(np.any(kept == 0.0)) and solution.terms.penalty.takes_strength
+    rows = tuple(
+        Interval(
+            name,
+            float(own[j]),
+            float(low[j]),
+            float(high[j]),
+            float(kept[:, j].std(ddof=1)),
+            None,
+            None,
+            float(np.mean(kept[:, j] != 0.0)) if chosen else None,
+        )
+        for name, j in _all_places(solution)
+    )
+    words = f"bootstrap, percentiles of {len(kept)} resamples, seed {how.random_state}"
+    remark = "" if not solution.terms.penalty.takes_strength else SELECTED if chosen else PENALISED
+    odds = (
+        hasattr(solution.terms.loss, "log_odds") and solution.classes is not None and solution.coef.ndim == 1
+    )
+    return Intervals(rows, level, words, remark, odds)
+
+
+def _flat(solution: Solution) -> Vector:
+    return np.append(np.ravel(solution.coef), np.ravel(solution.intercept))
+
+
+def _all_places(solution: Solution) -> list[tuple[str, int]]:
+    if solution.coef.ndim == 1:
+        return _places(solution, solution.coef.size + int(solution.terms.fit_intercept))
+    assert solution.classes is not None
+    classes, p = solution.coef.shape
+    found = []
+    for k, label in enumerate(solution.classes.tolist()):
+        ends = [(f"{label}: intercept", classes * p + k)] if solution.terms.fit_intercept else []
+        found += [*ends, *((f"{label}: {name}", k * p + j) for name, j in _places(solution, 0))]
+    return found
+
+
+def _drawn(solution: Solution, X: Any, y: Any, seed: Any) -> Vector | None:
+    """The weights of one resample; None where it has no answer."""
+    from dualgap.fitting.fit import fit
+
+    terms, n = solution.terms, len(solution.terms.sample_weight)
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n))
+    strength = {"C": np.inf} if terms.hard else {"lam": terms.lam, "budget": terms.budget}
+    keywords: dict[str, Any] = dict(
+        loss=terms.loss, penalty=terms.penalty, fit_intercept=terms.fit_intercept, **strength
+    )
+    keywords |= {"standardize": bool(np.any(terms.scale != 1.0)), "multiclass": solution.multiclass or "auto"}
+    if np.any(terms.factors != 1.0):
+        keywords["penalty_factors"] = terms.factors
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _flat(fit(X, y, **keywords, sample_weight=counts * terms.sample_weight))
+    except (DataError, InfeasibleError, UnboundedError):
+        return None

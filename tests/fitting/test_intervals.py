@@ -1,0 +1,123 @@
+"""Intervals of weights: textbook formulas written out, and coverage of what was drawn."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+import dualgap as dg
+from dualgap.cli.main import main
+from dualgap.errors import DataError
+
+RNG = np.random.default_rng(0)
+N = 120
+X = RNG.normal(size=(N, 3))
+TRUE = np.array([1.0, -0.5, 0.0])
+Y = X @ TRUE + 2.0 + RNG.normal(size=N)
+LABELS = np.where(RNG.random(N) < expit(X @ TRUE), "yes", "no")
+FULL = np.column_stack([np.ones(N), X])
+
+
+def free(loss: str, y: Any = Y, **more: Any) -> dg.Solution:
+    return dg.fit(X, y, loss=loss, penalty="none", tol=1e-10, **more)
+
+
+def test_least_squares_has_students_intervals() -> None:
+    found = free("squared").intervals(0.9)
+    w = np.linalg.solve(FULL.T @ FULL, FULL.T @ Y)
+    noise = np.sum((Y - FULL @ w) ** 2) / (N - 4)
+    error = np.sqrt(noise * np.diag(np.linalg.inv(FULL.T @ FULL)))
+    reach = stats.t(N - 4).ppf(0.95) * error
+    assert [row.column for row in found] == ["intercept", "x0", "x1", "x2"] and "classical" in found.method
+    assert np.allclose([row.low for row in found], w - reach, atol=1e-6)
+    assert np.allclose([row.high for row in found], w + reach, atol=1e-6)
+    assert np.allclose([row.p or 0.0 for row in found], 2 * stats.t(N - 4).sf(np.abs(w / error)), atol=1e-6)
+
+
+def test_robust_errors_are_the_sandwich() -> None:
+    found = free("squared").intervals(method="robust")
+    w = np.linalg.solve(FULL.T @ FULL, FULL.T @ Y)
+    bread, r = np.linalg.inv(FULL.T @ FULL), Y - FULL @ w
+    error = np.sqrt(np.diag(N / (N - 4) * bread @ (FULL.T * r**2) @ FULL @ bread))
+    assert np.allclose([row.error or 0.0 for row in found], error, rtol=1e-6)
+    assert "robust" in free("huber(1.35)").intervals().method
+
+
+def test_logistic_regression_gives_odds_ratios() -> None:
+    solution = free("logistic", LABELS)
+    found = solution.intervals()
+    chance = expit(FULL @ np.append(solution.intercept, solution.coef))
+    error = np.sqrt(np.diag(np.linalg.inv((FULL.T * chance * (1 - chance)) @ FULL)))
+    assert np.allclose([row.error or 0.0 for row in found], error, rtol=1e-5)
+    assert found.odds and "odds ratio" in str(found)
+    ratio, low, high = found.rows[1].ratio()
+    assert np.isclose(ratio, np.exp(solution.coef[0])) and low < ratio < high
+
+
+def test_quantiles_have_a_sandwich_near_the_truth() -> None:
+    """Of normal noise the error of the median's slope is sqrt(π/2) times that of least squares."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(4000, 2))
+    solution = dg.fit(rows, rows @ [1.0, 2.0] + rng.normal(size=4000), loss="absolute", penalty="none")
+    found = solution.intervals()
+    assert "sandwich" in found.method
+    errors = np.array([row.error or 0.0 for row in found])
+    assert np.allclose(errors, np.sqrt(np.pi / 2 / 4000), rtol=0.15)
+
+
+def test_after_selection_there_is_a_sentence_and_no_p_value() -> None:
+    solution = dg.fit(X, Y, loss="squared", penalty="l1", lam=0.3)
+    found = solution.intervals(n_boot=60)
+    assert all(row.p is None for row in found) and "no p-values" in found.remark
+    shares = {row.column: row.selected for row in found}
+    assert shares["x0"] == 1.0 and (shares["x2"] or 0.0) < 0.9
+    again = solution.intervals(n_boot=60, n_jobs=2)
+    assert [row.low for row in again] == [row.low for row in found], "the seed makes them, not the processes"
+    assert solution.intervals(n_boot=60, random_state=1).rows != found.rows
+
+
+def test_the_bootstrap_is_near_the_textbook() -> None:
+    solution = free("squared")
+    wide, usual = solution.intervals(method="bootstrap", n_boot=300), solution.intervals()
+    for one, other in zip(wide, usual, strict=True):
+        assert one.error == pytest.approx(other.error, rel=0.35) and one.low < one.weight < one.high
+
+
+def test_many_classes_are_told_class_by_class() -> None:
+    y = np.array(["a", "b", "c"])[np.digitize(X @ TRUE + RNG.normal(size=N), [-0.5, 0.5])]
+    found = dg.fit(X, y, loss="logistic", lam=0.1).intervals(n_boot=20)
+    assert [row.column for row in found][:5] == ["a: intercept", "a: x0", "a: x1", "a: x2", "b: intercept"]
+
+
+def test_what_cannot_be_is_said() -> None:
+    solution = dg.fit(X, Y, loss="squared", lam=0.1)
+    with pytest.raises(DataError, match="without a penalty"):
+        solution.intervals(method="classical")
+    with pytest.raises(DataError, match="strictly between 0 and 1"):
+        solution.intervals(95)
+    with pytest.raises(DataError, match="not for the absolute loss"):
+        free("absolute").intervals(method="robust")
+    with pytest.raises(DataError, match=r"give data=\(X, y\)"):
+        pickle.loads(pickle.dumps(solution)).intervals()
+    with pytest.raises(DataError, match="120 rows"):
+        solution.intervals(data=(X[:50], Y[:50]))
+
+
+def test_on_the_command_line_and_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, page = tmp_path / "rows.csv", tmp_path / "page.html"
+    np.savetxt(rows, np.column_stack([X, Y]), delimiter=",", header="a,b,c,y", comments="")
+    told = ["fit", str(rows), "--target", "y", "--penalty", "none", "--intervals", "0.9"]
+    assert main([*told, "--report", str(page)]) == 0
+    out = capsys.readouterr().out
+    assert "90 % intervals, classical" in out and "low 90 %" in out
+    assert "90 % intervals, classical" in page.read_text("utf-8")
+    assert main([*told, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["intervals"]
+    assert found["rows"][1]["column"] == "a" and found["rows"][1]["low"] < found["rows"][1]["weight"]

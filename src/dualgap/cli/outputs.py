@@ -29,7 +29,8 @@ def refuse_bad_outputs(args: argparse.Namespace) -> None:
         folder = path.resolve().parent
         if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise UsageError(f"{path} cannot be written there; name a file in a folder that exists.")
-        for kind, source in _files(args, READ).items():
+        models = [("model", Path(model)) for model in getattr(args, "models", ())]
+        for kind, source in (*_files(args, READ).items(), *models):
             if _same(path, source) or (kind == "model" and path in _beside(source)):
                 raise UsageError(f"{READ[kind]} read from {path}; name another file to write to.")
         for other, taken in written.items():

@@ -86,7 +86,8 @@ class Intervals:
                 cells.append(
                     "" if value is None else f"{value:.2g}" if name != "statistic" else f"{value:.3g}"
                 )
-            lines.append(cells + ([f"{value:.4g}" for value in row.ratio()] if odds else []))
+            slope = not row.column.endswith("intercept")  # a step by one is a step of a column
+            lines.append(cells + ([f"{value:.4g}" if slope else "" for value in row.ratio()] if odds else []))
         return [*head, *more, *odds], lines
 
     def __str__(self) -> str:
@@ -268,8 +269,8 @@ def _bootstrap(solution: Solution, X: Any, y: Any, level: float, how: Resampling
     kept = np.array([one for one in found.values() if one is not None])
     if len(kept) < (1.0 - FAILED) * how.count:
         raise DataError(
-            f"{how.count - len(kept)} of {how.count} resamples have no answer (a class is missing, or classes "
-            "are separated): there are too few rows for intervals."
+            f"{how.count - len(kept)} of {how.count} resamples have no answer (a class is missing, or "
+            "classes are separated): there are too few rows for intervals."
         )
     tail = 0.5 * (1.0 - level)
     low, high = np.quantile(kept, [tail, 1.0 - tail], axis=0)

@@ -1,0 +1,72 @@
+"""Models side by side on the rows of a file: errors with their paired differences, and the weights."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dualgap.cli import options
+from dualgap.cli.console import OK, Console, UsageError
+from dualgap.cli.outputs import add_force
+
+if TYPE_CHECKING:
+    from dualgap.report.compared import Compared
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `dualgap compare` takes."""
+    parser.add_argument("models", metavar="MODEL", nargs="+", help="two model files or more")
+    options.add_rows(parser)
+    parser.add_argument("--report", metavar="PAGE", help="write a page about it here (HTML)")
+    parser.add_argument(
+        "--target", metavar="COL", help="the target, for models that were not fitted on a file"
+    )
+    add_force(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Load, predict, compare."""
+    from dualgap.report.compared import compared, page
+
+    if len(args.models) < 2:
+        raise UsageError(
+            "Name two models or more, and the rows after them: dualgap compare a.json b.json data.csv."
+        )
+    found = compared([_judged(args, model) for model in args.models])
+    for title, head, lines in found.tables():
+        console.say(f"\n{title}\n{_table(head, lines)}")
+    for note in found.notes:
+        console.note(note)
+    if args.report:
+        page(found, args.report)
+        console.say(f"page written to {args.report}")
+    console.result(_machine(found) | {"report": args.report})
+    return OK
+
+
+def _judged(args: argparse.Namespace, model: str) -> Any:
+    from dualgap.cli.model import opened, repeated
+    from dualgap.report.compared import Judged
+
+    own = argparse.Namespace(model=model, rows=args.rows, format=args.format)
+    solution, raw = opened(own)
+    return Judged(model, solution, repeated(solution, raw, args.target))
+
+
+def _table(head: list[str], lines: list[list[str]]) -> str:
+    wide = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+    return "\n".join(
+        "  "
+        + "  ".join(
+            f"{cell:<{w}}" if k == 0 else f"{cell:>{w}}"
+            for k, (cell, w) in enumerate(zip(line, wide, strict=True))
+        )
+        for line in [head, *lines]
+    )
+
+
+def _machine(found: Compared) -> dict[str, Any]:
+    return {
+        title: [dict(zip(["name", *head[1:]], line, strict=True)) for line in lines]
+        for title, head, lines in found.tables()
+    }

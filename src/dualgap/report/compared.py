@@ -1,0 +1,153 @@
+"""Several models on the same rows: their errors, the differences row by row, the weights side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Mask, Vector
+from dualgap.errors import DataError
+from dualgap.files.fingerprint import fingerprint
+from dualgap.files.store import write_whole
+from dualgap.fitting.solution import Solution
+from dualgap.report.document import document
+from dualgap.report.markup import bullets, grid, safe, section
+from dualgap.report.rows import probabilities, rows_of
+from dualgap.tables.prepare import Prepared
+
+MOST = 40  # weights in the table: the largest per standard deviation in any model
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model, and the rows as its recipe makes them."""
+
+    name: str
+    solution: Solution
+    prepared: Prepared
+
+    def errors(self) -> dict[str, Vector]:
+        """What each row costs, in measures that all models of a kind share."""
+        rows = rows_of(self.solution, self.prepared.X, self.prepared.y, title="rows")
+        if self.solution.classes is None:
+            error = np.asarray(rows.scores - rows.targets)
+            return {"squared error": error**2, "absolute error": np.abs(error)}
+        found = {"share of wrong rows": (rows.said != rows.targets).astype(np.float64)}
+        chances = probabilities(self.solution, rows)
+        if chances is not None:
+            own = chances[np.arange(len(rows)), rows.targets.astype(np.intp)]
+            found["log loss"] = -np.log(np.maximum(own, 1e-300))
+        return found
+
+    @property
+    def seen(self) -> bool:
+        """Are these the rows of its fit?"""
+        claimed = self.solution.facts.get("fingerprint")
+        return claimed is not None and claimed == fingerprint(self.prepared.X, self.prepared.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Models with their errors on the rows that all of them can predict."""
+
+    models: list[Judged]
+    errors: list[dict[str, Vector]]
+    notes: tuple[str, ...]
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Title, headings and cells: errors, differences, weights."""
+        names = [one.name for one in self.models]
+        shared = [name for name in self.errors[0] if all(name in found for found in self.errors)]
+        costs = [[name, *(_with_error(found[name]) for found in self.errors)] for name in shared]
+        paired = [
+            [
+                f"{name}, {other.name} − {names[0]}",
+                _with_error(found[name] - self.errors[0][name]),
+                _wins(found[name], self.errors[0][name]),
+            ]
+            for name in shared
+            for other, found in zip(self.models[1:], self.errors[1:], strict=True)
+        ]
+        return [
+            ("mean ± standard error", ["", *names], costs),
+            ("differences row by row", ["", "mean ± standard error", "rows better, worse"], paired),
+            ("weights", ["", *names], self._weights()),
+        ]
+
+    def _weights(self) -> list[list[str]]:
+        """Of one vector each; the largest per standard deviation first."""
+        tables: list[dict[str, float]] = []
+        sizes: dict[str, float] = {}
+        for one in self.models:
+            solution = one.solution
+            if solution.coef.ndim != 1:
+                return []
+            names = solution.names or tuple(f"x{j}" for j in range(len(solution.coef)))
+            tables.append(dict(zip(names, solution.coef.tolist(), strict=True)))
+            for name, size in zip(
+                names, np.abs(solution.coef * solution.facts["spread"]).tolist(), strict=True
+            ):
+                sizes[name] = max(sizes.get(name, 0.0), size)
+        order = sorted(sizes, key=lambda name: -sizes[name])[:MOST]
+        ends = ["intercept", *(f"{float(one.solution.intercept):.4g}" for one in self.models)]
+        return [ends, *([name, *(f"{t[name]:.4g}" if name in t else "" for t in tables)] for name in order)]
+
+
+def compared(models: list[Judged]) -> Compared:
+    """Refuses models that predict different things; keeps the rows that all of them can predict."""
+    first = models[0]
+    for other in models[1:]:
+        if _target(other) != _target(first):
+            raise DataError(
+                f"{other.name} predicts {_target(other)}, {first.name} {_target(first)}; "
+                "they cannot be compared."
+            )
+    common: Mask = np.logical_and.reduce([one.prepared.rows for one in models])
+    if not common.any():
+        raise DataError("No row can be predicted by all of the models.")
+    errors = [
+        {name: values[common[one.prepared.rows]] for name, values in one.errors().items()} for one in models
+    ]
+    notes = [f"{int(common.sum())} of {len(common)} rows, those that all models can predict"]
+    notes += [f"{one.name} was fitted on these very rows, which flatters it" for one in models if one.seen]
+    return Compared(models, errors, tuple(notes))
+
+
+def _target(one: Judged) -> str:
+    classes = one.solution.classes
+    return "numbers" if classes is None else "the classes " + ", ".join(map(str, classes.tolist()))
+
+
+def _with_error(values: Vector) -> str:
+    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return f"{float(np.mean(values)):.5g} ± {float(f'{spread:.2g}'):g}"
+
+
+def _wins(values: Vector, first: Vector) -> str:
+    return f"{int(np.count_nonzero(values < first))}, {int(np.count_nonzero(values > first))}"
+
+
+def page(found: Compared, path: str | Path) -> Path:
+    """One page with the three tables."""
+    title = "Models side by side: " + ", ".join(one.name for one in found.models)
+    parts: list[Any] = [section("notes", "The rows", bullets(safe(note) for note in found.notes))]
+    for k, (name, head, lines) in enumerate(found.tables()):
+        cells = [
+            [safe(cell).replace("-", "−") if j else safe(cell) for j, cell in enumerate(line)]
+            for line in lines
+        ]
+        if cells:
+            parts.append(
+                section(
+                    f"part{k}",
+                    safe(name.capitalize()),
+                    grid([safe(cell) for cell in head], cells, safe(name)),
+                )
+            )
+    target = Path(path)
+    text = document(safe(title), "", "\n".join(parts), ("style.css",), "page.js")
+    write_whole(target, text.encode("utf-8"))
+    return target

@@ -59,12 +59,18 @@ def fit(  # noqa: PLR0913
     >>> dg.fit(x, y, loss="absolute", penalty="none", fit_intercept=False).coef.round(6)
     array([1.])
 
+    `dg.fit("mpg ~ horsepower + C(origin)", frame, loss=…)` makes the columns by a formula (by formulaic).
     The relative gap of the answer is at most `tol`; if it is not, `converged` is False and a
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
     "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads`
     cores: one, so that the same data give the same bits, unless more are asked for. `verbose` says on
     standard error how the gap closes: the first iterate, then one whenever the time has doubled.
     """
+    columns = None
+    if isinstance(X, str):
+        from dualgap.fitting.formula import from_formula  # here: most fits never need it
+
+        X, y, columns, fit_intercept = from_formula(X, y, fit_intercept)
     limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
     asked: dict[str, Any] = {
         "loss": loss,
@@ -93,7 +99,7 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
-    solution = replace(solution, data=(X, y))
+    solution = replace(solution, data=(X, y), columns=columns)
     if verbose:
         print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)

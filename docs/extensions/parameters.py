@@ -77,6 +77,7 @@ WORDS: dict[str, Words] = {
     "notes": ("tuple of str", "What was decided on the way."),
     "python": ("str", "The lines of Python that make the fit again."),
     "command": ("str", "How to run it again."),
+    "intervals": ("Intervals", "What `solution.intervals` returned, for the table of weights."),
     "names": ("sequence of str", "The names of the columns, where X has none."),
     "explore.standardize": ("bool", "Whether weights count per standard deviation of their column."),
     "explore.columns": ("pair of str", "The two columns whose plane is shown first; else the strongest."),

@@ -231,7 +231,7 @@ def _covariance(
         if Trait.QUADRATIC in loss.traits:
             noise = float(s @ loss.value(y, z)) / (n - k)
             return 2.0 * noise * bread, "classical (errors of one variance)"
-        return bread, "classical (inverse information)"
+        return np.asarray(bread, dtype=np.float64), "classical (inverse information)"
     scores = full * (s * loss.derivative(y, z))[:, None]
     return n / (n - k) * bread @ (scores.T @ scores) @ bread, "robust (sandwich, HC1)"
 

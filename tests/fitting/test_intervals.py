@@ -56,9 +56,16 @@ def test_logistic_regression_gives_odds_ratios() -> None:
     chance = expit(FULL @ np.append(solution.intercept, solution.coef))
     error = np.sqrt(np.diag(np.linalg.inv((FULL.T * chance * (1 - chance)) @ FULL)))
     assert np.allclose([row.error or 0.0 for row in found], error, rtol=1e-5)
-    assert found.odds and "odds ratio" in str(found)
+    assert found.ratio == "odds ratio" and "odds ratio" in str(found)
     ratio, low, high = found.rows[1].ratio()
     assert np.isclose(ratio, np.exp(solution.coef[0])) and low < ratio < high
+
+
+def test_counts_have_rate_ratios() -> None:
+    counts = np.random.default_rng(1).poisson(np.exp(0.3 + 0.5 * X[:, 0]))
+    found = free("poisson", counts).intervals()
+    assert found.ratio == "rate ratio" and "robust" in found.method
+    assert found.rows[1].low < 0.5 < found.rows[1].high
 
 
 def test_quantiles_have_a_sandwich_near_the_truth() -> None:

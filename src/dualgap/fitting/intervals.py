@@ -55,7 +55,7 @@ class Intervals:
     level: float
     method: str
     remark: str = ""
-    odds: bool = False  # do weights speak of log-odds?
+    ratio: str = ""  # what exp of a weight is called, where it has a name
 
     def __iter__(self) -> Iterator[Interval]:
         return iter(self.rows)
@@ -77,7 +77,7 @@ class Intervals:
             for name in ("error", "statistic", "p", "selected")
             if any(getattr(row, name) is not None for row in self.rows)
         ]
-        odds = ["odds ratio", "low", "high"] if self.odds else []
+        odds = [self.ratio, "low", "high"] if self.ratio else []
         lines = []
         for row in self.rows:
             cells = [row.column, *(f"{value:.4g}" for value in (row.weight, row.low, row.high))]
@@ -205,9 +205,18 @@ def _asymptotic(solution: Solution, reading: Reading, level: float, method: str)
         for name, j in _places(solution, k)
     )
     words += f"; statistic is {'t' if student else 'z'}"
-    return Intervals(
-        rows, level, words, "", hasattr(solution.terms.loss, "log_odds") and solution.classes is not None
-    )
+    return Intervals(rows, level, words, "", _ratio(solution))
+
+
+def _ratio(solution: Solution) -> str:
+    """What exp of a weight means: odds of a class, or the rate of a mean whose logarithm is fitted."""
+    loss = solution.terms.loss
+    if solution.coef.ndim > 1:
+        return ""
+    if loss.link == "log":
+        return "rate ratio"
+    odds = solution.classes is not None and hasattr(loss, "log_odds")
+    return "odds ratio" if odds or loss.link == "logit" else ""
 
 
 def _places(solution: Solution, k: int) -> list[tuple[str, int]]:
@@ -291,10 +300,7 @@ def _bootstrap(solution: Solution, X: Any, y: Any, level: float, how: Resampling
     )
     words = f"bootstrap, percentiles of {len(kept)} resamples, seed {how.random_state}"
     remark = "" if not solution.terms.penalty.takes_strength else SELECTED if chosen else PENALISED
-    odds = (
-        hasattr(solution.terms.loss, "log_odds") and solution.classes is not None and solution.coef.ndim == 1
-    )
-    return Intervals(rows, level, words, remark, odds)
+    return Intervals(rows, level, words, remark, _ratio(solution))
 
 
 def _flat(solution: Solution) -> Vector:

@@ -33,7 +33,7 @@ class Judged:
         """What each row costs, in measures that all models of a kind share."""
         rows = rows_of(self.solution, self.prepared.X, self.prepared.y, title="rows")
         if self.solution.classes is None:
-            error = np.asarray(rows.scores - rows.targets)
+            error = rows.predicted - rows.targets
             return {"squared error": error**2, "absolute error": np.abs(error)}
         found = {"share of wrong rows": (rows.said != rows.targets).astype(np.float64)}
         chances = probabilities(self.solution, rows)

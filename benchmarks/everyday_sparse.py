@@ -3,7 +3,7 @@
     python -m benchmarks.everyday_sparse               every cell
     python -m benchmarks.everyday_sparse --only lasso  cells whose name holds the word
 
-Shapes, numbers stored and strengths are those of problems met in practice; the data are drawn here, of the
+Shapes and numbers stored are those of problems met in practice; strengths are choices. Data are drawn, of the
 same nature: counts of words by Zipf's law with topics and texts of very different length, and raw levels of
 gene expression over five orders of magnitude. Seconds are of the processor, on one thread, the second of two
 runs where the first took less than ten seconds, so that compilation is not in them.
@@ -149,7 +149,7 @@ def ours(X: Any, y: np.ndarray, cell: SparseCell, lam: float) -> tuple[float, fl
 
 
 def theirs(X: Any, y: np.ndarray, cell: SparseCell, lam: float) -> float | None:
-    """skglm's seconds for the lasso, at the tolerance that leaves a suboptimality of about 1e-6."""
+    """skglm's seconds for the lasso, at its tolerance 1e-7; what it leaves is not judged here."""
     if (cell.loss, cell.penalty) != ("squared", "l1"):
         return None
     try:

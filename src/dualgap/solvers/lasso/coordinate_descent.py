@@ -62,8 +62,6 @@ class CoordinateDescent:
         n, p = problem.design.shape
         support = min(n, p) / 4.0
         rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
-        if not problem.loss_has(Trait.BOUNDED_CURVATURE):
-            rounds = 100.0  # the model of an exponential is good in a small neighbourhood only
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
         return (
             STEPS * (1.0 + 0.25 * rounds) * STEP

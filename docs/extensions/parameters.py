@@ -17,7 +17,7 @@ Words = tuple[str, str]  # the kind of a value, and what it means
 WORDS: dict[str, Words] = {
     "X": (
         "array, SciPy sparse, pandas or polars",
-        "The rows, numbers only; where the text says so, rows in blocks (`dg.dataset`) or `dg.moments`.",
+        "The rows: numbers, or a frame; where the text says so, rows in blocks or `dg.moments`.",
     ),
     "y": ("array-like of shape (n_samples,)", "The targets: numbers for a regression, labels for classes."),
     "loss": (

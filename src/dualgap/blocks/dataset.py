@@ -14,8 +14,15 @@ from dualgap.errors import DataError
 class Dataset:
     """Rows in blocks with a target: what `dg.fit`, `path`, `cross_validate` and `certify` take as X."""
 
-    def __init__(self, source: RowSource, *, target: str | None = None, recipe: Any = None) -> None:
-        self.source, self.target, self.recipe = source, target, recipe
+    def __init__(
+        self,
+        source: RowSource,
+        *,
+        recipe: Any = None,
+        weights: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.source, self.recipe, self.weights, self.notes = source, recipe, weights, notes
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -97,8 +104,8 @@ def _of_files(
         raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import opened
 
-    source, recipe = opened(files, target, weights, columns, *wishes)
-    return Dataset(source, target=target, recipe=recipe)
+    source, recipe, notes = opened(files, target, weights, columns, *wishes)
+    return Dataset(source, recipe=recipe, weights=weights, notes=notes)
 
 
 def _found(pattern: str) -> list[str]:
@@ -121,8 +128,16 @@ def _of_arrow(rows: Any, target: str | None, weights: Any, columns: Any, wishes:
         raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import of_arrow
 
-    source, recipe = of_arrow(rows, target, weights, columns, *wishes)
-    return Dataset(source, target=target, recipe=recipe)
+    source, recipe, notes = of_arrow(rows, target, weights, columns, *wishes)
+    return Dataset(source, recipe=recipe, weights=weights, notes=notes)
+
+
+def reopened(files: Sequence[str], recipe: Any, weights: str | None = None) -> Dataset:
+    """Files under a recipe that was learnt before."""
+    from dualgap.blocks.tabular import followed
+
+    found = [one for pattern in files for one in _found(str(pattern))]
+    return Dataset(followed(found, recipe, weights), recipe=recipe, weights=weights)
 
 
 def elsewhere(X: Any, y: Any = None, sample_weight: Any = None) -> Dataset | None:

@@ -16,7 +16,7 @@ from dualgap.tables.frames import from_frame
 from dualgap.tables.gathered import GatheredTable
 from dualgap.tables.learn import Wishes
 from dualgap.tables.prepare import values_of
-from dualgap.tables.recipe import Recipe
+from dualgap.tables.recipe import Recipe, Rule
 
 NARROW = 64  # columns that a block of mixed columns is cut for: what they become is not known before
 SPREAD = 8  # pieces that a sample is drawn from, at least
@@ -195,13 +195,10 @@ class TabularRows(RowSource):
 
 def opened(
     files: Sequence[str], target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
-) -> tuple[RowSource, Recipe | None]:
+) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     """Files of one kind: fast where all columns are numbers, by a recipe learnt in one scan where not."""
-    kinds = {"csv" if str(one).lower().endswith((".csv", ".csv.gz", ".txt")) else "parquet" for one in files}
-    if len(kinds) > 1:
-        raise DataError("The files are partly CSV, partly Parquet; give files of one kind.")
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
-    if kinds == {"csv"}:
+    if _are_csv(files):
         return _learnt(CsvBatches(files, chosen), target, weights, drop, missing)
     if _only_numbers(files[0], target, weights, columns, drop):
         named = columns
@@ -210,7 +207,10 @@ def opened(
 
             skip = {target, weights, *drop}
             named = [name for name in _head(Path(files[0])).schema_arrow.names if name not in skip]
-        return ParquetRows(files, target, weights, named), None
+        found = ParquetRows(files, target, weights, named)
+        rules = tuple(Rule(name, "number") for name in found.names or ())
+        left_out = tuple((name, "as asked") for name in drop)
+        return found, Recipe(rules, "refuse", target, False, left_out), ()
     return _learnt(ParquetBatches(files, chosen), target, weights, drop, missing)
 
 
@@ -238,7 +238,7 @@ def _only_numbers(file: str, target: str, weights: str | None, columns: Any, dro
 
 def _learnt(
     batches: Batches, target: str, weights: str | None, drop: Sequence[str], missing: str
-) -> tuple[RowSource, Recipe]:
+) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     if target not in batches.names:
         shown = ", ".join(repr(name) for name in batches.names[:12])
         raise DataError(f"There is no column {target!r}. There are {shown}.")
@@ -246,15 +246,35 @@ def _learnt(
     for piece in batches.pieces:
         for batch, where, _ in batches.read(piece):
             gathered.see(from_frame(batch.to_pandas(), where))
-    recipe, _ = gathered.recipe()
+    recipe, notes = gathered.recipe()
     found = TabularRows(batches, recipe, weights)
     found.passes += 1.0
-    return found, recipe
+    return found, recipe, notes
+
+
+def followed(files: Sequence[str], recipe: Recipe, weights: str | None) -> RowSource:
+    """Files under a recipe; those that hold nothing but numbers are read as such."""
+    wanted = list(dict.fromkeys(rule.name for rule in recipe.rules))
+    if _are_csv(files):
+        chosen = [*wanted, recipe.target, *([weights] if weights else [])]
+        return TabularRows(CsvBatches(files, chosen), recipe, weights)
+    plain = all(rule.kind == "number" and not rule.part and rule.fill is None for rule in recipe.rules)
+    if plain and _only_numbers(files[0], recipe.target, weights, wanted, ()):
+        return ParquetRows(files, recipe.target, weights, wanted)
+    chosen = [*wanted, *([weights] if weights else []), recipe.target]
+    return TabularRows(ParquetBatches(files, chosen), recipe, weights)
+
+
+def _are_csv(files: Sequence[str]) -> bool:
+    kinds = {str(one).lower().endswith((".csv", ".csv.gz", ".txt")) for one in files}
+    if len(kinds) > 1:
+        raise DataError("The files are partly CSV, partly Parquet; give files of one kind.")
+    return kinds.pop()
 
 
 def of_arrow(
     rows: Any, target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
-) -> tuple[RowSource, Recipe | None]:
+) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     """A Table or a Dataset of pyarrow; one of Parquet files is read as such."""
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
     files = getattr(rows, "files", None)

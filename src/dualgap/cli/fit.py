@@ -21,7 +21,7 @@ LONG = 20_000  # rows, a choice: with more of them neighbouring strengths hardly
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap fit` takes."""
-    options.add_rows(parser)
+    options.add_rows(parser, many=True)
     parser.add_argument("--out", metavar="FILE", help="write the model here (JSON)")
     parser.add_argument("--report", metavar="PAGE", help="write a page about the fit here (HTML)")
     parser.add_argument(
@@ -42,8 +42,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Read, fit, say, save."""
+    from dualgap.cli import streamed
     from dualgap.cli.prepared_task import task_of, with_test
 
+    if streamed.streams(args):
+        return streamed.fit(args, console)
+    args.rows = args.rows[0]
     task, how = with_test(task_of(args, console), args, console), options.Solving(args)
     solution, search, call = solve(task, args, how, console)
     return tell(solution, search, task, call, args, how, console)

@@ -12,9 +12,14 @@ DATA = (
 )
 
 
-def add_rows(parser: argparse.ArgumentParser) -> None:
-    """The file, and how to read it."""
-    parser.add_argument("rows", metavar="DATA", help=DATA)
+def add_rows(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
+    """The file (or files, which are read in blocks), and how to read it."""
+    more: dict[str, Any] = {"nargs": "+"} if many else {}
+    parser.add_argument("rows", metavar="DATA", help=DATA, **more)
+    if many:
+        parser.add_argument(
+            "--memory", metavar="SIZE", help="rows beyond this are read in blocks, as are several files (2GB)"
+        )
     parser.add_argument("--format", metavar="F", help="csv, parquet, feather, libsvm, npy or npz, if unclear")
 
 

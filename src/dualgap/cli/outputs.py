@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dualgap.cli.console import UsageError
@@ -30,7 +30,7 @@ def refuse_bad_outputs(args: argparse.Namespace) -> None:
         if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise UsageError(f"{path} cannot be written there; name a file in a folder that exists.")
         models = [("model", Path(model)) for model in getattr(args, "models", ())]
-        for kind, source in (*_files(args, READ).items(), *models):
+        for kind, source in (*_read(args), *models):
             if _same(path, source) or (kind == "model" and path in _beside(source)):
                 raise UsageError(f"{READ[kind]} read from {path}; name another file to write to.")
         for other, taken in written.items():
@@ -67,6 +67,15 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
 def _files(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Path]:
     given = {name: getattr(args, name, None) for name in names}
     return {name: Path(value) for name, value in given.items() if value is not None}
+
+
+def _read(args: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+    """What is read, file by file."""
+    for name in READ:
+        given = getattr(args, name, None)
+        for one in given if isinstance(given, list) else [given]:
+            if one is not None:
+                yield name, Path(one)
 
 
 def _same(path: Path, source: Path) -> bool:

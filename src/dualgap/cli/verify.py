@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap verify` takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file")
-    options.add_rows(parser)
+    options.add_rows(parser, many=True)
     parser.add_argument(
         "--target", metavar="COL", help="the target, for a model that was not fitted on a file"
     )
@@ -25,8 +25,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns as in the fit, recompute, compare."""
     from dualgap.cli.model import opened, repeated
+    from dualgap.files.read import load
     from dualgap.files.verification import examine, rows_in_use
 
+    scanned = load(args.model)
+    if scanned.certificate is not None and not len(scanned.terms.sample_weight):
+        return _by_scans(scanned, args, console)
+    args.rows = args.rows[0]
     solution, raw = opened(args)
     rows = repeated(solution, raw, args.target)
     objections, values = examine(solution, rows.X, rows.y)
@@ -46,6 +51,27 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _elsewhere(solution, rows, console, values)
     console.result({"verified": verified, "objections": objections, **values})
     return OK if verified else NOT_PROVEN
+
+
+def _by_scans(solution: Solution, args: argparse.Namespace, console: Console) -> int:
+    """A model whose θ is a rule: the rows are scanned again, wherever they are."""
+    from dualgap.cli.streamed import again
+    from dualgap.files.scanned import examine_scanned
+
+    rows = again(args.rows, solution)
+    objections, values = examine_scanned(solution, rows)
+    console.say(solution.terms.words())
+    console.say(f"  rows              {values.get('rows', 'not counted')}, read in blocks")
+    console.say(f"  in the model      objective {solution.objective:.12g}, bound {solution.bound:.12g}")
+    if values:
+        console.say(f"  on these rows     objective {values['objective']:.12g}, bound {values['bound']:.12g}")
+        _also(solution, values, console)
+    for objection in objections:
+        console.say(f"  NO: {objection}")
+    if not objections:
+        console.say(f"verified: no weights beat these by a relative {values['relative_gap']:.1e}")
+    console.result({"verified": not objections, "objections": objections, **values})
+    return NOT_PROVEN if objections else OK
 
 
 def _also(solution: Solution, values: dict[str, Any], console: Console) -> None:

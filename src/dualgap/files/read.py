@@ -17,12 +17,14 @@ from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
+from dualgap.files.slope_rules import read_rule
 from dualgap.files.store import Beside, read_document
 from dualgap.fitting.hard_margin import HardMargin, refuse_soft
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.streamed import StreamedObjective
 from dualgap.proof.certificate import Certificate
 from dualgap.traits import Trait
 
@@ -68,6 +70,7 @@ class Reader:
         self.version = top.whole("version", 1)
         self.n, self.p = top.whole("rows", 1), top.whole("columns", 1)
         self.spread = top.array("spread", (self.p,))
+        self.scanned = self._by_rules()
         self._refuse_hollow()
         self.names = top.optional(top.texts, "names")
         if self.names is not None and len(self.names) != self.p:
@@ -78,14 +81,25 @@ class Reader:
             raise top.refuse("classes", "there for a classification loss, and for no other")
         self.labels = None if self.classes is None else tuple(self.classes.tolist())
 
+    def _by_rules(self) -> bool:
+        """Is θ a rule, in every part?"""
+        answer = self.top.part("answer")
+        parts = answer.parts("parts") if answer.has("parts") else [answer]
+        kinds = {one.part("certificate").values.get("kind") == "rule" for one in parts}
+        if len(kinds) != 1:
+            raise self.top.refuse("answer", "proofs of one kind")
+        return kinds.pop()
+
     def _refuse_hollow(self) -> None:
         """A number of rows must be backed by a θ as long: a few bytes must not claim gigabytes."""
         answer = self.top.part("answer")
         parts = answer.parts("parts") if answer.has("parts") else [answer]
         for part in parts:
             proof = part.part("certificate")
-            searched = proof.values.get("kind") == "search"
-            backed = self.n <= MOST_SEARCHED if searched else proof.length("theta") == self.n
+            kind = proof.values.get("kind")
+            if kind == "rule":  # which needs no number for each row, here or later
+                continue
+            backed = self.n <= MOST_SEARCHED if kind == "search" else proof.length("theta") == self.n
             if not backed:
                 raise self.top.refuse("rows", "the length of θ")
 
@@ -102,7 +116,9 @@ class Reader:
         apart = multiclass == "one_vs_rest"
         found = self._together(answer) if apart else self._answer(answer, joint=many)
         found = dataclasses.replace(found, multiclass=multiclass)
-        for where, name in ((top.part("objective"), "words"), (top, "fingerprint")):
+        if top.has("scans"):
+            found = dataclasses.replace(found, scans=top.number("scans", low=0.0))
+        for where, name in ((top.part("objective"), "words"), (top, "fingerprint"), (top, "weights")):
             if where.has(name):
                 found.facts[name] = where.text(name)
         if top.has("recipe"):
@@ -125,11 +141,13 @@ class Reader:
             lam,
             budget,
             part.flag("fit_intercept"),
-            self._weights(part, "sample_weight", self.n),
+            np.ones(0) if self.scanned else self._weights(part, "sample_weight", self.n),
             self._weights(part, "penalty_factors", self.p),
             self._weights(part, "scale", self.p),
         )
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values)
+        if self.scanned:
+            terms = StreamedObjective(*values)
         if terms.hard:
             refuse_soft(terms.loss, terms.penalty)
         if terms.hard and lam != 1.0:
@@ -180,14 +198,16 @@ class Reader:
         self, part: Fields, weights: tuple[Any, Any], *, joint: bool, positive: int
     ) -> Certificate:
         proof = part.part("certificate")
-        kind = proof.one_of("kind", ("classes",) if joint else ("dual", "hard_margin", "search"))
+        kind = proof.one_of("kind", ("classes",) if joint else ("dual", "hard_margin", "search", "rule"))
         if (kind == "hard_margin") != self.terms.hard:
             raise proof.refuse("kind", "hard_margin for a hard margin, and for nothing else")
         convex = Trait.CONVEX in self.terms.loss.traits & self.terms.regulariser.traits
         if (kind == "search") == convex:
             raise proof.refuse("kind", "search where the problem is not convex, and nowhere else")
         theta = None
-        if kind != "search":
+        if kind == "rule":
+            theta = read_rule(proof.part("rule"), self.terms.loss, self.p)
+        elif kind != "search":
             theta = proof.array("theta", (self.n, len(self.labels or ())) if joint else (self.n,))
         return Certificate(
             theta,

@@ -124,7 +124,7 @@ def _unusable(solution: Solution) -> Iterator[str]:
     many = () if proof.form == "single" else (len(proof.classes or ()),)
     shapes = [("weights", solution.coef, (*many, p)), ("intercept", solution.intercept, many)]
     shapes += [("proven zeros", solution.proven_zero, (*many, p))]
-    if proof.search is None:
+    if proof.search is None and n:  # else the rows are elsewhere, and θ is a rule for them
         shapes.append(("θ", proof.theta, (n, *many)))
     for name, values, shape in shapes:
         found = np.asarray(values)
@@ -137,7 +137,7 @@ def _unusable(solution: Solution) -> Iterator[str]:
     same = np.array_equal(proof.coef, solution.coef) and np.array_equal(proof.intercept, solution.intercept)
     if not same or (proof.objective, proof.bound) != (solution.objective, solution.bound):
         yield "the certificate is that of other weights"
-    if proof.search is None and np.any(proof.theta[~terms.used]):
+    if proof.search is None and n and np.any(proof.theta[~terms.used]):
         yield "θ is not zero in rows that do not count"
 
 

@@ -14,6 +14,7 @@ from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.recipes import recipe_fields
+from dualgap.files.slope_rules import rule_fields
 from dualgap.files.store import MADE_BY, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
@@ -70,6 +71,8 @@ class Writer:
             "spread": self.array(facts["spread"]),
             "recipe": None if solution.recipe is None else recipe_fields(solution.recipe),
             "fingerprint": facts.get("fingerprint"),
+            "weights": facts.get("weights"),
+            "scans": float(solution.scans),
             "answer": self.answer(solution),
         }
 
@@ -136,6 +139,9 @@ class Writer:
                 "solver": _search(run.solver),
                 "nodes": int(run.nodes),
             }
+        if not isinstance(certificate.theta, np.ndarray):
+            rule = rule_fields(certificate.theta, self.array)
+            return {"kind": "rule", "rule": rule, "box": _box(certificate.box)}
         kind = "classes" if certificate.form == "multinomial" else "dual"
         kind = "hard_margin" if hard else kind
         return {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}

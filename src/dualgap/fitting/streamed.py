@@ -102,6 +102,19 @@ class StreamTask:
         return seen
 
 
+def null_risk(task: StreamTask) -> float:
+    """The objective without columns, at the best constant of a sample."""
+    sample = drawn(task.source, task.targets.classes)
+    y, weight = task.targets.of(sample.block())[1:3]
+    a = np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
+    constant = task.statement.loss.best_constant(y, a) if task.statement.intercept else 0.0
+    w = np.zeros(len(task.statement.free))
+    if task.statement.intercept:
+        w[-1] = constant
+    seen = task.weighed(w, None)
+    return float(seen.risk.value.sum() / seen.weight.value)
+
+
 def rule_scan(
     block: RowBlock,
     statement: StreamStatement,
@@ -152,6 +165,8 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     scans = rows.source.passes - before
     parts = [_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
     found = parts[0] if many == 1 else _together(reading, parts, limits.tolerance, seconds)
+    if rows.weights is not None:
+        found.facts["weights"] = rows.weights
     return replace(found, scans=scans, recipe=rows.recipe)
 
 
@@ -332,6 +347,7 @@ def _told(reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, 
     statement = replace(terms.statement(), largest=_tops(pursuit))
     how = {"solver": pursuit.name, "n_iter": run.scans, "seconds": seconds, "trace": run.trace}
     facts = reading.facts(pursuit.null) | {"how": how}
+    facts["n"] = facts["n"] or getattr(pursuit, "rows", 0)
     told = claimed(terms, reading.table.names, found, run.rule, statement, tolerance, facts, reading.classes)
     return replace(told, status=status)
 
@@ -404,7 +420,7 @@ def _together(reading: StreamedReading, parts: list[Solution], tolerance: float,
         coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
         coef_error_reason=parts[0].coef_error_reason,
         proven_zero=np.array([part.proven_zero for part in parts]),
-        facts=reading.facts(null),
+        facts=reading.facts(null) | {"n": parts[0].facts["n"]},
         parts=tuple(parts),
         multiclass="one_vs_rest",
     )

@@ -56,19 +56,20 @@ def column_scan(block: RowBlock, targets: Targets, shift: Vector) -> ColumnSums:
 
 @dataclass(frozen=True, eq=False)
 class WeightSum:
-    """Σs."""
+    """Σs, and how many rows count."""
 
     weight: float
+    rows: int
 
     def plus(self, other: WeightSum) -> WeightSum:
         """Of both lots of rows."""
-        return WeightSum(self.weight + other.weight)
+        return WeightSum(self.weight + other.weight, self.rows + other.rows)
 
 
 def weight_scan(block: RowBlock, targets: Targets) -> WeightSum:
     """One block."""
     y, weight = targets.of(block)[1:3]
-    return WeightSum(float(len(y)) if weight is None else float(weight.sum()))
+    return WeightSum(float(len(y)) if weight is None else float(weight.sum()), len(y))
 
 
 def classes_of(source: RowSource) -> NDArray[Any]:

@@ -117,6 +117,7 @@ class KinkedPursuit:
         self.asked, self.constant = asked, constant
         self._null: float | None = None
         self.tops: Vector | None = None
+        self.rows = 0
         loss = asked.statement.loss
         labels = Trait.CLASSIFICATION in loss.traits
         self.groups = (loss.terms(np.ones(1)).kink.shape[1] + 1) * (2 if labels else 1)
@@ -146,7 +147,7 @@ class KinkedPursuit:
 
     def advance(self, result: KinkedSums) -> ScanStep:
         asked, weight = self.asked, result.weighed.weight.value
-        self.tops = result.weighed.tops
+        self.tops, self.rows = result.weighed.tops, result.weighed.rows
         if self._null is None:
             self._null = result.null / weight
         found, rule = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null), self.rule

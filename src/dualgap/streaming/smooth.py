@@ -105,6 +105,7 @@ class SmoothPursuit:
         self.asked, self.constant = asked, constant
         self._null = null
         self.tops: Vector | None = None
+        self.rows = 0
         loss = asked.statement.loss
         self.flat = Trait.PIECEWISE_QUADRATIC in loss.traits and Trait.QUADRATIC not in loss.traits
         self.unit = (start.centre, start.scale, RHO * start.sigma)
@@ -134,7 +135,7 @@ class SmoothPursuit:
     def advance(self, result: SmoothSums) -> ScanStep:
         asked, weight = self.asked, result.weighed.weight.value
         self.scans += 1
-        self.tops = result.weighed.tops
+        self.tops, self.rows = result.weighed.tops, result.weighed.rows
         if self._null is None:
             self._null = result.null / weight
         found = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null)

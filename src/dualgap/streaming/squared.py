@@ -150,6 +150,7 @@ class MomentPursuit:
         self.sums: FoldMoments | None = None
         self.after: SmoothPursuit | None = None
         self._null = 0.0
+        self.rows = 0
 
     @property
     def null(self) -> float:
@@ -162,6 +163,7 @@ class MomentPursuit:
         if self.after is not None:
             return self.after.advance(result)
         self.sums, whole = result, result.whole
+        self.rows = whole.rows
         self.asked = self.make(whole)
         tied = self.asked.statement.intercept
         self._null = null_of(whole, tied=tied)

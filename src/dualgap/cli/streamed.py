@@ -1,0 +1,146 @@
+"""`dualgap fit` on files that are too large for memory: said, scanned, told."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dualgap.cli.console import Console
+from dualgap.cli.options import Solving, objective_keywords
+from dualgap.errors import DataError
+
+if TYPE_CHECKING:
+    from dualgap.blocks.dataset import Dataset
+    from dualgap.fitting.solution import Solution
+    from dualgap.selection.search import Search
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+TEXT = 3  # times the bytes of a text file that its table takes in memory while it is read
+SHARE = 0.5  # of the free memory that rows may take before they are read in blocks
+LOOKED = 10_000  # targets that are looked at where no loss is named
+
+
+def wanted_memory(text: str | None) -> float:
+    """Bytes that rows may take: as asked, or half of what is free."""
+    from dualgap.drive.memory import free_bytes
+
+    if text is None:
+        return SHARE * free_bytes()
+    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)i?B?\s*", text, flags=re.IGNORECASE)
+    if found is None:
+        raise DataError(f"--memory is a size such as 2GB, not {text!r}.")
+    return float(found[1]) * UNITS[found[2].upper()]
+
+
+def streams(args: argparse.Namespace) -> bool:
+    """Several files, or more than may be held."""
+    files = list(args.rows)
+    if len(files) > 1:
+        return True
+    size = in_memory(files[0])
+    return size is not None and size > wanted_memory(args.memory)
+
+
+def in_memory(file: str) -> float | None:
+    """About how many bytes the rows of a file take; None for what is no file of rows in blocks."""
+    path = Path(file)
+    if not path.is_file() or path.suffix.lower() not in (".parquet", ".pq", ".csv"):
+        return None
+    if path.suffix.lower() == ".csv":
+        return TEXT * path.stat().st_size
+    from dualgap.errors import needed
+
+    meta = needed("pyarrow.parquet", "scale", "A file of Parquet").ParquetFile(path).metadata
+    return 8.0 * int(meta.num_rows) * int(meta.num_columns)
+
+
+def opened(args: argparse.Namespace, console: Console) -> Dataset:
+    """The rows, and what was decided about them."""
+    import dualgap as dg
+
+    if args.target is None:
+        raise DataError("Say which column is predicted: --target COLUMN.")
+    rows = dg.dataset(
+        list(args.rows), target=args.target, weights=args.weights, drop=args.drop, missing=args.missing
+    )
+    n, p = rows.shape
+    count = "rows not counted yet" if n is None else f"{n} rows"
+    files = args.rows[0] if len(args.rows) == 1 else f"{len(args.rows)} files"
+    console.note(f"{files}: {count}, {p} columns to predict {args.target!r} from; read in blocks")
+    for note in rows.notes:
+        console.note(note)
+    return rows
+
+
+def solved(
+    rows: Dataset, args: argparse.Namespace, how: Solving, console: Console
+) -> tuple[Solution, Search | None]:
+    """At the strength given, or at the one that cross-validation chooses."""
+    import dualgap as dg
+    from dualgap.fitting.names import penalty_named
+
+    keywords: dict[str, Any] = objective_keywords(args) | {
+        "loss": args.loss or _loss(rows, args.target, console)
+    }
+    solving = {name: value for name, value in how.keywords().items() if name != "solver"}
+    strength = {name: getattr(args, name) for name in ("lam", "C", "budget")}
+    if (
+        any(value is not None for value in strength.values())
+        or not penalty_named(args.penalty).takes_strength
+    ):
+        return dg.fit(rows, **keywords, **strength, **solving), None
+    del keywords["multiclass"]
+    folds = args.cv or 5
+    search = dg.cross_validate(rows, cv=folds, rule=args.rule, n_lams=20, **keywords, **solving)
+    asked = "" if args.cv else "no strength was given: "
+    console.note(f"{asked}lam = {search.lam:.6g} by {folds}-fold cross-validation, rule {args.rule}")
+    return search.solution, search
+
+
+def _loss(rows: Dataset, target: str, console: Console) -> str:
+    """Words or two values: a class. Else a number."""
+    import numpy as np
+
+    y = next(iter(rows.source.labels()))[:LOOKED]
+    values = np.unique(y[[label is not None for label in y]] if y.dtype.kind == "O" else y)
+    if y.dtype.kind not in "iuf" or len(values) <= 2:
+        console.note(f"{target!r} has {len(values)} values: classes, so the loss is logistic")
+        return "logistic"
+    console.note(f"{target!r} holds numbers, so the loss is squared")
+    return "squared"
+
+
+def fit(args: argparse.Namespace, console: Console) -> int:
+    """Open, fit, say, save."""
+    from dualgap.cli.answer import described, ending
+
+    for option, given in (("--report", args.report), ("--test", args.test), ("--hold-out", args.hold_out)):
+        if given:
+            raise DataError(f"{option} is for rows in memory; leave it out, or fit fewer rows.")
+    rows, how = opened(args, console), Solving(args)
+    solution, search = solved(rows, args, how, console)
+    console.say(f"\n{solution.summary()}")
+    console.say(f"  {solution.scans:.2f} scans")
+    if args.out:
+        solution.save(args.out)
+        files = " ".join(args.rows[:3]) + (" …" if len(args.rows) > 3 else "")
+        console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {files}")
+    told = described(solution) | {"scans": solution.scans, "model": args.out}
+    if search is not None:
+        told |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
+    console.result(told)
+    return ending(solution)
+
+
+def again(files: list[str], solution: Solution) -> Dataset:
+    """Files under a model's own recipe."""
+    from dualgap.blocks.dataset import reopened
+
+    recipe = solution.recipe
+    if recipe is None:
+        raise DataError(
+            "This model was fitted on blocks without names; its certificate's recheck(rows) checks it."
+        )
+    return reopened(files, recipe, solution.facts.get("weights"))

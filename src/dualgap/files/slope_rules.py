@@ -1,0 +1,66 @@
+"""The part of a model file that tells θ as a rule: written, and read with suspicion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap.files.fields import Fields
+from dualgap.losses import Loss
+from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, PieceSlopes
+from dualgap.traits import Trait
+
+KINDS = ("nothing", "affine", "curved", "pieces")
+WEIGHTS = {
+    "affine": ("shift", "kappa"),
+    "curved": ("w", "ahead", "base", "centre", "scale"),
+    "pieces": ("w",),
+}
+
+
+def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
+    """A rule by its kind and its numbers; `array` writes those."""
+    if rule is None:
+        return {"kind": "nothing"}
+    found: dict[str, Any] = {"kind": rule.kind}
+    found |= {name: array(getattr(rule, name)) for name in WEIGHTS[rule.kind]}
+    if rule.kind == "curved":
+        found |= {"tau": float(rule.tau), "rho": float(rule.rho)}
+    if rule.kind == "pieces":
+        numbers = np.asarray(rule.numbers, dtype=np.float64)  # rows are counted exactly up to 2⁵³
+        found |= {"groups": array(rule.groups), "numbers": array(numbers), "own": array(rule.own)}
+    return found
+
+
+def read_rule(part: Fields, loss: Loss, p: int) -> Any:
+    """The rule; what it proves is for a scan to say."""
+    kind = part.one_of("kind", KINDS)
+    if kind == "nothing":
+        return None
+    if kind == "affine":
+        return AffineSlopes(part.array("shift", (p + 1,)), part.array("kappa", (p + 2,)))
+    whole = part.array("w", (p + 1,))
+    if kind == "curved":
+        if Trait.SMOOTH not in loss.traits:
+            raise part.refuse("kind", "pieces, for the loss is not smooth")
+        ahead, base = (part.array(name, (p + 1,)) for name in ("ahead", "base"))
+        centre, scale = (part.array(name, (p,)) for name in ("centre", "scale"))
+        if not np.all(scale > 0.0):
+            raise part.refuse("scale", "positive numbers")
+        tau, rho = part.number("tau", low=0.0), part.number("rho", low=0.0)
+        return CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
+    if Trait.PIECEWISE_LINEAR not in loss.traits:
+        raise part.refuse("kind", "curved, for the loss is not one of straight pieces")
+    numbers, own = part.array("numbers", (None,)), part.array("own", (None,))
+    groups = part.array("groups", (_groups(loss),))
+    rising = len(numbers) == len(own) and bool(np.all(np.diff(numbers) > 0.0)) and np.all(numbers >= 0.0)
+    if not rising or np.any(numbers != np.floor(numbers)):
+        raise part.refuse("numbers", "whole numbers that rise, as many as slopes")
+    return PieceSlopes(loss, whole, groups, numbers.astype(np.intp), own)
+
+
+def _groups(loss: Loss) -> int:
+    """Pieces of the loss, twice as many with labels."""
+    pieces = int(loss.terms(np.ones(1)).kink.shape[1]) + 1
+    return 2 * pieces if Trait.CLASSIFICATION in loss.traits else pieces

@@ -194,3 +194,19 @@ def test_what_is_searched_in_memory_is_refused_with_its_size(tmp_path: Path) -> 
         dg.fit(memory(X, y, tmp_path), loss="squared", penalty="l0", budget=2)
     with pytest.raises(dg.errors.DataError, match="GiB"):
         dg.fit(memory(X, labels, tmp_path), loss="zero_one", penalty="none")
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_fit_goes_on_from_its_checkpoint(loss: str, tmp_path: Path) -> None:
+    X, _, labels = drawn(4000, seed=8)
+    rows, kept = memory(X, labels, tmp_path), tmp_path / "half.npz"
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l2", "checkpoint": kept}
+    with pytest.warns(dg.errors.NotCertifiedWarning):
+        dg.fit(rows, lam=0.01, max_iter=1, **asked)
+    assert kept.exists()
+    with pytest.raises(dg.errors.DataError, match="another problem"):
+        dg.fit(rows, lam=0.02, **asked)
+    found = dg.fit(rows, lam=0.01, **asked)
+    whole = dg.fit(X, labels, loss=loss, penalty="l2", lam=0.01)
+    assert found.converged and agrees(found, whole) and not kept.exists()

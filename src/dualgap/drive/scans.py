@@ -57,6 +57,9 @@ class ScanPursuit(Protocol):
     def null(self) -> float:
         """The objective without columns, once a scan has seen it."""
 
+    def resumed(self) -> Any:
+        """Where another run could go on from here; None where it could not."""
+
 
 @dataclass(frozen=True, eq=False)
 class Several:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualgap.blocks.dataset import elsewhere
@@ -51,6 +52,7 @@ def fit(  # noqa: PLR0913
     stop: Stop | None = None,
     n_threads: int = 1,
     verbose: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> Solution:
     """Minimise mean loss + lam·penalty (or C·Σ loss + penalty, or mean loss with penalty ≤ budget).
 
@@ -65,6 +67,9 @@ def fit(  # noqa: PLR0913
     "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads`
     cores: one, so that the same data give the same bits, unless more are asked for. `verbose` says on
     standard error how the gap closes: the first iterate, then one whenever the time has doubled.
+
+    X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
+    `checkpoint` names a file from which a fit that was cut off goes on.
     """
     columns = None
     if isinstance(X, str):
@@ -84,6 +89,8 @@ def fit(  # noqa: PLR0913
     if rows is not None or hasattr(X, "fitted"):
         del asked["sample_weight"]
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
+        if rows is not None:
+            asked["checkpoint"] = checkpoint
         with limited(n_threads):
             return _doubted(_fit_elsewhere(X, rows, limits, asked), limits)
     with limited(n_threads):

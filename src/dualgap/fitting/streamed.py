@@ -20,6 +20,7 @@ from dualgap.drive.scans import ScanOutcome, ScanPursuit, scanned
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
+from dualgap.fitting.checkpoint import Checkpoint
 from dualgap.fitting.decisions import decisions
 from dualgap.fitting.inputs import Table, read_factors, read_strength
 from dualgap.fitting.multiclass import joined
@@ -40,7 +41,7 @@ from dualgap.proof.moments import MomentSums
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallAnswer, SmallProblem, Solve, Targets
 from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
 from dualgap.streaming.kinked import KinkedPursuit
-from dualgap.streaming.sampling import DrawnRows, drawn, started
+from dualgap.streaming.sampling import DrawnRows, Start, drawn, started
 from dualgap.streaming.smooth import SmoothPursuit
 from dualgap.streaming.squared import MomentPursuit, largest, scales_of
 from dualgap.traits import Trait
@@ -145,7 +146,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     began, before = time.perf_counter(), rows.source.passes
     limits = limits.shared()
     form = asked.pop("multiclass", "auto")
-    asked.pop("checkpoint", None)
+    kept = asked.pop("checkpoint", None)
     reading, sample, scaled = read_streamed(rows, **asked)
     if (
         reading.many_classes
@@ -159,8 +160,21 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     _refuse_searches(reading, rows)
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
-    pursuits = [_pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled) for k in range(many)]
-    runs = scanned(rows.source, pursuits, own, bad=lambda: refuse_bad(rows.source, reading.classes))
+    checkpoint = None if kept is None else Checkpoint(kept, reading.terms.words(), many)
+    starts = (checkpoint.starts() if checkpoint else None) or [None] * many
+    pursuits = [
+        _pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled, start=starts[k])
+        for k in range(many)
+    ]
+    runs = scanned(
+        rows.source,
+        pursuits,
+        own,
+        bad=lambda: refuse_bad(rows.source, reading.classes),
+        each=checkpoint.keep if checkpoint else None,
+    )
+    if checkpoint and all(run.status is Status.CERTIFIED for run in runs):
+        checkpoint.done()
     seconds = time.perf_counter() - began
     scans = rows.source.passes - before
     parts = [_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
@@ -298,6 +312,7 @@ def _pursuit(
     *,
     scaled: bool,
     targets: Targets | None = None,
+    start: Start | None = None,
 ) -> ScanPursuit:
     terms, source = reading.terms, reading.source
     targets = targets or Targets(reading.classes, positive)
@@ -314,7 +329,7 @@ def _pursuit(
 
         return MomentPursuit(targets, shift, make)
     asked = asked_of(terms)
-    start = started(source, asked, sample)
+    start = start or started(source, asked, sample)
     y, weight = targets.of(sample.block())[1:3]
     constant = terms.loss.best_constant(
         y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()

@@ -136,6 +136,9 @@ class KinkedPursuit:
     def begin(self) -> ScanStep:
         return ScanStep(None, None, self._request())
 
+    def resumed(self) -> Start:
+        return Start(self.w, self.reach / WIDTH, np.zeros(self.asked.p), np.ones(self.asked.p), self.rows)
+
     def _request(self) -> ScanRequest:
         constant = self.constant if self._null is None else None
         asked = self.asked

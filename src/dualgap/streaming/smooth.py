@@ -125,6 +125,9 @@ class SmoothPursuit:
     def begin(self) -> ScanStep:
         return ScanStep(None, None, self._request())
 
+    def resumed(self) -> Start:
+        return Start(self.w, self.unit[2] / RHO, self.unit[0], self.unit[1], self.rows)
+
     def _request(self) -> ScanRequest:
         constant = self.constant if self._null is None else None
         unit = self.unit if self.curved else None

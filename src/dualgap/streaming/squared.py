@@ -156,6 +156,9 @@ class MomentPursuit:
     def null(self) -> float:
         return self._null if self.after is None else self.after.null
 
+    def resumed(self) -> Start | None:
+        return None if self.after is None else self.after.resumed()
+
     def begin(self) -> ScanStep:
         return ScanStep(None, None, ScanRequest(moments_scan, (self.targets, self.shift)))
 

@@ -134,9 +134,8 @@ def main() -> None:
         folder = args.folder or own
         write(Path(folder), int(args.rows), args.columns)
         print(f"{int(args.rows)} × {args.columns}")
-        print(
-            "| loss | problem | scans | CPU s | wall s | certified gap | peak MB |\n|---|---|---|---|---|---|---|"
-        )
+        print("| loss | problem | scans | CPU s | wall s | certified gap | peak MB |")
+        print("|---|---|---|---|---|---|---|")
         for loss, cells in CELLS.items():
             for asked in cells if args.only in (None, loss) else ():
                 one = _apart(folder, args.columns, {"loss": loss, **asked})

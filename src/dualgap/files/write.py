@@ -58,7 +58,8 @@ class Writer:
     def document(self, solution: Solution) -> dict[str, Any]:
         """Everything but the checksum."""
         facts = solution.facts
-        return {
+        by_scans = {"weights": facts.get("weights"), "scans": float(solution.scans)} if solution.scans else {}
+        return by_scans | {
             "format": "dualgap-model",
             "version": VERSION,
             "made_by": MADE_BY,
@@ -71,8 +72,6 @@ class Writer:
             "spread": self.array(facts["spread"]),
             "recipe": None if solution.recipe is None else recipe_fields(solution.recipe),
             "fingerprint": facts.get("fingerprint"),
-            "weights": facts.get("weights"),
-            "scans": float(solution.scans),
             "answer": self.answer(solution),
         }
 

@@ -161,7 +161,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     checkpoint = None if kept is None else Checkpoint(kept, reading.terms.words(), many)
-    starts = (checkpoint.starts() if checkpoint else None) or [None] * many
+    starts: Sequence[Start | None] = (checkpoint.starts() if checkpoint else None) or [None] * many
     pursuits = [
         _pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled, start=starts[k])
         for k in range(many)

@@ -34,7 +34,7 @@ def examine_scanned(solution: Solution, rows: Dataset) -> tuple[list[str], dict[
         return objections + broken, {}
     proof = solution.certificate
     try:
-        tasks = proof.terms.tasks(proof, rows, None)
+        tasks: Any = proof.terms.tasks(proof, rows, None)
         sources = solution.parts or (solution,)
         truths = [
             _truth(source, task, *point)

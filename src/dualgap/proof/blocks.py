@@ -301,7 +301,7 @@ def _shares(problem: StreamStatement, seen: Weighed) -> _Shares | None:
     size = np.abs(A).sum(axis=1) + E.sum(axis=1)
     unit = np.ldexp(1.0, np.frexp(size)[1])  # powers of two round nothing
     A, E = A / unit[:, None], E / unit[:, None]
-    kept, open_ = _independent(A)
+    kept, open_ = _independent(A, size)
     found = _balanced(A[kept], E[kept])
     if found is None:
         return None
@@ -312,11 +312,11 @@ def _shares(problem: StreamStatement, seen: Weighed) -> _Shares | None:
     return _Shares(share / top, (off / top) + 4.0 * U, tied[open_])
 
 
-def _independent(A: Matrix) -> tuple[Index, Index]:
-    """Rows that are more than rounding beside those before them, and the others; all zeros need nothing."""
+def _independent(A: Matrix, size: Vector) -> tuple[Index, Index]:
+    """Rows that are more than rounding beside those before them, and the others; zeros need nothing."""
     span: list[Vector] = []
     kept, others = [], []
-    for k in range(len(A)):
+    for k in np.flatnonzero(size):
         length = float(np.linalg.norm(A[k]))
         left = A[k] / length if length else A[k]
         for _ in range(2):

@@ -152,7 +152,7 @@ def test_public_names_resolve() -> None:
 
 
 def test_formulas_that_code_cites_exist() -> None:
-    known = set(re.findall(r"\((M\d+)\)", MATHEMATICS))
+    known = set(re.findall(r"(?:\(|\\tag\{)(M\d+)[)}]", MATHEMATICS))
     numbers = sorted(int(label[1:]) for label in known)
     assert numbers == list(range(1, len(numbers) + 1))
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dualgap as dg
+from cases import taken
 from dualgap import losses
 from dualgap.losses import Loss
 from dualgap.traits import Trait
@@ -36,7 +37,7 @@ def drawn(n: int = 6000, seed: int = 0) -> tuple[Any, Any, Any]:
 
 def targets(loss: Loss, y: Any, labels: Any) -> Any:
     """Those that the loss takes."""
-    return labels if Trait.CLASSIFICATION in loss.traits else y
+    return labels if Trait.CLASSIFICATION in loss.traits else taken(loss, y)
 
 
 @pytest.fixture

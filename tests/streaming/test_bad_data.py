@@ -11,7 +11,7 @@ import pytest
 
 import dualgap as dg
 from dualgap.errors import DataError
-from streaming.rows import drawn, small_blocks
+from streaming.rows import drawn, parquet, small_blocks
 
 __all__ = ["small_blocks"]
 
@@ -143,3 +143,12 @@ def test_what_cannot_be_a_data_set(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match="must be the same"):
         dg.fit(dg.dataset(shrinking), loss="squared", penalty="l2", lam=0.1)
+
+
+def test_a_target_that_the_loss_does_not_take_is_named_by_its_place(tmp_path: Path) -> None:
+    X, y, _ = drawn(400)
+    y = np.abs(y)
+    y[300] = -2.0
+    named = r"poisson loss needs .*; the target is -2 in row 101 of .*b\.parquet"
+    with pytest.raises(DataError, match=named):
+        dg.fit(parquet(X, y, tmp_path), loss="poisson", penalty="l2", lam=0.1)

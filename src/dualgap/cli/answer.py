@@ -60,7 +60,8 @@ def tell(
     if reach is not None:
         found["intervals"] = {"method": reach.method, "rows": [asdict(row) for row in reach]}
     console.result(found | {"model": args.out, "report": args.report})
-    return ending(solution)
+    unproven = search is not None and not search.proven
+    return ending(solution) or (NOT_PROVEN if unproven else OK)
 
 
 def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str:

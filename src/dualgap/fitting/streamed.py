@@ -66,7 +66,8 @@ class StreamedObjective(Objective):
         classes = None if certificate.classes is None else np.array(certificate.classes)
         positive = (1,) if certificate.form == "single" else range(len(certificate.classes or ()))
         return [
-            StreamTask(rows.source, statement, Targets(classes, k), certificate.tolerance) for k in positive
+            StreamTask(rows.source, statement, Targets(classes, k, loss=self.loss), certificate.tolerance)
+            for k in positive
         ]
 
     def statement(self) -> StreamStatement:
@@ -221,6 +222,13 @@ def read_streamed(  # noqa: PLR0913
     sample = drawn(source, classes)
     if not np.isfinite(sample.X).all():
         refuse_bad(source, classes)
+    taken = Targets(classes, loss=loss)
+    try:
+        taken.of(sample.block())
+    except DataError:
+        for block in source.blocks():  # the same, told by its place in the files
+            taken.of(block)
+        raise
     strength: tuple[float | None, float | None] = (None, None)
     if penalty.takes_strength:
         total = 1.0 if C is None else float(source.reduced(weight_scan, targets).weight)
@@ -315,7 +323,7 @@ def _pursuit(
     start: Start | None = None,
 ) -> ScanPursuit:
     terms, source = reading.terms, reading.source
-    targets = targets or Targets(reading.classes, positive)
+    targets = targets or Targets(reading.classes, positive, loss=reading.terms.loss)
 
     def asked_of(terms: Any) -> ScanTask:
         return ScanTask(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
@@ -457,7 +465,7 @@ def fit_strengths(
     pursuits = []
     for fold in range(folds):
         without = fold if folds > 1 else None
-        targets = Targets(reading.classes, folds=folds, without=without)
+        targets = Targets(reading.classes, folds=folds, without=without, loss=reading.terms.loss)
         for lam in lams:
             own = replace(reading, terms=replace(reading.terms, lam=float(lam)))
             pursuits.append(_pursuit(own, sample, 1, limits, scaled=False, targets=targets))

@@ -63,7 +63,10 @@ def orthogonal(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector
             system = (F * room[:, None]).T @ F
         if not np.all(np.isfinite(system)):  # a slope that overflows: nothing to be had from it
             break
-        solve = cholesky(system)
+        try:
+            solve = cholesky(system)
+        except np.linalg.LinAlgError:  # slopes that underflow: likewise
+            break
         for _ in range(3):  # the second and third pass remove the rounding of the first
             theta = theta - room * (F @ solve(F.T @ theta))
         clipped = np.clip(theta, lower, upper)

@@ -22,6 +22,7 @@ from dualgap.traits import Trait
 
 
 @solver("multinomial_interior_point", kind="multinomial")
+@dataclass(frozen=True)
 class MultinomialInteriorPoint:
     """Few steps whatever the conditioning; penalties with kinks at zero or at their largest weight."""
 

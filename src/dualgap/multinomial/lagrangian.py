@@ -9,6 +9,7 @@ large.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
@@ -31,6 +32,7 @@ PRODUCTS = 500  # with the Hessian, for one step
 
 
 @solver("multinomial_lagrangian", kind="multinomial")
+@dataclass(frozen=True)
 class MultinomialLagrangian:
     """Newton steps with the exact Hessian: Cholesky while it is small, conjugate gradients beyond."""
 

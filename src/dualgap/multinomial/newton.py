@@ -46,6 +46,7 @@ SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
 @solver("multinomial_newton", kind="multinomial")
+@dataclass(frozen=True)
 class MultinomialNewton:
     """Newton steps by conjugate gradients: squares as the penalty, any number of classes and columns."""
 

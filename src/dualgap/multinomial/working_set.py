@@ -8,6 +8,7 @@ Cholesky factor with the signs found makes the others exact. The dual point ahea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
 @solver("multinomial_working_set", kind="multinomial")
+@dataclass(frozen=True)
 class MultinomialWorkingSet:
     """Newton steps on the weights that count: l1 and elastic_net, few weights of many or some hundred."""
 

@@ -64,6 +64,11 @@ class Search:
             raise AttributeError(f"This search was over {there}s: see {name.replace(asked, there)}.")
         return float(self.strengths[k])
 
+    @property
+    def proven(self) -> bool:
+        """Is every fit in every fold proven to the tolerance?"""
+        return bool(np.all(self.gaps <= self.tolerance))
+
     # -- the scores ----------------------------------------------------------------------------------
 
     @property

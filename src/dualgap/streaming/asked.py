@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.errors import DataError
+from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement
 
 MOST_CLASSES = 1000  # a choice: a target with more values is no class
@@ -26,6 +27,7 @@ class Targets:
     positive: int = 1
     folds: int = 1
     without: int | None = None  # rows of this fold do not count
+    loss: Loss | None = None  # where targets are numbers: the one that must take them
 
     def of(self, block: RowBlock) -> tuple[Any, Vector, Vector | None, Index]:
         """X, targets, weights and numbers of the rows of a block that count."""
@@ -45,6 +47,8 @@ class Targets:
         if keep is not None and not keep.all():
             X, y, numbers = X[keep], y[keep], numbers[keep]
             weight = None if weight is None else weight[keep]
+        if self.classes is None and self.loss is not None:
+            refuse_targets(self.loss, y, numbers - block.first, block)
         return X, y, weight, numbers
 
 
@@ -103,6 +107,15 @@ def numbered(y: Any, classes: NDArray[Any], block: RowBlock) -> NDArray[np.intp]
 def place(block: RowBlock, i: int) -> str:
     """Row i of a block as a person would find it."""
     return f"row {block.offset + i + 1} of {block.where or 'the rows'}"
+
+
+def refuse_targets(loss: Loss, y: Vector, rows: Index, block: RowBlock) -> None:
+    """DataError with the place of the first target that the loss does not take."""
+    beyond = (y < loss.lowest) | (y > loss.highest)
+    if beyond.any():
+        i = int(np.argmax(beyond))
+        where = place(block, int(rows[i]))
+        raise DataError(f"The {loss.name} loss needs {loss.needs}; the target is {y[i]:g} in {where}.")
 
 
 def _refuse_weights(weight: Vector, block: RowBlock) -> None:

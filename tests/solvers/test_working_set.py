@@ -116,3 +116,19 @@ def test_a_start_brings_its_correlation() -> None:
     np.testing.assert_allclose(point.dual(start)[1], correlation, rtol=1e-12)
     with pytest.raises(AssertionError, match="it is known"):
         point.dual(replace(start, theta=np.abs(theta)))
+
+
+@pytest.mark.parametrize("shape", [(40, 60), (150, 8)])
+@pytest.mark.parametrize("loss", ["squared", "huber(0.7)", "squared_epsilon_insensitive(0.1)", "logistic"])
+def test_theta_itself_is_feasible(loss: str, shape: tuple[int, int]) -> None:
+    """Not only with what the kernel adds for a θ that is a little too long."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal(shape)
+        y = X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(shape[0])
+        y = np.where(y > 0.0, 1.0, -1.0) if loss == "logistic" else y
+        found = dg.fit(X, y, loss=loss, penalty="l1", lam=0.05)
+        theta = found.certificate.theta
+        assert found.converged
+        assert abs(theta.sum()) <= 1e-12 * np.abs(theta).sum()
+        assert np.abs(X.T @ theta).max() <= 0.05 * (1.0 + 1e-12)

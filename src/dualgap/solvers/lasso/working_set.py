@@ -14,7 +14,6 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.support_factor import SupportFactor
-from dualgap.problem.dual_point import INSIDE
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.lasso.l1_quadratic import minimise, violation
@@ -127,10 +126,8 @@ class _Point:
         if far and not (self.ridged and self.off <= SETTLED):
             return None
         v = np.append(self.pull, 0.0) if problem.intercept else self.pull
-        scale = problem.regulariser.dual_scale(v)
-        scale = scale if scale == 1.0 else scale * INSIDE
-        theta = scale * self.theta
-        gap = problem.relative(primal - problem.dual(theta, scale * v), primal)
+        theta, v = problem.feasible(self.theta, v)
+        gap = problem.relative(primal - problem.dual(theta, v), primal)
         return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
 
     def improve(self) -> None:

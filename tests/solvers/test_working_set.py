@@ -119,14 +119,14 @@ def test_a_start_brings_its_correlation() -> None:
 
 
 @pytest.mark.parametrize("shape", [(40, 60), (150, 8)])
-@pytest.mark.parametrize("loss", ["squared", "huber(0.7)", "squared_epsilon_insensitive(0.1)", "logistic"])
+@pytest.mark.parametrize("loss", ["squared", "huber(0.7)", "squared_epsilon_insensitive(0.2)"])
 def test_theta_itself_is_feasible(loss: str, shape: tuple[int, int]) -> None:
     """Not only with what the kernel adds for a θ that is a little too long."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        X = rng.standard_normal(shape)
-        y = X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(shape[0])
-        y = np.where(y > 0.0, 1.0, -1.0) if loss == "logistic" else y
+        X = rng.normal(size=shape) + 0.5 * rng.normal(size=(shape[0], 1))
+        signal = X @ (rng.normal(size=shape[1]) * (rng.random(shape[1]) < 0.4)) + 0.3
+        y = signal + rng.standard_t(2, size=shape[0])
         found = dg.fit(X, y, loss=loss, penalty="l1", lam=0.05)
         theta = found.certificate.theta
         assert found.converged

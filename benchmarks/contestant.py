@@ -84,11 +84,15 @@ class Contestant:
         self.pipe.close()
 
 
-def start(name: str, problem: Problem, rungs: Any) -> Contestant | None:
-    """Start the process; `rungs(name, problem)` is its ladder, made there. None if that is empty."""
+def start(name: str, problem: Any, rungs: Any, judged: Any = None) -> Contestant | None:
+    """Start the process; `rungs(name, problem)` is its ladder, made there. None if that is empty.
+
+    `judged(problem, label, seconds, answer)` makes a `Point` of an answer.
+    """
     ours, theirs = mp.Pipe()
     context = mp.get_context("fork")
-    process = context.Process(target=_serve, args=(name, problem, rungs, theirs), daemon=True)
+    asked = (name, problem, rungs, judged or _judged, theirs)
+    process = context.Process(target=_serve, args=asked, daemon=True)
     process.start()
     theirs.close()
     try:
@@ -101,7 +105,7 @@ def start(name: str, problem: Problem, rungs: Any) -> Contestant | None:
     return Contestant(name, ours, process, labels)
 
 
-def _serve(name: str, problem: Problem, rungs: Any, pipe: Connection) -> None:
+def _serve(name: str, problem: Any, rungs: Any, judged: Any, pipe: Connection) -> None:
     """The contestant's side: run rungs, answer with a point or a sentence."""
     warnings.simplefilter("ignore")
     ladder: Ladder = rungs(name, problem)
@@ -113,7 +117,7 @@ def _serve(name: str, problem: Problem, rungs: Any, pipe: Connection) -> None:
         try:
             seconds, answer = _timed(solve)
             _allow(CROWDED * STARTING)  # the judge takes as long as it takes
-            pipe.send(_judged(problem, label, seconds, answer))
+            pipe.send(judged(problem, label, seconds, answer))
         except Exception as error:  # a rival that fails is a finding, not an end
             pipe.send(f"{type(error).__name__}: {str(error)[:120]}")
 

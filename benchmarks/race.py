@@ -23,16 +23,17 @@ class Rules:
     certified: bool = False  # do rivals climb on until their own slopes prove what ours do?
 
 
-def race(cell: Cell, seed: int, rules: Rules) -> dict[str, Any]:
-    """One cell, one draw, as a row of the table."""
+def race(cell: Cell, seed: int, rules: Rules, rungs: Any = ladder, judged: Any = None) -> dict[str, Any]:
+    """One cell, one draw, as a row of the table; `rungs` and `judged` as for `contestant.start`."""
     problem = cell.make(seed)
     row: dict[str, Any] = {"cell": cell.name, "seed": seed, "must": cell.must}
-    us = start("dualgap", problem, ladder)
+    us = start("dualgap", problem, rungs, judged)
     assert us is not None
     if us.warm(0, 60.0, LONG) is None:
         us.end()
         return {**row, "error": us.note}
-    rivals = [found for name in cell.rivals if (found := start(name, problem, ladder)) is not None]
+    started = [start(name, problem, rungs, judged) for name in cell.rivals]
+    rivals = [found for found in started if found is not None]
     chosen = _climb_all(rivals, us.points[0].value, rules.patience)
     if rules.certified:
         row["certified_ratio"] = _certified(us.points[0], rivals, rules.patience)

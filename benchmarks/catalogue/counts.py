@@ -71,7 +71,7 @@ def task(loss: str, penalty: str, size: tuple[int, int], exposed: bool, seed: in
     return Task(X, y, asked, partial(_objective, *known), peers)
 
 
-def _objective(
+def _objective(  # noqa: PLR0913
     loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: Any, w: Any, b: Any
 ) -> float:
     w = np.asarray(w).ravel()

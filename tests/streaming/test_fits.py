@@ -210,3 +210,45 @@ def test_a_fit_goes_on_from_its_checkpoint(loss: str, tmp_path: Path) -> None:
     found = dg.fit(rows, lam=0.01, **asked)
     whole = dg.fit(X, labels, loss=loss, penalty="l2", lam=0.01)
     assert found.converged and agrees(found, whole) and not kept.exists()
+
+
+def _levels(n: int, counts: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """Columns with a level that so many rows have, labels of both kinds among them, and counts."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(n, 5))
+    for j, count in enumerate(counts):
+        X[:, j] = j % 2
+        X[rng.choice(n, count, replace=False), j] = 1 - j % 2
+    z = X @ np.array([1.0, -1.0, 0.5, 0.3, -0.3])
+    labels, numbers = (z + rng.logistic(size=n) > 0.0).astype(int), rng.poisson(np.exp(z - 1.0))
+    for j in range(len(counts)):
+        own = np.flatnonzero(X[:, j] != j % 2)
+        labels[own[:2]], numbers[own[0]] = (0, 1), 1
+    return X, labels, numbers
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared_hinge", "hinge"])
+def test_levels_that_the_sample_has_hardly_met_cost_no_scan(loss: str, tmp_path: Path) -> None:
+    X, labels, numbers = _levels(30_000, (3, 8, 15))
+    y = numbers if loss == "poisson" else labels
+    rows = parquet(X, y, tmp_path)
+    found, whole = dg.fit(rows, loss=loss, penalty="none"), dg.fit(X, y, loss=loss, penalty="none")
+    assert found.converged and agrees(found, whole) and found.scans < 5.0
+    assert found.certificate.recheck(rows).gap <= 1.01 * found.gap + 1e-12
+    found.save(tmp_path / "model.json")
+    again = dg.load(tmp_path / "model.json").certificate.recheck(rows)
+    assert again.bound >= found.bound - 1e-9 * found.objective
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "hinge"])
+def test_a_class_that_hardly_one_row_has(loss: str, tmp_path: Path) -> None:
+    X, _, _ = drawn(30_000, seed=10)
+    rng = np.random.default_rng(0)
+    chance = np.exp(X[:, 0])
+    y = np.zeros(len(X), dtype=int)
+    y[rng.choice(len(X), 40, replace=False, p=chance / chance.sum())] = 1
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l2", "lam": 1e-4}
+    found, whole = dg.fit(parquet(X, y, tmp_path), **asked), dg.fit(X, y, **asked)
+    assert found.converged and agrees(found, whole) and found.scans < 7.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
     found |= {name: array(getattr(rule, name)) for name in WEIGHTS[rule.kind]}
     if rule.kind == "curved":
         found |= {"tau": float(rule.tau), "rho": float(rule.rho)}
+        if rule.apart is not None:
+            found |= {
+                "columns": array(np.asarray(rule.columns, dtype=np.float64)),
+                "apart": array(rule.apart),
+            }
     if rule.kind == "pieces":
         numbers = np.asarray(rule.numbers, dtype=np.float64)  # rows are counted exactly up to 2⁵³
         found |= {"groups": array(rule.groups), "numbers": array(numbers), "own": array(rule.own)}
@@ -46,10 +52,16 @@ def read_rule(part: Fields, loss: Loss, p: int) -> Any:
             raise part.refuse("kind", "pieces, for the loss is not smooth")
         ahead, base = (part.array(name, (p + 1,)) for name in ("ahead", "base"))
         centre, scale = (part.array(name, (p,)) for name in ("centre", "scale"))
-        if not np.all(scale > 0.0):
-            raise part.refuse("scale", "positive numbers")
+        if not np.all(scale >= 0.0):
+            raise part.refuse("scale", "numbers that are not negative")
         tau, rho = part.number("tau", low=0.0), part.number("rho", low=0.0)
-        return CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
+        found = CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
+        if not part.has("apart"):
+            return found
+        columns = part.array("columns", (None,))
+        if not np.all((columns >= 0.0) & (columns < p) & (columns == np.floor(columns))):
+            raise part.refuse("columns", f"numbers of columns below {p}")
+        return replace(found, columns=columns.astype(np.intp), apart=part.array("apart", (p + 1,)))
     if Trait.PIECEWISE_LINEAR not in loss.traits:
         raise part.refuse("kind", "curved, for the loss is not one of straight pieces")
     numbers, own = part.array("numbers", (None,)), part.array("own", (None,))

@@ -48,6 +48,8 @@ from dualgap.traits import Trait
 
 EARLY = "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
 SOFT = 1e-9  # of the loss: the bound of a hinge without a penalty, 10⁶ rows, loses less than 1e-8 by it
+ROUGH = 1e-6  # the same for a sample, whose answer is off by a thousandth anyway; it may tell classes apart
+ENOUGH = 100  # iterations for a sample: with rare levels, 1000 were counted without it
 KINKED = 4  # fits of kinked losses that share their scans: each holds rows of its own
 SHIFT = 10_000  # rows whose means the moments are taken about: a hundredth of a standard deviation off
 
@@ -106,7 +108,7 @@ class StreamTask:
 
 def null_risk(task: StreamTask) -> float:
     """The objective without columns, at the best constant of a sample."""
-    sample = drawn(task.source, task.targets.classes)
+    sample = drawn(task.source, task.targets.classes, means=Trait.MEANS in task.statement.loss.traits)
     y, weight = task.targets.of(sample.block())[1:3]
     a = np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
     constant = task.statement.loss.best_constant(y, a) if task.statement.intercept else 0.0
@@ -219,7 +221,7 @@ def read_streamed(  # noqa: PLR0913
     targets = Targets(classes)
     table = Table(read_columns(source.p), source.names)
     factors = read_factors(penalty_factors, table)
-    sample = drawn(source, classes)
+    sample = drawn(source, classes, means=Trait.MEANS in loss.traits)
     if not np.isfinite(sample.X).all():
         refuse_bad(source, classes)
     taken = Targets(classes, loss=loss)
@@ -283,8 +285,9 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         start = None
         if small.start is not None:
             start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
+        most = ENOUGH if small.rough else None
         inner = replace(
-            limits, tolerance=small.tolerance, iterations=None, seconds=None, callback=None, rule=None
+            limits, tolerance=small.tolerance, iterations=most, seconds=None, callback=None, rule=None
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -302,14 +305,15 @@ def _softened(own: Objective, small: SmallProblem) -> Objective:
 
     The scan balances all rows against them: what this price moves of θ costs as small a share of the bound.
     """
+    soft = ROUGH if small.rough else SOFT
     if own.lam or own.budget is not None:
-        return replace(own, factors=np.where(own.factors == 0.0, SOFT, own.factors))
+        return replace(own, factors=np.where(own.factors == 0.0, soft, own.factors))
     a = own.sample_weight / own.sample_weight.sum()
     mean = a @ small.X
     scale = np.sqrt(np.maximum(a @ (small.X * small.X) - mean * mean, 0.0))
     level = float(a @ own.loss.value(small.y, np.zeros(len(small.y))))
     scale = np.where(scale > 0.0, scale, 1.0)
-    return replace(own, penalty=L2(), lam=SOFT * max(level, 1e-300), scale=scale)
+    return replace(own, penalty=L2(), lam=soft * max(level, 1e-300), scale=scale)
 
 
 def _pursuit(
@@ -483,7 +487,7 @@ def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
     plain = {name: value for name, value in asked.items() if name != "multiclass"}
     loss = loss_named(plain["loss"])
     classes = classes_of(rows.source) if Trait.CLASSIFICATION in loss.traits else None
-    sample = drawn(rows.source, classes)
+    sample = drawn(rows.source, classes, means=Trait.MEANS in loss.traits)
     return read(sample.X, sample.y, sample_weight=sample.weight, **plain)
 
 

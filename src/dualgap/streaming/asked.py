@@ -137,6 +137,7 @@ class SmallProblem:
     plain: bool  # squared loss without an intercept, whatever the problem's own
     tolerance: float
     start: Vector | None = None
+    rough: bool = False  # a sample's: whatever comes of it will be mended by scans
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
+from dualgap.streaming.far import KeptRows, far_out, suspects
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
@@ -40,22 +41,7 @@ class KinkedWish:
     reach: float
     share: float  # of a block's rows that may be live
     groups: int
-
-
-@dataclass(frozen=True, eq=False)
-class LiveRows:
-    """Rows near a kink, as they are."""
-
-    X: list[Matrix]
-    y: list[Vector]
-    weight: list[Vector]
-    numbers: list[Index]
-
-    def plus(self, other: LiveRows) -> LiveRows:
-        """In order."""
-        return LiveRows(
-            self.X + other.X, self.y + other.y, self.weight + other.weight, self.numbers + other.numbers
-        )
+    unit: tuple[Vector, Vector]  # centre and scale: rows far out are solved as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +49,7 @@ class KinkedSums:
     """What it found: a row [Σs, Σsy, Σsx] for each group of resting rows."""
 
     weighed: Weighed
-    live: LiveRows
+    live: KeptRows
     resting: Matrix
     null: float
 
@@ -92,6 +78,7 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
         u = None if wish.rule is None else wish.rule.slopes(X, y, numbers)
         seen = weigh(wish.statement, X, y, weight, w, u)
         code, away = pieces(loss, y, z, wish.groups)
+        away[far_out(X, suspects(seen.tops, *wish.unit), *wish.unit)] = 0.0
         reach, most = wish.reach, int(np.ceil(wish.share * n))
         live = away <= reach
         if np.count_nonzero(live) > most:
@@ -104,7 +91,7 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
         if wish.constant is not None:
             null = float(s @ loss.value(y, np.full(n, wish.constant)))
     which = np.flatnonzero(live)
-    rows = LiveRows([np.asarray(X[which])], [y[which]], [s[which]], [numbers[which]])
+    rows = KeptRows([np.asarray(X[which])], [y[which]], [s[which]], [numbers[which]])
     return KinkedSums(seen, rows, resting, null)
 
 
@@ -122,7 +109,7 @@ class KinkedPursuit:
         labels = Trait.CLASSIFICATION in loss.traits
         self.groups = (loss.terms(np.ones(1)).kink.shape[1] + 1) * (2 if labels else 1)
         self.labels, self.n = labels, n
-        self.w = inside(asked.statement, start.w)
+        self.w, self.unit = inside(asked.statement, start.w), (start.centre, start.scale)
         self.first = self.reach = WIDTH * start.sigma
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
 
@@ -137,14 +124,22 @@ class KinkedPursuit:
         return ScanStep(None, None, self._request())
 
     def resumed(self) -> Start:
-        return Start(self.w, self.reach / WIDTH, np.zeros(self.asked.p), np.ones(self.asked.p), self.rows)
+        return Start(self.w, self.reach / WIDTH, *self.unit, self.rows)
 
     def _request(self) -> ScanRequest:
         constant = self.constant if self._null is None else None
         asked = self.asked
         share = 1.0 if self.n is None else min(1.0, LIVE / (asked.p + 2) / self.n)
         wish = KinkedWish(
-            asked.statement, asked.targets, self.w, self.rule, constant, self.reach, share, self.groups
+            asked.statement,
+            asked.targets,
+            self.w,
+            self.rule,
+            constant,
+            self.reach,
+            share,
+            self.groups,
+            self.unit,
         )
         return ScanRequest(kinked_scan, (wish,))
 

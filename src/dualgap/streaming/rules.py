@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
+from dualgap.streaming.far import far_out
 
 FAR = 8.0  # times ρ that a z is taken to move at most: of 10⁷ rows with log-normal columns few are as far out
 FEWER = 4  # where one row in so many is near an edge, all are looked at in one product
@@ -48,7 +49,10 @@ class AffineSlopes:
 
 @dataclass(frozen=True, eq=False)
 class CurvedSlopes:
-    """τ [L'(z_w) + h (z_ahead − z_w)] h the safe curvature at z_base: what a model foretells."""
+    """τ [L'(z_w) + h (z_ahead − z_w)] h the safe curvature at z_base: what a model foretells.
+
+    Rows far out in one of some columns have weights of their own in place of w and base.
+    """
 
     loss: Loss
     w: Vector
@@ -58,13 +62,21 @@ class CurvedSlopes:
     centre: Vector
     scale: Vector
     rho: float
+    columns: Index = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    apart: Vector | None = None
     kind: ClassVar[str] = "curved"
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
         columns = np.column_stack([self.w, self.ahead - self.w, self.base])
         Z = X @ columns[:-1] + columns[-1]
         h = safe_curvature(self.loss, y, Z[:, 2], X, (self.centre, self.scale, self.rho))
-        return np.asarray(self.tau * (self.loss.derivative(y, Z[:, 0]) + h * Z[:, 1]))
+        u = self.loss.derivative(y, Z[:, 0]) + h * Z[:, 1]
+        far = far_out(X, self.columns, self.centre, self.scale)
+        if self.apart is not None and len(far):
+            X, y = X[far], y[far]
+            z, step = scored(X, self.apart), scored(X, self.ahead - self.apart)
+            u[far] = self.loss.derivative(y, z) + self.loss.second_derivative(y, z) * step
+        return np.asarray(self.tau * u)
 
 
 def safe_curvature(loss: Loss, y: Vector, z: Vector, X: Any, unit: tuple[Vector, Vector, float]) -> Vector:
@@ -85,7 +97,8 @@ def safe_curvature(loss: Loss, y: Vector, z: Vector, X: Any, unit: tuple[Vector,
 
 def reaches(X: Any, centre: Vector, scale: Vector, rho: float) -> Vector:
     """How far z may move, row by row: more for rows far out."""
-    weight = 1.0 / (scale * scale)
+    weight = np.zeros(len(scale))
+    np.divide(1.0, scale * scale, out=weight, where=scale > 0.0)  # others hold but one value
     away = (X * X) @ weight - 2.0 * (X @ (centre * weight)) + float(centre @ (centre * weight))
     return np.asarray(rho * np.maximum(1.0, np.sqrt(np.maximum(away, 0.0) / len(scale))))
 

@@ -11,6 +11,8 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock
 from dualgap.errors import DataError, UnboundedError
 from dualgap.streaming.asked import ScanTask, SmallProblem
+from dualgap.streaming.far import centred, far_out
+from dualgap.traits import Trait
 
 ROWS = 100_000  # of a sample at least: at 2·10⁶×50 logistic and hinge needed two scans with it
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
@@ -21,7 +23,11 @@ ROUGH, HALVES = (
 )  # relative gaps of the sample's fit, and of those of its halves, which say its spread
 SPREAD = 1e-3  # of z, where the halves agree to the last digit
 GROWN = 4  # times the rows where a sample has no minimum
-RARE = 2000  # rows of a class that the sample has missed, at most, in a block
+RARE = 2000  # rows of a scarce class, at most, in a block
+SCARCE = (
+    100,
+    20,
+)  # rows of a class at least, and for each column: with 30 of them logistic took 14 scans, not 3
 
 
 def sample_size(n: int, p: int) -> int:
@@ -53,18 +59,29 @@ class DrawnRows:
         return RowBlock(self.X, self.y, self.weight, 0, "the sample")
 
 
-def drawn(source: RowSource, classes: Any, seed: int = 0, rows: int | None = None) -> DrawnRows:
-    """The sample, with rows of every class."""
+def drawn(
+    source: RowSource, classes: Any, seed: int = 0, rows: int | None = None, *, means: bool = False
+) -> DrawnRows:
+    """The sample, with rows enough of every class; of targets with means, of those that are not zero."""
     wanted = rows or sample_size(source.n or 1 << 62, source.p)
     found = source.sample(wanted, seed)
     if source.n is not None and rows is None and sample_size(source.n, source.p) > wanted:
         found = source.sample(sample_size(source.n, source.p), seed)
-    if classes is None:
+    if (classes is None and not means) or len(found) >= (source.n or found.seen):
         return DrawnRows(found.X, found.y, found.weight)
-    missing = np.setdiff1d(classes, found.y)
+    kinds = np.array([True]) if classes is None else classes
+    have, least = _kinds(found.y, classes), max(SCARCE[0], SCARCE[1] * source.p)
+    scarce = np.array([kind for kind in kinds if np.count_nonzero(have == kind) < least], dtype=kinds.dtype)
     return (
-        DrawnRows(found.X, found.y, found.weight) if not len(missing) else _completed(source, found, missing)
+        DrawnRows(found.X, found.y, found.weight)
+        if not len(scarce)
+        else _completed(source, found, scarce, classes)
     )
+
+
+def _kinds(y: Any, classes: Any) -> Any:
+    """The classes; of numbers whether they are above zero."""
+    return np.asarray(y) if classes is not None else np.asarray(y, dtype=np.float64) > 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +93,19 @@ class _Rare:
         return _Rare([*self.blocks, *other.blocks], self.count + other.count)
 
 
-def _of_classes(block: RowBlock, missing: Any) -> _Rare:
-    own = np.flatnonzero(np.isin(block.y, missing))
+def _of_kinds(block: RowBlock, scarce: Any, classes: Any) -> _Rare:
+    own = np.flatnonzero(np.isin(_kinds(block.y, classes), scarce))
     return _Rare([block.taken(own[:RARE])] if len(own) else [], len(own))
 
 
-def _completed(source: RowSource, found: SampledBlock, missing: Any) -> DrawnRows:
-    """A scan for rows of classes that the sample has not met, each weighing what it stands for."""
-    more = source.reduced(_of_classes, missing)
-    X = np.concatenate([found.X, *(one.X for one in more.blocks)])
-    y = np.concatenate([found.y, *(one.y for one in more.blocks)])
-    weight = np.ones(len(found)) if found.weight is None else found.weight
-    scale = found.seen / len(found)
+def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any) -> DrawnRows:
+    """A scan for rows of classes that the sample has hardly met, each weighing what it stands for."""
+    more = source.reduced(_of_kinds, scarce, classes)
+    scale = (source.n or found.seen) / len(found)
+    common = np.flatnonzero(~np.isin(_kinds(found.y, classes), scarce))
+    X = np.concatenate([found.X[common], *(one.X for one in more.blocks)])
+    y = np.concatenate([found.y[common], *(one.y for one in more.blocks)])
+    weight = np.ones(len(common)) if found.weight is None else found.weight[common]
     own = [np.ones(len(one)) if one.weight is None else one.weight for one in more.blocks]
     held = sum(map(len, own))
     shares = [one * (more.count / max(held, 1)) / scale for one in own]
@@ -102,21 +120,22 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
     # a file may be sorted: neighbours are alike
     order = np.random.default_rng(0).permutation(len(y))
     tolerance = ROUGH if len(y) < (source.n or 0) else min(ROUGH, asked.tolerance)
-    problem = SmallProblem(X, y, weight, False, tolerance)
+    problem = SmallProblem(X, y, weight, False, tolerance, rough=len(y) < (source.n or 0))
     try:
         first = asked.solve(problem)
     except UnboundedError:
+        means = Trait.MEANS in asked.statement.loss.traits
         if len(y) >= (source.n or 0) // GROWN or len(y) > 4 * ROWS:
             raise
-        bigger = drawn(source, asked.targets.classes, rows=GROWN * len(rows.y))
+        bigger = drawn(source, asked.targets.classes, rows=GROWN * len(rows.y), means=means)
         return started(source, asked, bigger, spread=spread)
-    centre = X.mean(axis=0)
-    scale = np.maximum(X.std(axis=0), 1e-9 * np.abs(centre) + 1e-300)
-    sigma = SPREAD * float(np.std(asked.scores(X, first.w)) + SPREAD)
+    centre, scale = centred(X)
+    usual = np.delete(X, far_out(X, np.arange(X.shape[1]), centre, scale), axis=0)
+    sigma = SPREAD * float(np.std(asked.scores(usual, first.w)) + SPREAD)
     if spread:
         halves = [_half(asked, problem, part, first.w) for part in (order[::2], order[1::2])]
         if halves[0] is not None and halves[1] is not None:
-            sigma = max(sigma * SPREAD, 0.5 * float(np.std(asked.scores(X, halves[0] - halves[1]))))
+            sigma = max(sigma * SPREAD, 0.5 * float(np.std(asked.scores(usual, halves[0] - halves[1]))))
     return Start(first.w, sigma, centre, scale, len(y))
 
 

@@ -4,12 +4,13 @@ With H = Σ a h xxᵀ at `base` and the gradient g at w, the model g·(u − w) 
 to the solvers as p + 1 rows of squared loss, the intercept eliminated. Its weights are the next w; its dual
 point gives `ahead`, and the slopes of the rule are L'(z_w) + h (z_ahead − z_w): by construction Xᵀθ keeps the
 penalty's domain and is zero on free columns. h is L'' lowered near the edge of the slopes' domain (safe
-curvature), so that no slope leaves it.
+curvature), so that no slope leaves it. The few rows that are far out in a column are no part of H: the model
+has them as they are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,27 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
+from dualgap.proof.statement import SMALL
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, scratch
-from dualgap.streaming.rules import CurvedSlopes, safe_curvature
+from dualgap.streaming.far import KeptRows, far_out, suspects
+from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
 
 RHO = 4.0  # standard deviations that z may move: without this room squared_hinge with l1 stalled at 2e-4
+CURVED = (
+    1.0  # z of an exponential slope that may move: up to here its edge is as near as its curvature is small
+)
 SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
 WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
 RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
 FINE = 1e-3  # of the tolerance: the gap of the model's own fit
+INNER = 40  # steps within a model that has rows far out: five to ten were counted
+DOWN, SHORTEST = 0.1, 1e-9  # share of the promised fall that a step must keep; the shortest that is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +50,27 @@ class SmoothWish:
     w: Vector
     rule: SlopeRule | None
     constant: float | None  # of which the objective without columns is wanted
-    unit: tuple[Vector, Vector, float] | None  # centre, scale and room of the curvature; None: no curvature
+    unit: tuple[Vector, Vector, float]  # centre, scale and room of the curvature
+    curved: bool  # is H wanted?
+    gather: bool  # are rows far out?
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothSums:
-    """What it found; the gradient and H are not divided by Σs."""
+    """What it found; the gradient and H, of the rows that are not far out, are not divided by Σs."""
 
     weighed: Weighed
     gradient: Vector
     H: Matrix | None
     null: float
+    far: KeptRows
 
     def plus(self, other: SmoothSums) -> SmoothSums:
         """Of both lots of rows."""
         H = None if self.H is None or other.H is None else self.H + other.H
         weighed = self.weighed.plus(other.weighed)
-        return SmoothSums(weighed, self.gradient + other.gradient, H, self.null + other.null)
+        gradient, null = self.gradient + other.gradient, self.null + other.null
+        return SmoothSums(weighed, gradient, H, null, self.far.plus(other.far))
 
     @property
     def finite(self) -> bool:
@@ -75,16 +88,23 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
         seen = weigh(wish.statement, X, y, weight, w, u)
         slope = loss.derivative(y, z)
         tilted = slope if weight is None else weight * slope
+        far = far_out(X, suspects(seen.tops, *wish.unit[:2]), *wish.unit[:2])
+        tilted[far] = 0.0
         gradient = np.append(X.T @ tilted, tilted.sum())
         H = None
-        if wish.unit is not None:
+        if wish.curved:
             h = safe_curvature(loss, y, z, X, wish.unit)
+            h[far] = 0.0
             H = gram(X, h if weight is None else weight * h)
         null = 0.0
         if wish.constant is not None:
             values = loss.value(y, np.full(len(y), wish.constant))
             null = float(values.sum() if weight is None else weight @ values)
-    return SmoothSums(seen, gradient, H, null)
+    kept = KeptRows([], [], [], [])
+    if wish.gather and len(far):
+        s = np.ones(len(far)) if weight is None else weight[far]
+        kept = KeptRows([np.asarray(X[far])], [y[far]], [s], [numbers[far]])
+    return SmoothSums(seen, gradient, H, null, kept)
 
 
 def gram(X: Any, h: Vector) -> Matrix:
@@ -108,11 +128,13 @@ class SmoothPursuit:
         self.rows = 0
         loss = asked.statement.loss
         self.flat = Trait.PIECEWISE_QUADRATIC in loss.traits and Trait.QUADRATIC not in loss.traits
-        self.unit = (start.centre, start.scale, RHO * start.sigma)
+        rho = RHO * start.sigma
+        self.unit = (start.centre, start.scale, rho if self.flat else min(rho, CURVED))
         self.w = inside(asked.statement, start.w)
         self.base, self.before, self.H = self.w, self.unit, None
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
+        self.far: FarLoss | None = None
 
     @property
     def null(self) -> float:
@@ -130,9 +152,10 @@ class SmoothPursuit:
 
     def _request(self) -> ScanRequest:
         constant = self.constant if self._null is None else None
-        unit = self.unit if self.curved else None
-        asked = self.asked
-        wish = SmoothWish(asked.statement, asked.targets, self.w, self.rule, constant, unit)
+        asked, gather = self.asked, self.far is None
+        wish = SmoothWish(
+            asked.statement, asked.targets, self.w, self.rule, constant, self.unit, self.curved, gather
+        )
         return ScanRequest(smooth_scan, (wish,))
 
     def advance(self, result: SmoothSums) -> ScanStep:
@@ -143,6 +166,8 @@ class SmoothPursuit:
             self._null = result.null / weight
         found = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null)
         rule = self.rule
+        if self.far is None:
+            self.far = FarLoss.of(asked.statement.loss, result.far, weight, asked.p)
         if result.H is not None:
             self.H, self.base, self.before = result.H / weight, self.w, self.unit
         if self.flat:
@@ -160,16 +185,86 @@ class SmoothPursuit:
         self.rule, self.curved = None, True
 
     def _step(self, gradient: Vector) -> None:
-        assert self.H is not None
+        assert self.far is not None and self.tops is not None
         asked, loss = self.asked, self.asked.statement.loss
         last = self._whole(self.w)
-        w, ahead = modelled(asked, last, gradient, self.H, self.best)
-        pull = -(gradient + self.H @ (ahead - last))[: len(self.w)]
+        w, ahead, at, pull = self._minimised(last, gradient)
+        pull = pull[: len(self.w)]
         pull[asked.statement.free] = 0.0
         tau = min(1.0, asked.statement.regulariser.dual_scale(pull) * (1.0 - INSIDE))
         self.rule = CurvedSlopes(loss, last, ahead, self._whole(self.base), tau, *self.before)
+        if len(self.far.y):
+            self.rule = replace(self.rule, columns=suspects(self.tops, *self.unit[:2]), apart=at)
         self.w = inside(asked.statement, w if asked.statement.intercept else w[:-1])
         self.curved = self.flat or asked.p > WIDE or self.scans > 1
+
+    def _minimised(self, last: Vector, gradient: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+        """The model's minimiser, the point of its dual, where rows far out were expanded, and −Xᵀθ/τ there.
+
+        Without such rows the model is quadratic. With them it is solved by steps of second order, each
+        shortened until the model falls: it is in memory.
+        """
+        assert self.H is not None and self.far is not None
+        asked, H, far, at = self.asked, self.H, self.far, last
+        value = self._model(last, last, gradient)
+        for _ in range(INNER):
+            own, curve = far.expanded(at)
+            g, whole = gradient + H @ (at - last) + own, H + curve
+            w, ahead = modelled(asked, at, g, whole, self.best)
+            if not len(far.y):
+                break
+            promised = float(g @ (w - at)) + self._price(w) - self._price(at)
+            if promised > -FINE * asked.tolerance * max(self.best, SMALL * self.null):
+                break
+            step = 1.0
+            while step > SHORTEST:
+                there = at + step * (w - at)
+                reached = self._model(there, last, gradient)
+                if reached <= value + DOWN * step * promised:
+                    break
+                step *= 0.5
+            else:
+                break
+            at, value = there, reached
+        return w, ahead, at, -(g + whole @ (ahead - at))
+
+    def _price(self, w: Vector) -> float:
+        own = w if self.asked.statement.intercept else w[:-1]
+        return float(self.asked.statement.regulariser.priced(own)[0])
+
+    def _model(self, w: Vector, last: Vector, gradient: Vector) -> float:
+        assert self.H is not None and self.far is not None
+        step = w - last
+        return float(gradient @ step + 0.5 * step @ (self.H @ step)) + self.far.value(w) + self._price(w)
+
+
+@dataclass(frozen=True, eq=False)
+class FarLoss:
+    """Σ a L of the rows far out, in memory."""
+
+    loss: Loss
+    X: Matrix
+    y: Vector
+    a: Vector
+
+    @classmethod
+    def of(cls, loss: Loss, rows: KeptRows, weight: float, p: int) -> FarLoss:
+        """Of rows that a scan kept; `weight` is that of all rows."""
+        if not rows.X:
+            return cls(loss, np.empty((0, p)), np.empty(0), np.empty(0))
+        return cls(loss, np.concatenate(rows.X), np.concatenate(rows.y), np.concatenate(rows.weight) / weight)
+
+    def value(self, w: Vector) -> float:
+        """At w, its constant behind."""
+        with np.errstate(all="ignore"):
+            found = float(self.a @ self.loss.value(self.y, scored(self.X, w)))
+        return found if np.isfinite(found) else np.inf
+
+    def expanded(self, w: Vector) -> tuple[Vector, Matrix]:
+        """Gradient and curvature there."""
+        z = scored(self.X, w)
+        slope, h = self.a * self.loss.derivative(self.y, z), self.a * self.loss.second_derivative(self.y, z)
+        return np.append(self.X.T @ slope, slope.sum()), gram(self.X, h)
 
 
 def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:

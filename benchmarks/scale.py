@@ -5,8 +5,8 @@
     python -m benchmarks.scale --only logistic          one loss
     python -m benchmarks.scale --peers                  partial_fit of scikit-learn, eight passes, beside ours
 
-Columns are 4-byte numbers in snappy Parquet: some with mean/sd 5, some times 100, indicators (one of them zero in
-a row of 10⁵), log-normal.
+Columns are 4-byte numbers in snappy Parquet: some with mean/sd 5, some times 100, indicators (one of them
+zero in a row of 10⁵), log-normal.
 """
 
 from __future__ import annotations

@@ -42,6 +42,9 @@ MORE_PENALTIES: tuple[Penalty, ...] = (
     penalties.Lp(2.0),
     penalties.Lp(3.0),
     penalties.Lp(7.0),
+    penalties.GroupLasso(parts=(0, 0, 1, 1, 0, 2)),
+    penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 1, 1)),
+    penalties.SparseGroup(0.0, parts=(0, 0, 0, 0, 0, 0)),
 )
 
 ALL_LOSSES: list[Loss] = [*(cls() for cls in losses.CATALOGUE.values()), *MORE_LOSSES]

@@ -13,6 +13,7 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
+from dualgap.penalties.base import Blocks
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty
 from dualgap.penalties.norm import Norm
 from dualgap.problem.certificate import bounds
@@ -271,40 +272,43 @@ def test_quadratic_and_smooth_parts_are_not_split() -> None:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("rows", [0, 3, 7, 40])
-@pytest.mark.parametrize("shape", ["none", "ball", "norm", "soft_ball", "soft_norm"])
+@pytest.mark.parametrize("shape", ["none", "ball", "norm", "soft_ball", "soft_norm", "groups", "groups_ball"])
 def test_newton_systems_by_rows_and_by_columns(shape: str, rows: int, sparse: bool) -> None:
     rng = np.random.default_rng(4)
     array = rng.normal(size=(40, 9))
     design: Design = Compressed(sp.csr_array(array)) if sparse else Dense(array)
     curvature = np.where(np.arange(40) < rows, rng.uniform(0.1, 3.0, 40), 0.0)
     free: Mask = np.arange(9) == 8
-    delta, rank_one, sign = _second_derivative(shape, rng)
+    delta, rank_one, blocks = _second_derivative(shape, rng)
     eta = 1e-9 if rows >= 7 else 1e-3  # so faint only where the rows hold the soft coordinates
     right = rng.normal(size=9)
     matrix = array.T @ (curvature[:, None] * array) + np.diag(delta + eta)
-    if rank_one is not None:
-        matrix += sign * np.outer(rank_one, rank_one)
-    found = NewtonSystem(design, curvature, WeightCurve(right, delta, rank_one, sign, right), eta).solve(
+    curve = WeightCurve(right, delta, rank_one, blocks, right)
+    matrix += np.array([curve.times(axis) - delta * axis for axis in np.eye(9)])
+    found = NewtonSystem(design, curvature, curve, eta).solve(
         right, free
     )
     expected = np.linalg.solve(matrix, right)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
 
 
-def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Vector | None, float]:
+def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Vector | None, Blocks | None]:
     """Of a norm (singular along the point), of a ball, or of neither; soft: zero in some coordinates."""
     point = rng.normal(size=9)
     if shape == "none":
-        return np.append(np.ones(8), 0.0), None, 1.0
+        return np.append(np.ones(8), 0.0), None, None
     gauges: dict[str, Gauge] = {
         "ball": Norm(1.5, np.ones(8)),
         "norm": Norm(1.5, np.ones(8)),
         "soft_ball": penalties.L1().gauge(np.ones(8), np.ones(8)),
         "soft_norm": penalties.Linf().gauge(np.ones(8), np.ones(8)),
+        "groups": penalties.GroupLasso(parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(np.ones(8), np.linspace(1, 2, 8)),
+        "groups_ball": penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(np.ones(8), np.ones(8)),
     }
     gauge = gauges[shape].extended()
-    regulariser = Penalised(gauge, 0.5) if shape.endswith("norm") else Constrained(gauge, 0.5)
+    regulariser = Constrained(gauge, 0.5) if shape.endswith("ball") else Penalised(gauge, 0.5)
     half = regulariser.dual_prox(point, 2.0)
-    assert half.rank_one is not None
+    assert half.rank_one is not None or half.blocks is not None
     assert shape.startswith("soft") == bool(np.any(half.diagonal[:-1] == 0.0))
-    return 1e3 * half.diagonal, np.sqrt(1e3) * half.rank_one, half.sign
+    rank_one = None if half.rank_one is None else np.sqrt(1e3) * half.rank_one
+    return 1e3 * half.diagonal, rank_one, None if half.blocks is None else half.blocks.over(1e3)

@@ -78,6 +78,7 @@ class LinearClassifier(MarginAttributes, Classifier, LinearModel):
         fit_intercept: bool = True,
         penalty_factors: Any = None,
         standardize: bool = False,
+        groups: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         multiclass: str = "auto",
         solver: Any = "auto",

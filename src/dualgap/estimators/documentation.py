@@ -57,6 +57,10 @@ PARAMETERS: dict[str, Words] = {
         "array-like of shape (n_features,) or dict",
         "How much each column is penalised, by position or by name; 0 leaves a column free.",
     ),
+    "groups": (
+        "array-like of shape (n_features,), list of lists or 'columns'",
+        "Which columns belong together, for group_lasso and sparse_group.",
+    ),
     "standardize": (
         "bool",
         "Whether to penalise the weights of columns scaled to standard deviation one. The weights are "

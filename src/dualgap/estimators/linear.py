@@ -14,7 +14,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.fitting.stream import Stream, learn, row_by_row
 from dualgap.penalties import Penalty
 
-FITTED_AS = "fit_intercept penalty_factors standardize solver tol max_iter max_time random_state"
+FITTED_AS = "fit_intercept penalty_factors standardize groups solver tol max_iter max_time random_state"
 
 
 class LinearModel(Model):
@@ -27,6 +27,7 @@ class LinearModel(Model):
     fit_intercept: bool
     penalty_factors: Any
     standardize: bool
+    groups: Any
     solver: Any
     tol: float
     max_iter: int | None

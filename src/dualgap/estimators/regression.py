@@ -66,6 +66,7 @@ class LinearRegressor(TubeAttributes, Regressor, LinearModel):
         fit_intercept: bool = True,
         penalty_factors: Any = None,
         standardize: bool = False,
+        groups: Any = None,
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,

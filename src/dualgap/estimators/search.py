@@ -67,6 +67,7 @@ class Searched(LinearModel):
         """The search and its solution on all rows, kept."""
         over = {name: getattr(self, name) for name in SEARCHED_OVER.split()}
         asked = self._asked(X, y, sample_weight)
+        asked["column_groups"] = asked.pop("groups")
         self.search_ = cross_validate(**asked, **over, score=self.scoring, **more)
         self.solution_ = self.search_.solution
         return self.solution_
@@ -113,6 +114,7 @@ class LinearRegressorCV(Searched, LinearRegressor):
         fit_intercept: bool = True,
         penalty_factors: Any = None,
         standardize: bool = False,
+        groups: Any = None,
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
@@ -164,6 +166,7 @@ class LinearClassifierCV(Searched, LinearClassifier):
         fit_intercept: bool = True,
         penalty_factors: Any = None,
         standardize: bool = False,
+        groups: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
         multiclass: str = "auto",
         solver: Any = "auto",

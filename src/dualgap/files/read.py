@@ -25,6 +25,7 @@ from dualgap.fitting.objective import Objective
 from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective
+from dualgap.penalties import Penalty
 from dualgap.proof.certificate import Certificate
 from dualgap.traits import Trait
 
@@ -130,7 +131,7 @@ class Reader:
 
     def _terms(self, part: Fields) -> Objective:
         lam, budget = (part.optional(part.number, name, low=0.0) for name in ("lam", "budget"))
-        penalty = _made(part.part("penalty"), penalties.CATALOGUE)
+        penalty = self._grouped(part.part("penalty"), _made(part.part("penalty"), penalties.CATALOGUE))
         if penalty.takes_strength != ((lam is None) != (budget is None)) or (
             lam is not None and budget is not None
         ):
@@ -156,6 +157,15 @@ class Reader:
             raise part.refuse("scale", "positive numbers")
         _ = terms.regulariser  # refuses factors that the penalty cannot take
         return terms
+
+    def _grouped(self, part: Fields, penalty: Penalty) -> Penalty:
+        """With the group of each column, where it has groups."""
+        if not penalty.takes_groups:
+            return penalty
+        found = part.array("groups", (self.p,))
+        if not np.array_equal(np.unique(found), np.arange(len(np.unique(found)))):
+            raise part.refuse("groups", "the number of a group for each column, none left out")
+        return penalty.grouped(found.astype(np.intp))
 
     def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:
         if not part.has(name):
@@ -286,7 +296,7 @@ class Reader:
 def _made(part: Fields, catalogue: dict[str, Any]) -> Any:
     """A loss or a penalty of the catalogue, with the parameters that it has."""
     cls = catalogue[part.one_of("name", catalogue)]
-    wanted = [field.name for field in dataclasses.fields(cls)]
+    wanted = [field.name for field in dataclasses.fields(cls) if not field.kw_only]
     inner = part.part("parameters")
     if sorted(inner.values) != sorted(wanted):
         raise part.refuse("parameters", f"{', '.join(wanted) or 'empty'} alone")

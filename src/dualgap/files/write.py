@@ -19,6 +19,7 @@ from dualgap.files.store import MADE_BY, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
+from dualgap.penalties import Penalty
 from dualgap.proof.certificate import Certificate
 
 VERSION = 2  # of the format: 1 had neither tolerance nor box
@@ -80,7 +81,7 @@ class Writer:
         return {
             "words": terms.words(),
             "loss": _named(terms.loss),
-            "penalty": _named(terms.penalty),
+            "penalty": _named(terms.penalty) | self._groups(terms.penalty),
             "lam": terms.lam,
             "budget": terms.budget,
             "hard_margin": terms.hard,
@@ -89,6 +90,10 @@ class Writer:
             "penalty_factors": self._unless_ones(terms.factors),
             "scale": self._unless_ones(terms.scale),
         }
+
+    def _groups(self, penalty: Penalty) -> dict[str, Any]:
+        """The group of each column, where there are some."""
+        return {} if penalty.parts is None else {"groups": self.array(np.array(penalty.parts, dtype=float))}
 
     def answer(self, solution: Solution) -> dict[str, Any]:
         """Weights and proof; where every class has a problem of its own, those of each."""
@@ -174,7 +179,7 @@ def _box(box: Any) -> list[list[Any]] | None:
 
 def _named(thing: Any) -> dict[str, Any]:
     """A loss or a penalty by name and parameters."""
-    found = {field.name: float(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+    found = {field.name: float(getattr(thing, field.name)) for field in dataclasses.fields(thing) if not field.kw_only}
     return {"name": thing.name, "parameters": found}
 
 

@@ -59,6 +59,7 @@ def certify(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    groups: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -86,6 +87,7 @@ def certify(  # noqa: PLR0913
         "fit_intercept": fit_intercept,
         "penalty_factors": penalty_factors,
         "standardize": standardize,
+        "groups": groups,
     }
     if rows is not None:  # the target is with the rows: what follows them are the weights
         from dualgap.fitting.streamed import certify_streamed

@@ -15,7 +15,9 @@ from dualgap.drive.solver import Solver
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
 from dualgap.errors import NotCertifiedWarning
+from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import fit_many, read_form
+from dualgap.fitting.names import penalty_named
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read
@@ -41,6 +43,7 @@ def fit(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    groups: Any = None,
     multiclass: str = "auto",
     solver: str | Solver | DiscreteSolver = "auto",
     tol: float = 1e-6,
@@ -68,6 +71,11 @@ def fit(  # noqa: PLR0913
     cores: one, so that the same data give the same bits, unless more are asked for. `verbose` says on
     standard error how the gap closes: the first iterate, then one whenever the time has doubled.
 
+    `groups` says which columns belong together, for group_lasso and sparse_group: one label for each column,
+    a list of lists of columns (by name or number; the others are on their own), or "columns": one group for
+    each column of a table, so that the levels of a column of words come in together. A penalty factor then
+    is one of a group.
+
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
@@ -84,10 +92,12 @@ def fit(  # noqa: PLR0913
         "sample_weight": sample_weight,
         "penalty_factors": penalty_factors,
         "standardize": standardize,
+        "groups": groups,
     }
     rows = elsewhere(X, y, sample_weight)
     if rows is not None or hasattr(X, "fitted"):
-        del asked["sample_weight"]
+        refuse_groups(penalty_named(penalty))
+        del asked["sample_weight"], asked["groups"]
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
         if rows is not None:
             asked["checkpoint"] = checkpoint

@@ -25,7 +25,8 @@ def joint_regulariser(terms: Objective, classes: int) -> Regulariser:
     factors, scale = terms.factors, terms.scale
     if terms.fit_intercept:
         factors, scale = np.append(factors, 1.0), np.append(scale, 0.0)
-    gauge = terms.penalty.gauge(np.tile(factors, classes), np.tile(scale, classes))
+    penalty = terms.penalty.tiled(classes, terms.fit_intercept)
+    gauge = penalty.gauge(np.tile(factors, classes), np.tile(scale, classes))
     if terms.budget is not None:
         return terms.penalty.within(gauge, terms.budget)
     assert terms.lam is not None

@@ -143,7 +143,7 @@ class Objective:
 
     def _in_numbers(self, formula: str) -> str:
         """The penalty's formula with its parameters filled in."""
-        for name, value in vars(self.penalty).items():
+        for name, value in self.penalty.parameters.items():
             formula = re.sub(rf"\b{name}\b", f"{value:g}", formula)
         return formula
 

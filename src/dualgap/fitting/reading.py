@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.errors import DataError, UnboundedError
+from dualgap.fitting.groups import read_groups
 from dualgap.fitting.inputs import (
     Table,
     read_factors,
@@ -103,10 +104,12 @@ def read(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    groups: Any = None,
 ) -> Reading:
     """Check everything a fit needs."""
     loss, penalty = loss_named(loss), penalty_named(penalty)
     table = read_table(X, learn=True)
+    penalty = read_groups(penalty, groups, table)
     n = table.design.shape[0]
     classes = None
     if Trait.CLASSIFICATION in loss.traits:

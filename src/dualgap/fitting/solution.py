@@ -94,7 +94,8 @@ class Solution:
         if self.parts:
             return sum(part.price for part in self.parts)
         classes = len(self.coef) if self.coef.ndim == 2 else 1
-        gauge = terms.penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
+        penalty = terms.penalty.tiled(classes, False)
+        gauge = penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
         return terms.lam * gauge.value(self.coef.ravel())
 
     @property

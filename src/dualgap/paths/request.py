@@ -12,6 +12,7 @@ from dualgap.arrays import Vector
 from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
+from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver, seeded
@@ -46,6 +47,7 @@ def path(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    groups: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -88,6 +90,7 @@ def path(  # noqa: PLR0913
         "sample_weight": sample_weight,
         "penalty_factors": penalty_factors,
         "standardize": standardize,
+        "groups": groups,
     }
     if over == "quantile":
         from dualgap.paths.quantiles import quantiles_of  # here: most paths never need it
@@ -105,7 +108,8 @@ def path(  # noqa: PLR0913
     if rows is not None or hasattr(X, "fitted"):
         from dualgap.paths.streamed import streamed_path  # here: most paths never need it
 
-        del what["sample_weight"]
+        refuse_groups(penalty)
+        del what["sample_weight"], what["groups"]
         wanted = PathRequest(
             read_exact(exact),
             read_lams(lams),

@@ -6,6 +6,7 @@ from dualgap.penalties.base import Gauge, Penalty
 from dualgap.penalties.bridge import Bridge
 from dualgap.penalties.elastic_net import ElasticNet
 from dualgap.penalties.forms import Constrained, Penalised, Regulariser
+from dualgap.penalties.groups import GroupLasso, SparseGroup
 from dualgap.penalties.l0 import L0, L0L2
 from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
@@ -23,6 +24,8 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "linf": Linf,
     "lp": Lp,
     "bridge": Bridge,
+    "group_lasso": GroupLasso,
+    "sparse_group": SparseGroup,
 }
 
 __all__ = [
@@ -35,11 +38,13 @@ __all__ = [
     "Constrained",
     "ElasticNet",
     "Gauge",
+    "GroupLasso",
     "L2Norm",
     "Linf",
     "Lp",
     "Penalised",
     "Penalty",
     "Regulariser",
+    "SparseGroup",
     "Unpenalised",
 ]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.traits import Trait
 
@@ -25,13 +26,49 @@ LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows 
 FAINT = 2.0**-1000  # numbers above it have all their digits
 
 
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Σ_b c_b c_bᵀ, c_b being `vector` on the coordinates that `label` gives the number b, zero elsewhere."""
+
+    label: Index
+    vector: Vector
+
+    def times(self, x: Vector) -> Vector:
+        """Its product with a vector."""
+        return np.asarray(self.vector * np.bincount(self.label, self.vector * x)[self.label])
+
+    def parts(self) -> Iterator[tuple[Index, Vector]]:
+        """Where each c_b is not zero, and what it is there."""
+        live = np.flatnonzero(self.vector)
+        order = live[np.argsort(self.label[live], kind="stable")]
+        cuts = np.flatnonzero(np.diff(self.label[order])) + 1
+        for where in np.split(order, cuts) if len(order) else ():
+            yield where, self.vector[where]
+
+    def columns(self) -> Matrix:
+        """The c_b that are not zero, one a column."""
+        parts = list(self.parts())
+        out = np.zeros((len(self.vector), len(parts)))
+        for k, (where, vector) in enumerate(parts):
+            out[where, k] = vector
+        return out
+
+    def over(self, sigma: float) -> Blocks:
+        """Multiplied by sigma > 0."""
+        return Blocks(self.label, np.sqrt(sigma) * self.vector)
+
+
 @dataclass(frozen=True)
 class Projection:
-    """A nearest point and its Jacobian, diag(diagonal) − rank_one·rank_oneᵀ."""
+    """A nearest point and its Jacobian, diag(diagonal) − rank_one·rank_oneᵀ.
+
+    To that of what is no projection but a prox `blocks` are added; from that of its dual half subtracted.
+    """
 
     point: Vector
     diagonal: Vector
     rank_one: Vector | None
+    blocks: Blocks | None = None
 
 
 class Elastic(NamedTuple):
@@ -46,6 +83,14 @@ class Ball(NamedTuple):
 
     order: float
     scale: Vector
+
+
+class Groups(NamedTuple):
+    """Σ l1_j |w_j| + Σ_g ‖(scale ∘ w)_g‖₂, `group` numbering the g: group_lasso and sparse_group."""
+
+    l1: Vector
+    scale: Vector
+    group: Index
 
 
 class Counted(NamedTuple):
@@ -85,6 +130,11 @@ class Gauge(Protocol):
         return None
 
     @property
+    def groups(self) -> Groups | None:
+        """h as a sum of Euclidean norms over groups with an l1 part, None where it is none."""
+        return None
+
+    @property
     def count(self) -> Counted | None:
         """h as a number of coordinates with a sum of squares, None where it is none."""
         return None
@@ -109,6 +159,10 @@ class Gauge(Protocol):
 
     def restricted(self, keep: Mask) -> Gauge:
         """The same on a subset of the coordinates, the others being zero."""
+
+    def levelled(self, scale: Vector) -> Vector:
+        """The scales at which columns suit h best, beside those that would give each of them unit size."""
+        return scale
 
     def shrink(self, w: Vector, radius: float) -> Vector:
         """The longest multiple of w, at most w itself, with h ≤ radius; free coordinates stay."""
@@ -229,12 +283,22 @@ class Penalty(ABC):
     name: ClassVar[str]
     takes_strength: ClassVar[bool] = True
     takes_factors: ClassVar[bool] = False
+    takes_groups: ClassVar[bool] = False  # columns belong together
+    parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]
 
     @abstractmethod
     def gauge(self, factors: Vector, scale: Vector) -> Gauge:
         """h(w) = penalty of scale ∘ w with per-column factors."""
+
+    def grouped(self, groups: Index) -> Self:
+        """The same for columns of these groups, by number."""
+        raise DataError(f"groups= goes with group_lasso and sparse_group, not with {self.name}.")
+
+    def tiled(self, times: int, intercept: bool) -> Self:
+        """The same for so many copies of the columns, each with an intercept behind it if there is one."""
+        return self
 
     def within(self, gauge: Gauge, budget: float) -> Constrained:
         """The constrained form, h ≤ budget."""
@@ -247,16 +311,21 @@ class Penalty(ABC):
         return f" subject to {self.formula} <= {budget:g}"
 
     def __str__(self) -> str:
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        if not fields:
+        if not self.parameters:
             return self.name
-        return f"{self.name}({', '.join(f'{getattr(self, f.name):g}' for f in fields)})"
+        return f"{self.name}({', '.join(f'{value:g}' for value in self.parameters.values())})"
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers that go into the formula, by name."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in fields if not f.kw_only}
 
 
 def refuse_factors(name: str, factors: Vector) -> None:
     """Norms that couple the columns take no per-column factors."""
     if not np.all(factors == 1.0):
         raise DataError(
-            f"penalty_factors work with l0, l1, l2, elastic_net and bridge, not with {name}; "
+            f"penalty_factors work with l0, l1, l2, elastic_net, bridge and groups, not with {name}; "
             "rescale the columns instead."
         )

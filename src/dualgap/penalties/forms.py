@@ -8,20 +8,30 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import FAINT, LEAST, Gauge, Projection
+from dualgap.penalties.base import FAINT, LEAST, Blocks, Gauge, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
 
 @dataclass(frozen=True, eq=False)
 class DualProx:
-    """v = s − σ prox(s/σ) with g*(v), and dv/ds = diag(diagonal) + sign·rank_one·rank_oneᵀ."""
+    """v = s − σ prox(s/σ) with g*(v), and dv/ds = diag(diagonal) + rank_one·rank_oneᵀ − blocks.
+
+    Of each block b, Σ c_b²/diagonal = 1: along it v does not move.
+    """
 
     v: Vector
     conjugate: float
     diagonal: Vector
     rank_one: Vector | None
-    sign: float
+    blocks: Blocks | None
+
+    def times(self, x: Vector) -> Vector:
+        """dv/ds times x."""
+        found = self.diagonal * x
+        if self.rank_one is not None:
+            found = found + float(self.rank_one @ x) * self.rank_one
+        return found if self.blocks is None else found - self.blocks.times(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +89,10 @@ class Penalised:
         """See DualProx."""
         half = self.gauge.penalised_dual_prox(s, sigma, self.strength)
         conjugate = self.conjugate(half.point)
-        return DualProx(half.point, conjugate, half.diagonal, half.rank_one, -1.0)
+        blocks = half.blocks
+        if half.rank_one is not None:  # one block of all coordinates
+            blocks = Blocks(np.zeros(len(s), dtype=np.intp), half.rank_one)
+        return DualProx(half.point, conjugate, half.diagonal, None, blocks)
 
     def substituted(self, factor: Vector, multiplier: float) -> Penalised:
         """multiplier · g(factor ∘ u), as a function of u."""
@@ -172,7 +185,7 @@ class Constrained:
         v = s - sigma * half.point
         v[self.free] = 0.0
         conjugate = float(v @ half.point)  # the support function, exactly: half.point is its maximiser
-        return DualProx(v, conjugate, 1.0 - half.diagonal, half.rank_one, 1.0)
+        return DualProx(v, conjugate, 1.0 - half.diagonal, half.rank_one, half.blocks)
 
     def substituted(self, factor: Vector, multiplier: float) -> Constrained:
         """The ball in the coordinates u, w = factor ∘ u."""

@@ -150,8 +150,15 @@ def _seen_through(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, 
     variance = square - centre * centre
     if not np.all((variance > NEARLY_CONSTANT * square) & (square > TINY)):
         return None
-    scale = _power_of_two(np.sqrt(variance))
-    return Standardised(inner, centre, scale), np.ones(p, dtype=bool), centre, scale
+    keep = np.ones(p, dtype=bool)
+    scale = _levelled(asked, keep, _power_of_two(np.sqrt(variance)))
+    return Standardised(inner, centre, scale), keep, centre, scale
+
+
+def _levelled(asked: Problem, keep: Mask, scale: Vector) -> Vector:
+    """Scales of the kept columns as the penalty likes them: alike where it sees only lengths."""
+    among = np.append(keep, False) if asked.intercept else keep
+    return asked.regulariser.gauge.restricted(among).levelled(scale)
 
 
 def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
@@ -172,7 +179,7 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
         centre = centre + rest
     spread = np.sqrt(Dense(copy).weighted_square_norms(asked.a))
     spread[spread == 0.0] = 1.0
-    spread = _power_of_two(spread)
+    spread = _levelled(asked, keep, _power_of_two(spread) * size) / size
     copy /= spread
     return Dense(copy), keep, centre * size, size * spread
 
@@ -192,7 +199,7 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
     kept: Design = inner
     if not keep.all():
         kept = inner.columns(keep) if counts[~keep].any() else inner.without_empty(keep)
-    scale = _power_of_two(size[keep])
+    scale = _levelled(asked, keep, _power_of_two(size[keep]))
     return Standardised(kept, np.zeros(len(scale)), scale), keep, np.zeros(len(scale)), scale
 
 

@@ -146,7 +146,7 @@ def objective_formula(terms: Objective, strength: bool = True) -> str:
 def penalty_formula(penalty: Penalty, *, scaled: bool = False) -> str:
     """The penalty's own formula in signs instead of words; markup."""
     text = penalty.formula
-    for name, value in vars(penalty).items():
+    for name, value in penalty.parameters.items():
         text = re.sub(rf"\b{name}\b", f"{value:g}", text)
     text = (
         safe(text)

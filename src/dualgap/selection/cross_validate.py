@@ -14,6 +14,7 @@ from dualgap.arrays import Vector
 from dualgap.blocks.dataset import elsewhere
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
@@ -54,6 +55,7 @@ def cross_validate(  # noqa: PLR0913
     sample_weight: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
+    column_groups: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -76,11 +78,13 @@ def cross_validate(  # noqa: PLR0913
     all rows. `form="constrained"` searches over budgets, those given by `budgets` or those of that grid.
     Every point of every fold is proven like a fit: exact where `dg.path` is, else within `tol`.
 
-    `cv` is a number of folds (stratified for classes, whole groups where there are `groups`, shuffled where
+    `cv` is a number of folds (stratified for classes, whole groups of rows where there are `groups`, shuffled where
     there is a `random_state`), a splitter of scikit-learn, or pairs of row numbers. `score` is "loss",
     "zero_one", the name of a scikit-learn scorer, or a function (estimator, X, y) of which more is better.
     `rule` is "min", "1se" (the strongest regularisation within one standard error of the best), or a
     function that takes the Search and returns the number of a strength.
+
+    `column_groups` is what dg.fit calls `groups`: the columns that belong together.
 
     `sample_weight` counts in the grid, the fits and the scores. `n_jobs` folds run side by side, a process
     each. On a terminal a line says how far they are (`progress=False`: none). Ctrl-C keeps the folds that
@@ -97,6 +101,7 @@ def cross_validate(  # noqa: PLR0913
         from dualgap.selection.streamed import streamed_search  # here: most searches never need it
 
         asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
+        refuse_groups(penalty_named(penalty))
         asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
         if score != "loss" or groups is not None or budgets is not None or form != "penalised":
             raise DataError(
@@ -122,6 +127,7 @@ def cross_validate(  # noqa: PLR0913
         sample_weight=sample_weight,
         penalty_factors=penalty_factors,
         standardize=standardize,
+        groups=column_groups,
     )
     rule, scoring = read_rule(rule), read_score(score, reading, weighted=sample_weight is not None)
     folds = read_folds(cv, reading, X, groups, random_state)

@@ -1,4 +1,4 @@
-"""The Newton system (Xᵀ diag(h) X + diag(δ) + η + sign·r rᵀ) x = b, by columns or by rows."""
+"""The Newton system (Xᵀ diag(h) X + diag(δ) + η + r rᵀ − Σ c cᵀ) x = b, by columns or by rows."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class _RowSolver:
 
     With q = diag(h) X x the system is (h⁻¹ + X Δ⁻¹ Xᵀ) q = X Δ⁻¹ b, Δ = δ + η. A positive rank one is one
     more row of curvature 1. Soft coordinates, whose Δ⁻¹ would swamp all digits, are columns beside the
-    kernel. So is a negative rank one, with the pivot 1 − rᵀΔ⁻¹r = Σ (r²/δ) η/(δ + η), since Σ r²/δ = 1:
-    written so, nothing cancels.
+    kernel. So is each block c that is subtracted, with the pivot 1 − cᵀΔ⁻¹c = Σ (c²/δ) η/(δ + η), since
+    Σ c²/δ = 1: written so, nothing cancels.
     """
 
     def __init__(self, system: NewtonSystem, rows: Design, curvature: Vector, soft: Mask) -> None:
@@ -135,57 +135,48 @@ class _RowSolver:
         penalty = system.penalty
         held = penalty.diagonal + system.eta
         self.inverse = np.where(soft, 0.0, 1.0 / held)
-        self.rank_one = penalty.rank_one
-        self.extra = self.rank_one is not None and penalty.sign > 0
-        self.falls = self.rank_one is not None and penalty.sign < 0
+        self.extra = penalty.rank_one
+        self.falls = np.zeros((len(held), 0)) if penalty.blocks is None else penalty.blocks.columns()
         pivots = self._pivots(system, held)
         self.bordered = Bordered(cholesky(self._kernel(curvature)), self._border(), pivots)
-
-    def _across(self) -> Vector:
-        """X Δ⁻¹ r."""
-        assert self.rank_one is not None
-        return self.rows.matvec(self.inverse * self.rank_one)
 
     def _kernel(self, curvature: Vector) -> Matrix:
         kernel = self.rows.weighted_outer(self.inverse)
         kernel.flat[:: len(curvature) + 1] += 1.0 / curvature
-        if not self.extra or self.rank_one is None:
+        if self.extra is None:
             return kernel
-        cross = self._across()[:, None]
-        corner = np.array([[1.0 + float(self.rank_one @ (self.inverse * self.rank_one))]])
+        cross = self.rows.matvec(self.inverse * self.extra)[:, None]
+        corner = np.array([[1.0 + float(self.extra @ (self.inverse * self.extra))]])
         return np.block([[kernel, cross], [cross.T, corner]])
 
     def _border(self) -> Matrix:
-        """The columns beside the kernel."""
-        count = int(np.count_nonzero(self.soft))
-        border = self.rows.columns(self.soft).toarray() if count else np.zeros((self.rows.shape[0], 0))
-        if self.extra and self.rank_one is not None:
-            border = np.vstack([border, self.rank_one[self.soft]])
-        return np.column_stack([border, self._across()]) if self.falls else border
+        """The columns beside the kernel: X on soft coordinates, and X Δ⁻¹ c."""
+        soft, inner = self.rows.columns(self.soft).toarray(), self.inverse[:, None] * self.falls
+        falls = self.rows.matvecs(inner.T).T if inner.shape[1] else np.zeros((self.rows.shape[0], 0))
+        border = np.column_stack([soft, falls])
+        if self.extra is None:
+            return border
+        return np.vstack([border, np.append(self.extra[self.soft], self.extra @ inner)])
 
     def _pivots(self, system: NewtonSystem, held: Vector) -> Matrix:
         """The block below the border."""
-        pivots = np.diag(held[self.soft])
-        if not self.falls or self.rank_one is None:
-            return pivots
-        share = np.zeros_like(held)
-        np.divide(self.rank_one**2, system.penalty.diagonal, out=share, where=self.rank_one != 0)
-        corner = float(share[self.soft].sum() + (share * system.eta) @ self.inverse)
-        edge = -self.rank_one[self.soft][:, None]
-        return np.block([[pivots, edge], [edge.T, np.array([[corner]])]])
+        pivots, falls = np.diag(held[self.soft]), self.falls
+        share = np.divide(falls * falls, system.penalty.diagonal[:, None], out=np.zeros_like(falls), where=falls != 0)
+        corner = share[self.soft].sum(axis=0) + (system.eta * self.inverse) @ share
+        edge = -falls[self.soft]
+        return np.block([[pivots, edge], [edge.T, np.diag(corner)]])
 
     def solve(self, right: Vector) -> Vector:
         """One solution, without refinement."""
         first = self.inverse * right
-        along = 0.0 if self.rank_one is None else float(self.rank_one @ first)
         target = self.rows.matvec(first)
-        if self.extra:
-            target = np.append(target, along)
-        wanted = np.append(right[self.soft], along) if self.falls else right[self.soft]
-        q, edge = self.bordered.solve(target, wanted)
+        if self.extra is not None:
+            target = np.append(target, float(self.extra @ first))
+        q, edge = self.bordered.solve(target, np.append(right[self.soft], first @ self.falls))
         rest = right - self.rows.transpose_matvec(q[: self.rows.shape[0]])
-        if self.rank_one is not None:
-            rest = rest - (q[-1] if self.extra else edge[-1]) * self.rank_one
-        x = self.inverse * rest
-        x[self.soft] = -edge[: int(np.count_nonzero(self.soft))]
+        if self.extra is not None:
+            rest = rest - q[-1] * self.extra
+        count = int(np.count_nonzero(self.soft))
+        x = self.inverse * (rest - self.falls @ edge[count:])
+        x[self.soft] = -edge[:count]
         return x

@@ -11,13 +11,14 @@ from scipy.linalg.blas import dger
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.penalties import Regulariser
+from dualgap.penalties.base import Blocks
 
 EASY = ((4, 1.0), (10, 0.5), (18, 0.25))  # steps a round took at most, and the power of growth it earns
 
 
 @dataclass(frozen=True, eq=False)
 class WeightCurve:
-    """The slope v of the penalty and its derivative diag(diagonal) + sign·rank_one·rank_oneᵀ.
+    """The slope v of the penalty and its derivative diag(diagonal) + rank_one·rank_oneᵀ − blocks.
 
     `primal` is where v is a subgradient of the penalty itself: with exact zeros, or inside the ball.
     """
@@ -25,22 +26,26 @@ class WeightCurve:
     v: Vector
     diagonal: Vector
     rank_one: Vector | None
-    sign: float
+    blocks: Blocks | None
     primal: Vector
 
     def times(self, x: Vector) -> Vector:
         """The derivative times x."""
         found = self.diagonal * x
-        return (
-            found if self.rank_one is None else found + self.sign * float(self.rank_one @ x) * self.rank_one
-        )
+        if self.rank_one is not None:
+            found = found + float(self.rank_one @ x) * self.rank_one
+        return found if self.blocks is None else found - self.blocks.times(x)
 
     def add_to(self, matrix: Matrix, eta: float) -> None:
         """The derivative, and eta on the diagonal, added in place to a matrix in rows."""
         if self.rank_one is not None:
-            dger(
-                self.sign, self.rank_one, self.rank_one, a=matrix.T, overwrite_a=1
-            )  # without a second matrix
+            dger(1.0, self.rank_one, self.rank_one, a=matrix.T, overwrite_a=1)  # without a second matrix
+        if self.blocks is not None:
+            for where, vector in self.blocks.parts():
+                if len(where) == len(matrix):
+                    dger(-1.0, self.blocks.vector, self.blocks.vector, a=matrix.T, overwrite_a=1)
+                else:
+                    matrix[np.ix_(where, where)] -= np.outer(vector, vector)
         matrix.flat[:: len(matrix) + 1] += self.diagonal + eta
 
 
@@ -72,7 +77,7 @@ class QuadraticWeights(SmoothedPenalty):
     exact: ClassVar[bool] = True
 
     def at(self, w: Vector) -> WeightCurve:
-        return WeightCurve(self.stiffness * w, self.stiffness, None, 1.0, w)
+        return WeightCurve(self.stiffness * w, self.stiffness, None, None, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +92,9 @@ class SplitWeights(SmoothedPenalty):
         s = self.anchor + self.sigma * w
         half = self.regulariser.dual_prox(s, self.sigma)
         rank_one = None if half.rank_one is None else np.sqrt(self.sigma) * half.rank_one
+        blocks = None if half.blocks is None else half.blocks.over(self.sigma)
         primal = (s - half.v) / self.sigma
-        return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, half.sign, primal)
+        return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, blocks, primal)
 
     def stiffened(self, factor: float) -> Self:
         return replace(self, sigma=self.sigma * factor)

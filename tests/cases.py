@@ -42,17 +42,24 @@ MORE_PENALTIES: tuple[Penalty, ...] = (
     penalties.Lp(2.0),
     penalties.Lp(3.0),
     penalties.Lp(7.0),
-    penalties.GroupLasso(parts=(0, 0, 1, 1, 0, 2)),
-    penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 1, 1)),
-    penalties.SparseGroup(0.0, parts=(0, 0, 0, 0, 0, 0)),
+    penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 0, 2)),
 )
 
 ALL_LOSSES: list[Loss] = [*(cls() for cls in losses.CATALOGUE.values()), *MORE_LOSSES]
 LOSSES: list[Loss] = [loss for loss in ALL_LOSSES if Trait.CONVEX in loss.traits]
+
+
+def bound(penalty: Penalty, p: int) -> Penalty:
+    """The penalty on p columns; groups begin as those it was given."""
+    if not penalty.takes_groups:
+        return penalty
+    return penalty.grouped(np.arange(p) // 2 if penalty.parts is None else np.resize(penalty.parts, p))
+
+
 PENALTIES: list[Penalty] = [
     penalty
     for penalty in (*(cls() for cls in penalties.CATALOGUE.values()), *MORE_PENALTIES)
-    if Trait.CONVEX in penalty.gauge(np.ones(2), np.ones(2)).traits
+    if Trait.CONVEX in bound(penalty, 2).gauge(np.ones(2), np.ones(2)).traits
 ]
 
 FACTORS = np.array([1.0, 0.25, 0.0, 3.0, 1.0, 0.5])
@@ -74,22 +81,25 @@ def _gauge_cases() -> Iterator[GaugeCase]:
     for penalty in PENALTIES:
 
         def plain(p: int, penalty: Penalty = penalty) -> Gauge:
-            return penalty.gauge(np.ones(p), np.ones(p))
+            return bound(penalty, p).gauge(np.ones(p), np.ones(p))
 
         def scaled(p: int, penalty: Penalty = penalty) -> Gauge:
-            return penalty.gauge(np.ones(p), SCALES[:p])
+            return bound(penalty, p).gauge(np.ones(p), SCALES[:p])
 
         def factored(p: int, penalty: Penalty = penalty) -> Gauge:
-            return penalty.gauge(FACTORS[:p], SCALES[:p])
+            parts = bound(penalty, p).parts
+            factors = FACTORS[:p] if parts is None else FACTORS[np.array(parts) + 1]
+            return bound(penalty, p).gauge(factors, SCALES[:p])
 
         def extended(p: int, penalty: Penalty = penalty) -> Gauge:
-            return penalty.gauge(np.ones(p - 1), np.ones(p - 1)).extended()
+            return bound(penalty, p - 1).gauge(np.ones(p - 1), np.ones(p - 1)).extended()
 
-        yield GaugeCase(f"{penalty}", plain)
-        yield GaugeCase(f"{penalty}-scaled", scaled)
-        yield GaugeCase(f"{penalty}-free", extended)
+        name = f"{penalty}" if penalty.parts is None else f"{penalty}{penalty.parts}"
+        yield GaugeCase(name, plain)
+        yield GaugeCase(f"{name}-scaled", scaled)
+        yield GaugeCase(f"{name}-free", extended)
         if penalty.takes_factors:
-            yield GaugeCase(f"{penalty}-factors", factored)
+            yield GaugeCase(f"{name}-factors", factored)
 
 
 GAUGES: list[GaugeCase] = list(_gauge_cases())
@@ -182,7 +192,7 @@ def problem(
     if Trait.MEANS in loss.traits:
         y = taken(loss, 0.1 * y)
     weights = rng.integers(1, 4, n).astype(float)
-    gauge = penalty.gauge(np.ones(p), np.ones(p))
+    gauge = bound(penalty, p).gauge(np.ones(p), np.ones(p))
     amount = 10.0 ** rng.uniform(-3, 1)
     if intercept:
         gauge = gauge.extended()

@@ -21,7 +21,7 @@ LOSSES = [loss for loss in CONVEX if loss.highest == np.inf]
 PENALTIES = [
     penalty
     for cls in penalties.CATALOGUE.values()
-    if Trait.CONVEX in (penalty := cls()).gauge(np.ones(2), np.ones(2)).traits
+    if not cls.takes_groups and Trait.CONVEX in (penalty := cls()).gauge(np.ones(2), np.ones(2)).traits
 ]
 
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     task, how = task_of(args, console), options.Solving(args)
     choice = {"cv": args.folds, "score": args.score, "rule": args.rule, "n_lams": args.points}
-    keywords = {**task.keywords, **how.keywords(), **choice, "random_state": args.seed}
+    keywords = {**task.search_keywords, **how.keywords(), **choice, "random_state": args.seed}
     search = dg.cross_validate(task.X, task.y, **keywords, n_jobs=args.jobs)
     refuse_interrupted(search)
     console.say(f"\n  {'lam':>12} {args.score:>12} {'± error':>10}")

@@ -70,7 +70,7 @@ def solve(
     folds = args.cv or 5
     points = 100 if len(task.y) <= LONG else 20
     choice = {"cv": folds, "rule": args.rule, "random_state": 0, "n_lams": points}
-    keywords = {**task.keywords, **how.keywords(), **choice}
+    keywords = {**task.search_keywords, **how.keywords(), **choice}
     search = dg.cross_validate(task.X, task.y, **keywords)
     refuse_interrupted(search)
     asked = "" if args.cv else "no strength was given: "

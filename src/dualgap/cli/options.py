@@ -61,6 +61,13 @@ def add_objective(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--penalty", default="l2", help='none, l1, l2, "elastic_net(0.5)", linf, l0, … (default: l2)'
     )
+    group.add_argument(
+        "--groups",
+        metavar="WHICH",
+        help="columns that belong together, for group_lasso and sparse_group: 'columns' (the levels of each "
+        "column), labels such as a,a,b (one for each column), or a file with the columns of a group on each "
+        "line, names separated by commas",
+    )
     group.add_argument("--no-intercept", action="store_true", help="no constant term")
     group.add_argument(
         "--no-standardise",

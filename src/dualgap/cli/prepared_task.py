@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.cli.console import Console, UsageError
+from dualgap.cli.column_groups import groups_named
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
@@ -60,6 +61,14 @@ class PreparedTask:
         keywords = {**self.keywords, "sample_weight": prepared.weights}
         return PreparedTask(prepared, keywords, (self.X[out], self.y[out]))
 
+    @property
+    def search_keywords(self) -> dict[str, Any]:
+        """As cross_validate has them, where groups are of rows."""
+        found = dict(self.keywords)
+        if "groups" in found:
+            found["column_groups"] = found.pop("groups")
+        return found
+
     def named(self, solution: Solution) -> Solution:
         """The solution with the names of the columns and the recipe that made them."""
         recipe = self.prepared.recipe
@@ -95,6 +104,8 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     prepared, target = prepared_rows(args, console)
     loss = args.loss or _loss(prepared.y, target, console)
     keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
+    if args.groups is not None:
+        keywords["groups"] = groups_named(args.groups, prepared.recipe)
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
     return PreparedTask(prepared, keywords)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dualgap.cli.console import Console
+from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import Solving, objective_keywords
 from dualgap.errors import DataError
 
@@ -81,6 +81,8 @@ def solved(
     import dualgap as dg
     from dualgap.fitting.names import penalty_named
 
+    if args.groups is not None:
+        raise UsageError("--groups needs all rows in memory: give one file, and --memory enough for it.")
     keywords: dict[str, Any] = objective_keywords(args) | {
         "loss": args.loss or _loss(rows, args.target, console)
     }

@@ -59,8 +59,10 @@ def numbered(groups: Any, table: Table) -> Index:
 
 
 def of_recipe(recipe: Recipe) -> Index:
-    """One group for what the recipe made of each column of the table."""
-    return np.repeat(np.arange(len(recipe.rules)), [len(rule.outputs) for rule in recipe.rules])
+    """One group for all that the recipe made of a column of the table."""
+    place = {name: g for g, name in enumerate(dict.fromkeys(rule.name for rule in recipe.rules))}
+    numbers = [place[rule.name] for rule in recipe.rules for _ in rule.outputs]
+    return np.array(numbers, dtype=np.intp)
 
 
 def _by_rule(table: Table) -> Index:

@@ -224,6 +224,13 @@ class Gauge(Protocol):
     def smallest_strength_at_zero(self, v: Vector) -> float:
         """The least strength for which v ∈ ∂(strength·h)(0); infinite if there is none."""
 
+    def shares_of_price(self, v: Vector) -> Vector | None:
+        """For each coordinate a strength above which it is zero where w·v − strength·h(w) is largest, v ≥ 0.
+
+        Whatever the others are. Infinite where it has no kink at zero; None where none has.
+        """
+        return None
+
     def strong_convexity(self) -> float:
         """The largest m with h(w) − m‖w‖² convex (in these coordinates)."""
         return 0.0

@@ -105,6 +105,8 @@ class Grouped(Gauge):
 
     def _shrunken(self, point: Vector, step: float) -> tuple[Vector, Vector]:
         """The prox, and for each coordinate s with w = q/(1 + s), q softened by l1; ∞ where w is 0."""
+        if step == 0.0:
+            return point, np.zeros_like(point)
         q = np.copysign(np.maximum(np.abs(point) - step * self.l1, 0.0), point)
         b = q * self._inverse
         length = self._norms(b)
@@ -248,6 +250,12 @@ class Grouped(Gauge):
                     break
             t = t + np.maximum(self._norms(np.maximum(a - t[self.group] * own, 0.0)) - t, 0.0)
         return np.maximum(t * (1.0 + EACH * (self._longest + 4.0)), alone)
+
+    def shares_of_price(self, v: Vector) -> Vector | None:
+        """The group's as a whole, or that of the l1 part alone."""
+        alone = np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0)
+        group = np.where(self.scale > 0.0, self.strengths_at_zero(v)[self.group], np.inf)
+        return np.minimum(alone, group)
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
         w, v, reach = (np.where(self.free, 0.0, part) for part in (w, v, reach))

@@ -195,6 +195,11 @@ class Separable(Gauge):
         with np.errstate(divide="ignore"):
             return float(np.max(np.abs(v[seen]) / self.l1[seen]))
 
+    def shares_of_price(self, v: Vector) -> Vector | None:
+        if not self.l1.any():
+            return None
+        return np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0)
+
     def strong_convexity(self) -> float:
         seen = ~self.free
         return float(self.l2[seen].min()) if seen.any() else 0.0

@@ -38,19 +38,13 @@ def _share_of_price(problem: Problem, best: Checked) -> Vector | None:
 
     Of a constraint the price is the multiplier: at the optimum v = price·∂h(w), so v·w = price·(h's slope)·w.
     """
-    regulariser = problem.regulariser
-    elastic = regulariser.gauge.elastic
-    if elastic is None or not elastic.l1.any():
+    regulariser, priced = problem.regulariser, ~problem.free
+    share = regulariser.gauge.shares_of_price(np.abs(best.correlation))
+    if share is None:
         return None
-    v, l1, priced = np.abs(best.correlation), elastic.l1, ~regulariser.free
-    sharp, size = l1 > 0, np.abs(best.w)
     if not regulariser.constrained:
         price = regulariser.strength
     else:
-        steep = float(l1 @ size + 2.0 * elastic.l2 @ (size * size))
-        price = float(v[priced] @ size[priced]) / steep if steep > 0.0 else 0.0
-    if price <= 0.0:
-        return None
-    share = np.ones(problem.p)
-    share[sharp] = v[sharp] / (price * l1[sharp])
-    return share
+        steep = float(regulariser.gauge.slope(best.w) @ best.w)
+        price = float(best.correlation[priced] @ best.w[priced]) / steep if steep > 0.0 else 0.0
+    return np.where(np.isfinite(share), share / price, 1.0) if price > 0.0 else None

@@ -16,24 +16,29 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
 
     At an optimum with slopes u*, Σ a (u* − u)²/(2·curvature) is at most the gap, for it is no more than the
     optimum's own Fenchel–Young terms with θ. So |x_j·θ*| ≤ |x_j·θ| + √(2·curvature·gap)·‖√a x_j‖, and below
-    the l1 price the weight is zero. A weight that is not zero here is never called so.
+    the l1 price the weight is zero; so are all of a group where these are below the price of the group. A
+    weight that is not zero here is never called so.
     """
     regulariser, curvature, none = problem.regulariser, problem.curvature, np.zeros(len(found.w), dtype=bool)
-    elastic = regulariser.gauge.elastic
-    if elastic is None or regulariser.constrained or not elastic.l1.any():
+    if regulariser.constrained or regulariser.gauge.shares_of_price(none + 0.0) is None:
         return none
     # a bound of 0 needs no θ: that of the point says nothing then
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())
     if unproven or not np.isfinite(curvature * found.gap) or Trait.CONVEX not in problem.loss.traits:
         return none
-    price, idle = regulariser.strength * elastic.l1, found.w == 0.0
+    strength, idle = regulariser.strength, found.w == 0.0
     size, reach = np.abs(found.correlation) + found.reach, np.sqrt(2.0 * curvature * found.gap)
 
+    def below(most: Vector) -> Mask:
+        share = regulariser.gauge.shares_of_price(most * (1.0 + SLACK) + FAINT)
+        assert share is not None
+        return np.asarray((share * (1.0 + SLACK) < strength) & idle)
+
     def zeros(lengths: Vector) -> Mask:
-        return np.asarray(((size + reach * problem.spread(lengths)) * (1.0 + SLACK) + FAINT < price) & idle)
+        return below(size + reach * problem.spread(lengths))
 
     lengths = problem.rows.tops  # no column is longer than its largest entry, for the weights add up to one
-    open_ = idle & (size < price) & ~zeros(lengths)
+    open_ = below(size) & ~zeros(lengths)
     which = np.flatnonzero(problem.gathered(open_))
     if len(which):
         lengths = lengths.copy()

@@ -81,6 +81,8 @@ PENALTIES = {
     "elastic_net": "Weights pay by size and by square: many are zero, and columns that move together share.",
     "linf": "Only the largest weight pays, so that many end up equally large.",
     "lp": "A norm of the weights pays.",
+    "group_lasso": "Groups of weights pay by their length, so that whole groups are exactly zero.",
+    "sparse_group": "Groups pay by their length and weights by their size: few groups, few weights in each.",
     "bridge": "Weights pay by a power of their size; below 1 that favours few large weights.",
     "l0": "Every column used costs the same, however large its weight: the best subset.",
     "l0_l2": "Every column used costs the same, with a little shrinkage.",
@@ -150,7 +152,8 @@ def penalty_formula(penalty: Penalty, *, scaled: bool = False) -> str:
         text = re.sub(rf"\b{name}\b", f"{value:g}", text)
     text = (
         safe(text)
-        .replace("sum ", "Σ<sub>j</sub> ")
+        .replace("sum |", "Σ<sub>j</sub> |")
+        .replace("sum w", "Σ<sub>j</sub> w")
         .replace("sqrt", "√")
         .replace("!=", "≠")
         .replace("^2", "²")
@@ -158,7 +161,9 @@ def penalty_formula(penalty: Penalty, *, scaled: bool = False) -> str:
     text = re.sub(r"\^(\([^)]*\)|[\w.]+)", r"<sup>\1</sup>", text)
     weight = "(σ<sub>j</sub>w<sub>j</sub>)" if scaled else "w<sub>j</sub>"
     text = text.replace("|w_j|", "|σ<sub>j</sub>w<sub>j</sub>|" if scaled else "|w<sub>j</sub>|")
-    return text.replace("w_j", weight)
+    text = text.replace("sum over groups of ", "Σ<sub>g</sub> ").replace("(size) ", "|g| ")
+    group = "(σw)<sub>g</sub>" if scaled else "w<sub>g</sub>"
+    return text.replace("||w_g||", f"‖{group}‖").replace("w_j", weight)
 
 
 def what(terms: Objective) -> str:

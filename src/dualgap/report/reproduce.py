@@ -44,6 +44,8 @@ def _call(about: Subject) -> str:
     if np.any(terms.scale != 1.0):
         words.append("standardize=True")
     words += ["sample_weight=…"] if np.any(terms.sample_weight != 1.0) else []
+    named = "column_groups" if verb == "cross_validate" else "groups"
+    words += [f"{named}=…"] if terms.penalty.parts is not None else []
     words += ["penalty_factors=…"] if np.any(terms.factors != 1.0) else []
     return f"import dualgap as dg\ndg.{verb}(X, y, {', '.join(words)})"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exact.statement import CLASSIFICATION, MEANS, parse
+from exact.statement import CLASSIFICATION, GROUPED, MEANS, parse
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -25,8 +25,11 @@ REGRESSION_LOSSES = (
 )
 MEAN_LOSSES = ("poisson", "gamma", "binomial", "tweedie(1.5)", "tweedie(1.1)", "tweedie(1.9)")
 CLASS_LOSSES = ("hinge", "squared_hinge", "logistic", "logistic", "exponential", "perceptron")
-PENALTIES = ("none", "none", "l1", "l1", "l2", "l2", "l2_norm", "elastic_net", "linf", "lp(1.5)", "lp(3)")
-WITH_FACTORS = ("l1", "l2", "elastic_net")
+PENALTIES = (
+    *("none", "none", "l1", "l1", "l2", "l2", "l2_norm", "elastic_net", "linf", "lp(1.5)", "lp(3)"),
+    *("group_lasso", "group_lasso", "sparse_group(0.5)", "sparse_group(0.1)"),
+)
+WITH_FACTORS = ("l1", "l2", "elastic_net", *GROUPED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,8 +335,13 @@ def problem(rng: Rng, *, classes: bool | None = None) -> Case:
     weights = sample_weights(rng, n)
     if weights is not None:
         keywords["sample_weight"] = weights
+    if parse(keywords["penalty"])[0] in GROUPED:
+        keywords["groups"] = np.unique(rng.integers(0, 1 + X.shape[1] // 2, X.shape[1]), return_inverse=True)[
+            1
+        ]
     if parse(keywords["penalty"])[0] in WITH_FACTORS and rng.random() < 0.2:
         factors = rng.choice([0.0, 1.0, 0.5, 2.0, 1e-3], size=X.shape[1])
+        factors = factors[keywords["groups"]] if "groups" in keywords else factors
         keywords["penalty_factors"] = factors if factors.any() else np.ones(X.shape[1])
     if keywords["penalty"] != "none" and rng.random() < 0.12:
         keywords["standardize"] = True

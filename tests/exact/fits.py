@@ -176,6 +176,9 @@ def searched(case: Case, rng: Rng) -> Trial:
     keywords = without_strength(case.keywords)
     if parse(case.keywords["penalty"])[0] == "none" or len(case.X) < 6:
         return fitted(case)
+    if "groups" in keywords:  # which are of rows there
+        keywords = {**keywords, "column_groups": keywords["groups"]}
+        del keywords["groups"]
     trial = Trial(kind=case.kind, asked=(case.X, case.y, case.asked()))
     found = attempt(
         trial,

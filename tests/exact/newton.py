@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from exact.active_set import NEAR
 from exact.arithmetic import FAR, Echelon, as_rational, as_real, power_of_e, rational, real, solve_square
 from exact.programme import Programme
-from exact.statement import MEANS, TRANSCENDENTAL, Statement, as_values, mean_loss, mean_slopes
+from exact.statement import GROUPED, MEANS, TRANSCENDENTAL, Statement, as_values, mean_loss, mean_slopes
 
 TINY = real.mpf(10) ** -90  # a pivot this small beside the scaled diagonal is none
 DONE = real.mpf(10) ** -25  # a step this small beside the point ends the search: values are off by its square
@@ -209,6 +209,10 @@ class Ball:
         budget = real.zero if statement.budget is None else as_real(statement.budget)
         self.radius = budget**2 if name == "l2_norm" else budget**self.t if name == "lp" else budget
 
+    def idle(self, u: Reals) -> list[int]:
+        """Coordinates at zero, where a round norm has a corner."""
+        return [j for j, _, _ in self.places if not u[j]]
+
     def gauge(self, u: Reals) -> tuple[Any, dict[int, tuple[Any, Any]]]:
         """G, and for each coordinate the slope and curvature of its term."""
         value, found = real.zero, {}
@@ -245,6 +249,52 @@ class Ball:
             to.entries += [(j, k, second * slope * other) for k, (other, _) in terms.items() if k <= j]
 
 
+class Lengths(Ball):
+    """λ (1 − α) Σ √|g| ‖(f ∘ size ∘ u)_g‖; the l1 part of it is in the programme's rows."""
+
+    def __init__(self, statement: Statement, programme: Programme) -> None:
+        super().__init__(statement, programme)
+        each = len(programme.sized) // programme.blocks  # columns of a class
+        at = {k: j for k, (j, _, _) in enumerate(programme.sized)}
+        assert each == statement.p
+        weight = as_real((statement.lam or Fraction(0)) * (1 - statement.share))
+        self.own = {
+            j: as_real((statement.lam or Fraction(0)) * statement.share) * f * s for j, f, s in self.places
+        }
+        self.each = {j: f * s for j, f, s in self.places}
+        self.parts = [
+            ([at[k] for k in members if at[k] in self.each], root * weight)
+            for members, root in statement.lengths()
+        ]
+
+    def idle(self, u: Reals) -> list[int]:
+        """Coordinates of groups that are zero."""
+        return [j for members, _ in self.parts for j in members if not any(u[k] for k in members)]
+
+    def add(self, u: Reals, to: Local) -> None:
+        for members, price in self.parts:
+            norm = real.sqrt(sum((self.each[j] * u[j]) ** 2 for j in members))
+            if not norm:
+                continue
+            to.value += float(price * norm)
+            slope = {j: self.each[j] ** 2 * u[j] / norm for j in members}
+            for j in members:
+                to.slope[j] += price * slope[j]
+                to.size[j] += abs(price * slope[j])
+                to.entries.append((j, j, price * self.each[j] ** 2 / norm))
+                to.entries += [(j, k, -price * slope[j] * slope[k] / norm) for k in members if k <= j]
+
+    def holds(self, pull: dict[int, Any]) -> bool:
+        """Do the groups at zero stay there, against these slopes of all else?"""
+        for members, price in self.parts:
+            if not members or not all(j in pull for j in members):
+                continue
+            left = [max(abs(pull[j]) - self.own[j], real.zero) / self.each[j] for j in members]
+            if sum(v * v for v in left) > price * price:
+                return False
+        return True
+
+
 class Descent:
     """Where the search stands."""
 
@@ -265,7 +315,9 @@ class Descent:
         if name == "lp" and statement.penalty[1] == 1:
             curved = ()
         self.ball = Ball(statement, programme) if name in curved and not statement.free else None
-        self.fixed = [] if self.ball is None else [j for j, _, _ in self.ball.places if not self.u[j]]
+        if name in GROUPED and statement.budget is None and not statement.free:
+            self.ball = Lengths(statement, programme)
+        self.fixed = [] if self.ball is None else self.ball.idle(self.u)
         self.bound = self.ball is not None and self.ball.lam is None and self._reaches()
 
     def _reaches(self) -> bool:
@@ -428,7 +480,14 @@ class Descent:
             for j, x in self.space.entries[self.first + i]:
                 if j in slope:
                     slope[j] += multiplier * self.unit * x
-        pull = [abs(here.slope[j] + slope[j]) / size for j, size in fixed]
+        return self._stays(price, {j: here.slope[j] + slope[j] for j, _ in fixed}, fixed)
+
+    def _stays(self, price: Any, slope: dict[int, Any], fixed: list[tuple[int, Any]]) -> bool:
+        """Is what is at zero kept there, against these slopes of all else?"""
+        assert self.ball is not None
+        if isinstance(self.ball, Lengths):
+            return self.ball.holds(slope)
+        pull = [abs(slope[j]) / size for j, size in fixed]
         if self.ball.linear:
             factors = {j: factor for j, factor, _ in self.ball.places}
             return all(p <= price * factors[j] for p, (j, _) in zip(pull, fixed, strict=True))

@@ -11,13 +11,14 @@ from exact.active_set import minimise
 from exact.arithmetic import as_rational, as_real, power_of_two, rational, real
 from exact.newton import closest, polish, shrunk
 from exact.programme import Programme, build
-from exact.statement import TRANSCENDENTAL, Statement, Value, below
+from exact.statement import GROUPED, TRANSCENDENTAL, Statement, Value, below
 
 Point = tuple[list[Fraction], Any]  # w, b
 
 POLYHEDRAL_BUDGETS = ("l1", "linf", "none")
 FARTHEST = 3000  # powers of two beyond which a start is none, and below which it is zero
 SEARCHES = 12  # prices that are tried for a budget
+SECANTS = 6  # prices of groups that are tried for a budget
 ROUNDS = 3  # times that a round norm is replaced by a parabola through the last answer
 
 
@@ -60,9 +61,16 @@ def optimum(statement: Statement, hints: Iterable[Point], theta: Sequence[float]
         loose = _not_binding(statement, start)
         if loose is not None:
             return loose
+    if statement.penalty[0] in GROUPED and statement.budget is not None:
+        return _best(
+            statement,
+            [*_by_group_price(statement, start, theta), *((w, b, False) for w, b in [*given, zero])],
+        )
     found = _in_reals(statement, start, theta)
     if not found or not found[-1][2]:
         found += [(w, b, False) for w, b in [*given, zero]]
+        if statement.penalty[0] in GROUPED:  # Newton comes near a corner, and not onto it
+            found += _in_reals(statement, (zero[0], start[1]), theta)
         if not any(start[0]) and statement.budget != 0:
             found += _in_reals(statement, _elsewhere(statement, start), theta)
     return _best(statement, found)
@@ -110,7 +118,8 @@ def _in_reals(
         u = programme.coordinates(w, b)
         held = closest(programme, u)
         try:
-            near = None if transcendental else _through_parabola(statement, (w, b), theta)
+            round_one = not transcendental and statement.penalty[0] not in GROUPED
+            near = None if not round_one else _through_parabola(statement, (w, b), theta)
             if near is not None:
                 (w, b), held = near
                 found.append(([_short(v) for v in w], _short(b), False))
@@ -127,6 +136,37 @@ def _in_reals(
     settled = bool(found) and found[-1][2]
     if transcendental and not settled and (statement.free or not all(statement.factors)):
         found += [(*_times(point, k), False) for point in ((w, b), start) for k in (2, 16, 1024)]
+    return found
+
+
+def _by_group_price(
+    statement: Statement, start: Point, theta: Sequence[float] | None
+) -> list[tuple[Any, Any, bool]]:
+    """A budget of groups as a price on them: secants on the price until the size is the budget's."""
+    assert statement.budget is not None
+    size, along = statement.size(start[0]), _price(statement, start[0], theta)
+    if along is None or not size:
+        return []
+    price, found, before = as_real(along) / size, [], None
+    for _ in range(SECANTS):
+        inner = replace(statement, budget=None, lam=_short(as_rational(price)))
+        programme = build(inner)
+        u = programme.coordinates(*start)
+        try:
+            point = polish(inner, programme, u, closest(programme, u))
+        except (ArithmeticError, ValueError):
+            break
+        found.append((point.w, point.b, False))
+        reached = statement.size(point.w)
+        if before is None or reached == before[1]:
+            ahead = price * (1 + real.mpf(10) ** -6)
+        else:
+            ahead = price + (as_real(statement.budget) - reached) * (price - before[0]) / (
+                reached - before[1]
+            )
+        if not ahead > 0 or ahead == price:
+            break
+        before, price = (price, reached), ahead
     return found
 
 

@@ -217,6 +217,8 @@ class Builder:
             self._largest(statement.lam)
         elif name in ("l1", "l2", "elastic_net"):
             self._separable(name, statement.lam)
+        elif name == "sparse_group":
+            self._separable("l1", statement.lam * statement.share)
 
     def _separable(self, name: str, lam: Fraction) -> None:
         alpha = self.statement.penalty[1] if name == "elastic_net" else Fraction(1)

@@ -21,7 +21,9 @@ DEFAULTS = {
     "elastic_net": 0.5,
     "lp": 1.5,
     "tweedie": 1.5,
+    "sparse_group": 0.5,
 }
+GROUPED = ("group_lasso", "sparse_group")
 INFINITE = real.inf
 
 Value = Any  # Fraction, or a real of a hundred digits where no rational would do
@@ -57,6 +59,21 @@ class Statement:
     scale: tuple[Fraction, ...]
     classes: int = 2
     offset: tuple[float, ...] = ()
+    groups: tuple[int, ...] = ()
+
+    @property
+    def share(self) -> Fraction:
+        """Of the l1 norm in a penalty of groups."""
+        return self.penalty[1] if self.penalty[0] == "sparse_group" else Fraction(0)
+
+    def lengths(self) -> list[tuple[list[int], Any]]:
+        """Places of each group among the weights, class after class, and √size of it."""
+        found: list[tuple[list[int], Any]] = []
+        for c in range(self.classes if self.classes > 2 else 1):
+            for g in sorted(set(self.groups)):
+                members = [c * self.p + j for j in range(self.p) if self.groups[j] == g]
+                found.append((members, real.sqrt(len(members))))
+        return found
 
     @property
     def offsets(self) -> list[Fraction]:
@@ -77,7 +94,7 @@ class Statement:
     def in_rationals(self) -> bool:
         """Are its values rational at rational weights?"""
         return self.loss[0] not in TRANSCENDENTAL and (
-            self.free or self.budget is not None or self.penalty[0] not in ("l2_norm", "lp")
+            self.free or self.budget is not None or self.penalty[0] not in ("l2_norm", "lp", *GROUPED)
         )
 
     @property
@@ -144,6 +161,14 @@ class Statement:
             )
             terms = (f * (linear * v + square * v * v) for f, v in zip(factors, sizes, strict=True))
             return sum(terms, Fraction(0))
+        if name in GROUPED:
+            whole = sum((f * v for f, v in zip(factors, sizes, strict=True)), Fraction(0)) * self.share
+            lengths = sum(
+                root
+                * real.sqrt(as_real(sum((factors[j] ** 2 * sizes[j] ** 2 for j in members), Fraction(0))))
+                for members, root in self.lengths()
+            )
+            return as_real(whole) + as_real(1 - self.share) * lengths
         if name == "linf":
             return max(sizes, default=Fraction(0))
         if name == "l2_norm":
@@ -333,4 +358,5 @@ def read(X: Any, y: Any, keywords: dict[str, Any], scale: Any = None, *, positiv
         scale=ones if scale is None else tuple(rational(v) for v in scale),
         classes=classes,
         offset=() if offset is None else tuple(float(offset[i]) for i in used),
+        groups=tuple(int(g) for g in keywords.get("groups", ())),
     )

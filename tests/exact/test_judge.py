@@ -53,6 +53,9 @@ FORMS: tuple[dict[str, Any], ...] = (
     {"penalty": "linf", "budget": 0.2},
     {"penalty": "l2_norm", "budget": 0.3},
     {"penalty": "lp(3)", "budget": 0.3},
+    {"penalty": "group_lasso", "lam": 0.1, "groups": (0, 0)},
+    {"penalty": "sparse_group(0.3)", "lam": 0.1, "groups": (0, 0)},
+    {"penalty": "group_lasso", "budget": 0.3, "groups": (0, 1)},
 )
 
 
@@ -125,7 +128,7 @@ def test_nothing_near_an_optimum_is_better(loss: str, form: dict[str, Any]) -> N
     theta = np.sign(y - y.mean())  # any hint will do
     best = optimum(statement, [start], theta.tolist())
     if not best.settled:  # a start from nowhere: then the point is a candidate and no more
-        assert "budget" in form and form["penalty"] not in ("l1", "linf")
+        assert "groups" in form or ("budget" in form and form["penalty"] not in ("l1", "linf"))
         return
     rng = np.random.default_rng(1)
     for size in 10.0 ** -np.arange(0, 16, 1.5):

@@ -13,8 +13,8 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.run import drive
 from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
-from dualgap.penalties.base import Blocks
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty
+from dualgap.penalties.base import BlockSum
 from dualgap.penalties.norm import Norm
 from dualgap.problem.certificate import bounds
 from dualgap.problem.precondition import precondition
@@ -285,14 +285,12 @@ def test_newton_systems_by_rows_and_by_columns(shape: str, rows: int, sparse: bo
     matrix = array.T @ (curvature[:, None] * array) + np.diag(delta + eta)
     curve = WeightCurve(right, delta, rank_one, blocks, right)
     matrix += np.array([curve.times(axis) - delta * axis for axis in np.eye(9)])
-    found = NewtonSystem(design, curvature, curve, eta).solve(
-        right, free
-    )
+    found = NewtonSystem(design, curvature, curve, eta).solve(right, free)
     expected = np.linalg.solve(matrix, right)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
 
 
-def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Vector | None, Blocks | None]:
+def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Vector | None, BlockSum | None]:
     """Of a norm (singular along the point), of a ball, or of neither; soft: zero in some coordinates."""
     point = rng.normal(size=9)
     if shape == "none":
@@ -302,8 +300,12 @@ def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Ve
         "norm": Norm(1.5, np.ones(8)),
         "soft_ball": penalties.L1().gauge(np.ones(8), np.ones(8)),
         "soft_norm": penalties.Linf().gauge(np.ones(8), np.ones(8)),
-        "groups": penalties.GroupLasso(parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(np.ones(8), np.linspace(1, 2, 8)),
-        "groups_ball": penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(np.ones(8), np.ones(8)),
+        "groups": penalties.GroupLasso(parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(
+            np.ones(8), np.linspace(1, 2, 8)
+        ),
+        "groups_ball": penalties.SparseGroup(0.3, parts=(0, 0, 1, 1, 1, 2, 2, 2)).gauge(
+            np.ones(8), np.ones(8)
+        ),
     }
     gauge = gauges[shape].extended()
     regulariser = Constrained(gauge, 0.5) if shape.endswith("ball") else Penalised(gauge, 0.5)

@@ -44,7 +44,7 @@ def _from_lines(file: str, recipe: Recipe) -> list[int]:
             for j in meant[name]:
                 if taken.setdefault(j, k) != k:
                     raise UsageError(
-                        f"{file}, line {k}: {name!r} is in line {taken[j]} too; a column belongs to one group."
+                        f"{file}, line {k}: {name!r} is in line {taken[j]} too; a column has one group."
                     )
                 label[j] = f"line {k}"
     return _numbers(label)

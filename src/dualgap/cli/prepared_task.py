@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.cli.console import Console, UsageError
 from dualgap.cli.column_groups import groups_named
+from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution

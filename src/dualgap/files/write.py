@@ -179,7 +179,11 @@ def _box(box: Any) -> list[list[Any]] | None:
 
 def _named(thing: Any) -> dict[str, Any]:
     """A loss or a penalty by name and parameters."""
-    found = {field.name: float(getattr(thing, field.name)) for field in dataclasses.fields(thing) if not field.kw_only}
+    found = {
+        field.name: float(getattr(thing, field.name))
+        for field in dataclasses.fields(thing)
+        if not field.kw_only
+    }
     return {"name": thing.name, "parameters": found}
 
 

@@ -40,16 +40,14 @@ def numbered(groups: Any, table: Table) -> Index:
             raise DataError(f"groups must be labels, lists of columns or 'columns', not {groups!r}.")
         return _by_rule(table)
     if not isinstance(groups, Iterable) or isinstance(groups, dict):
-        raise DataError(
-            f"groups must be labels, lists of columns or 'columns', not {type(groups).__name__}."
-        )
+        raise DataError(f"groups must be labels, lists of columns or 'columns', not {type(groups).__name__}.")
     given = list(groups)
     if given and all(isinstance(one, list | tuple | set | frozenset | range | np.ndarray) for one in given):
         return _by_lists(given, table)
     if len(given) != p:
         raise DataError(
-            f"groups has {len(given)} labels, X has {p} columns: give one label for each column, or a list of "
-            "lists of columns."
+            f"groups has {len(given)} labels, X has {p} columns: give one label for each column, or a list "
+            "of lists of columns."
         )
     seen: dict[Any, int] = {}
     try:
@@ -98,6 +96,10 @@ def _column(member: Any, place: dict[str, int], p: int) -> int:
         if member not in place:
             raise DataError(f"groups names {member!r}, which is not a column of X.")
         return place[member]
-    if isinstance(member, bool | np.bool_) or not isinstance(member, int | np.integer) or not -p <= member < p:
+    if (
+        isinstance(member, bool | np.bool_)
+        or not isinstance(member, int | np.integer)
+        or not -p <= member < p
+    ):
         raise DataError(f"groups names {member!r}: a column is its name or a number from 0 to {p - 1}.")
     return int(member) % p

@@ -27,7 +27,7 @@ FAINT = 2.0**-1000  # numbers above it have all their digits
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BlockSum:
     """Σ_b c_b c_bᵀ, c_b being `vector` on the coordinates that `label` gives the number b, zero elsewhere."""
 
     label: Index
@@ -53,9 +53,9 @@ class Blocks:
             out[where, k] = vector
         return out
 
-    def over(self, sigma: float) -> Blocks:
+    def over(self, sigma: float) -> BlockSum:
         """Multiplied by sigma > 0."""
-        return Blocks(self.label, np.sqrt(sigma) * self.vector)
+        return BlockSum(self.label, np.sqrt(sigma) * self.vector)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Projection:
     point: Vector
     diagonal: Vector
     rank_one: Vector | None
-    blocks: Blocks | None = None
+    blocks: BlockSum | None = None
 
 
 class Elastic(NamedTuple):

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import FAINT, LEAST, Blocks, Gauge, Projection
+from dualgap.penalties.base import FAINT, LEAST, BlockSum, Gauge, Projection
 from dualgap.penalties.separable import Separable
 from dualgap.traits import Trait
 
@@ -24,7 +24,7 @@ class DualProx:
     conjugate: float
     diagonal: Vector
     rank_one: Vector | None
-    blocks: Blocks | None
+    blocks: BlockSum | None
 
     def times(self, x: Vector) -> Vector:
         """dv/ds times x."""
@@ -91,7 +91,7 @@ class Penalised:
         conjugate = self.conjugate(half.point)
         blocks = half.blocks
         if half.rank_one is not None:  # one block of all coordinates
-            blocks = Blocks(np.zeros(len(s), dtype=np.intp), half.rank_one)
+            blocks = BlockSum(np.zeros(len(s), dtype=np.intp), half.rank_one)
         return DualProx(half.point, conjugate, half.diagonal, None, blocks)
 
     def substituted(self, factor: Vector, multiplier: float) -> Penalised:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, Blocks, Gauge, Groups, Projection
+from dualgap.penalties.base import LEAST, LOST, BlockSum, Gauge, Groups, Projection
 from dualgap.traits import Trait
 
 ROUNDS = 60  # of Newton, each doubling the digits once near: 4 to 9 were counted
@@ -82,7 +82,9 @@ class Grouped(Gauge):
         return replace(self, l1=self.l1 * np.abs(factor), scale=self.scale * np.abs(factor))
 
     def extended(self) -> Grouped:
-        return Grouped(np.append(self.l1, 0.0), np.append(self.scale, 0.0), np.append(self.group, self._count))
+        return Grouped(
+            np.append(self.l1, 0.0), np.append(self.scale, 0.0), np.append(self.group, self._count)
+        )
 
     def restricted(self, keep: Mask) -> Grouped:
         group = np.unique(self.group[keep], return_inverse=True)[1] if np.any(keep) else self.group[:0]
@@ -141,7 +143,9 @@ class Grouped(Gauge):
             part = np.divide(b, A + mu[self.group], out=np.zeros_like(b), where=seen)
             size = self._norms(part)
             cubed = np.bincount(
-                self.group, np.divide(part * part, A + mu[self.group], out=np.zeros_like(b), where=seen), self._count
+                self.group,
+                np.divide(part * part, A + mu[self.group], out=np.zeros_like(b), where=seen),
+                self._count,
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 miss = 1.0 / size - mu / step
@@ -152,7 +156,7 @@ class Grouped(Gauge):
                 break
         return mu
 
-    def _derivative(self, w: Vector, stiff: Vector) -> tuple[Vector, Blocks]:
+    def _derivative(self, w: Vector, stiff: Vector) -> tuple[Vector, BlockSum]:
         """diag + Σ_g c_g c_gᵀ of the prox that led to w."""
         diagonal = 1.0 / (1.0 + stiff)
         bent = (stiff > 0.0) & (stiff < np.inf)
@@ -162,7 +166,7 @@ class Grouped(Gauge):
         mu[self.group[bent]] = stiff[bent] / self.scale[bent] ** 2
         root = np.sqrt(np.divide(mu, whole, out=np.zeros_like(mu), where=whole > 0.0))
         along = np.where(bent, diagonal * self.scale**2 * w, 0.0) * root[self.group]
-        return diagonal, Blocks(self.group, along)
+        return diagonal, BlockSum(self.group, along)
 
     def project(self, point: Vector, radius: float) -> Projection:
         if self.value(point) <= radius:
@@ -227,8 +231,8 @@ class Grouped(Gauge):
     def strengths_at_zero(self, v: Vector) -> Vector:
         """For each group, the t with ‖((|v| − t l1)₊/scale)_g‖ = t, from above, rounding included.
 
-        Convex and falling in t, with a slope of −1 at least beside the norm: Newton climbs to the root from 0,
-        and what is left of the equation is at most what is left of the way.
+        Convex and falling in t, with a slope of −1 at least beside the norm: Newton climbs to the root from
+        0, and what is left of the equation is at most what is left of the way.
         """
         size = np.where(self.free, 0.0, np.abs(v))
         alone = np.zeros(self._count)
@@ -255,7 +259,7 @@ class Grouped(Gauge):
         """The group's as a whole, or that of the l1 part alone."""
         alone = np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0)
         group = np.where(self.scale > 0.0, self.strengths_at_zero(v)[self.group], np.inf)
-        return np.minimum(alone, group)
+        return np.asarray(np.minimum(alone, group))
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
         w, v, reach = (np.where(self.free, 0.0, part) for part in (w, v, reach))

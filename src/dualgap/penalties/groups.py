@@ -58,8 +58,8 @@ def _refuse_mixed(name: str, group: Index, factors: Vector) -> None:
     if len(other):
         j = int(other[0])
         raise DataError(
-            f"A penalty factor of {name} is one of a group: column {j} has {factors[j]:g}, the first column of "
-            f"its group {first[group[j]]:g}. Give all columns of a group the same factor."
+            f"A penalty factor of {name} is one of a group: column {j} has {factors[j]:g}, the first of its "
+            f"group {first[group[j]]:g}. Give all columns of a group the same factor."
         )
 
 

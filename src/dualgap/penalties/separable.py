@@ -198,7 +198,7 @@ class Separable(Gauge):
     def shares_of_price(self, v: Vector) -> Vector | None:
         if not self.l1.any():
             return None
-        return np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0)
+        return np.asarray(np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0))
 
     def strong_convexity(self) -> float:
         seen = ~self.free

@@ -78,8 +78,8 @@ def cross_validate(  # noqa: PLR0913
     all rows. `form="constrained"` searches over budgets, those given by `budgets` or those of that grid.
     Every point of every fold is proven like a fit: exact where `dg.path` is, else within `tol`.
 
-    `cv` is a number of folds (stratified for classes, whole groups of rows where there are `groups`, shuffled where
-    there is a `random_state`), a splitter of scikit-learn, or pairs of row numbers. `score` is "loss",
+    `cv` is a number of folds (stratified for classes, whole groups of rows where there are `groups`, shuffled
+    where there is a `random_state`), a splitter of scikit-learn, or pairs of row numbers. `score` is "loss",
     "zero_one", the name of a scikit-learn scorer, or a function (estimator, X, y) of which more is better.
     `rule` is "min", "1se" (the strongest regularisation within one standard error of the best), or a
     function that takes the Search and returns the number of a strength.

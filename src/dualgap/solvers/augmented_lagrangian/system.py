@@ -161,7 +161,9 @@ class _RowSolver:
     def _pivots(self, system: NewtonSystem, held: Vector) -> Matrix:
         """The block below the border."""
         pivots, falls = np.diag(held[self.soft]), self.falls
-        share = np.divide(falls * falls, system.penalty.diagonal[:, None], out=np.zeros_like(falls), where=falls != 0)
+        share = np.divide(
+            falls * falls, system.penalty.diagonal[:, None], out=np.zeros_like(falls), where=falls != 0
+        )
         corner = share[self.soft].sum(axis=0) + (system.eta * self.inverse) @ share
         edge = -falls[self.soft]
         return np.block([[pivots, edge], [edge.T, np.diag(corner)]])

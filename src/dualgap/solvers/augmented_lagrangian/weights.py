@@ -11,7 +11,7 @@ from scipy.linalg.blas import dger
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.penalties import Regulariser
-from dualgap.penalties.base import Blocks
+from dualgap.penalties.base import BlockSum
 
 EASY = ((4, 1.0), (10, 0.5), (18, 0.25))  # steps a round took at most, and the power of growth it earns
 
@@ -26,7 +26,7 @@ class WeightCurve:
     v: Vector
     diagonal: Vector
     rank_one: Vector | None
-    blocks: Blocks | None
+    blocks: BlockSum | None
     primal: Vector
 
     def times(self, x: Vector) -> Vector:

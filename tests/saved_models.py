@@ -34,6 +34,10 @@ FITS: dict[str, tuple[NDArray[Any], dict[str, Any]]] = {
         ),
     ),
     "groups": (NUMBERS, dict(loss="squared", penalty="sparse_group(0.3)", lam=0.1, groups=[0, 1, 1, 0])),
+    "slope": (
+        NUMBERS,
+        dict(loss="absolute", penalty=dg.penalties.Slope(sequence=(2.0, 1.0, 1.0, 0.5)), lam=0.1),
+    ),
     "no penalty": (NUMBERS, dict(loss="huber(1.35)", penalty="none")),
     "no intercept": (NUMBERS, dict(loss="absolute", penalty="linf", budget=0.5, fit_intercept=False)),
     "two classes": (TWO, dict(loss="logistic", budget=1.0)),

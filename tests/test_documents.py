@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cases import LOSSES, PENALTIES
+from cases import LOSSES, PENALTIES, bound
 from dualgap.cli.main import VERBS, main
 from dualgap.traits import Trait
 
@@ -129,7 +129,7 @@ def test_the_table_has_every_convex_pair() -> None:
 
 def test_what_is_counted_in_words() -> None:
     """Pages say how many there are of something convex, and of nothing else: then they can be asked."""
-    gauges = {type(penalty.gauge(np.ones(2), np.ones(2))) for penalty in PENALTIES}
+    gauges = {type(bound(penalty, 2).gauge(np.ones(2), np.ones(2))) for penalty in PENALTIES}
     pieces = unique([loss.name for loss in LOSSES if Trait.PIECEWISE_QUADRATIC in loss.traits])
     right = {
         "losses": {f"{WORDS[len(CONVEX[0])]} convex", f"{WORDS[len(pieces)]}"},

@@ -160,6 +160,10 @@ class Reader:
 
     def _grouped(self, part: Fields, penalty: Penalty) -> Penalty:
         """With the group of each column, where it has groups."""
+        if part.has("sequence"):
+            if penalty.name != "slope":
+                raise part.refuse("sequence", "there for slope alone")
+            return dataclasses.replace(penalty, sequence=tuple(part.array("sequence", (None,)).tolist()))  # type: ignore[type-var]
         if not penalty.takes_groups:
             return penalty
         found = part.array("groups", (self.p,))

@@ -92,8 +92,9 @@ class Writer:
         }
 
     def _groups(self, penalty: Penalty) -> dict[str, Any]:
-        """The group of each column, where there are some."""
-        return {} if penalty.parts is None else {"groups": self.array(np.array(penalty.parts, dtype=float))}
+        """The group of each column, and prices of their own, where there are some."""
+        kept = {"groups": penalty.parts, "sequence": penalty.sequence}
+        return {name: self.array(np.array(v, dtype=float)) for name, v in kept.items() if v is not None}
 
     def answer(self, solution: Solution) -> dict[str, Any]:
         """Weights and proof; where every class has a problem of its own, those of each."""

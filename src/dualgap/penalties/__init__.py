@@ -12,6 +12,7 @@ from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
 from dualgap.penalties.lp import Linf, Lp
 from dualgap.penalties.none import Unpenalised
+from dualgap.penalties.slope import Slope
 
 CATALOGUE: dict[str, type[Penalty]] = {
     "none": Unpenalised,
@@ -26,6 +27,7 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "bridge": Bridge,
     "group_lasso": GroupLasso,
     "sparse_group": SparseGroup,
+    "slope": Slope,
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Penalised",
     "Penalty",
     "Regulariser",
+    "Slope",
     "SparseGroup",
     "Unpenalised",
 ]

@@ -291,6 +291,7 @@ class Penalty(ABC):
     takes_strength: ClassVar[bool] = True
     takes_factors: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False  # columns belong together
+    sequence: tuple[float, ...] | None = None  # prices that are given one by one
     parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]

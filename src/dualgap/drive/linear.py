@@ -23,6 +23,8 @@ from dualgap.traits import Trait
 
 PROMISING = 0.3  # relative gap of a start from which solvers go on, w = 0 not looked at: a choice
 MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames rounding: a choice
+SOFT = 1e12  # steps in units of 1/m: what a prox then leaves of 1/m is rounding
+SAME = 1e-12  # share of the objective by which rounding may hide that weights are better than none
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given: a choice, seconds
 
 
@@ -144,8 +146,31 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         """Is the gap small on the working problem, and then on the problem that was asked?"""
         if self._unproven or self._relative_gap > self.tolerance:
             return None
+        if not self._left_zero():
+            return None
         final = self._asked(self._kept)
         return final if self.relative(final.gap, final.primal) <= self.tolerance else None
+
+    def _left_zero(self) -> bool:
+        """Under a strong price w = 0 may be within the tolerance where the optimum is small, but not zero.
+
+        A strongly convex price has weights that go with θ, as near as θ is. They are taken; where they do
+        no better (the constant would have to move with them), a solver is to look.
+        """
+        best, price = self._kept, self.problem.regulariser
+        m = price.strong_convexity()
+        if self.working.as_given or m <= 0.0 or best.correlation is None or best.w[~price.free].any():
+            return True
+        step = SOFT / m
+        w = np.where(price.free, best.w, price.prox(step * best.correlation, step))
+        if not w[~price.free].any():
+            return True
+        seen = bounds(self.problem, w)
+        if seen.primal > best.primal + SAME * abs(best.primal):
+            return False
+        proof = seen if seen.dual >= best.dual else best
+        self.best = replace(proof, w=seen.w, primal=seen.primal)
+        return True
 
     def settled(self) -> Checked:
         """With the proof that the last iterates went without."""

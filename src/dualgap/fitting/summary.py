@@ -109,7 +109,7 @@ def _proof(solution: Solution) -> list[str]:
         count = int(solution.proven_zero.sum())
         rows.append(("zeros", f"{count} proven: zero in every optimal answer"))
     steps = f"{solution.n_iter} iteration{'s' if solution.n_iter != 1 else ''}"
-    how = "nothing to solve" if solution.solver == "null" else f"{solution.solver}, {steps}"
+    how = "no solver was needed" if solution.solver == "null" else f"{solution.solver}, {steps}"
     rows.append(("solver", f"{how}, {_duration(solution.seconds)}"))
     if not solution.converged:
         rows.append(("status", solution.status))

@@ -104,7 +104,7 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
             )
         )
     steps = plural(solution.n_iter, "iteration")
-    how = "nothing to solve" if solution.solver == "null" else f"{safe(solution.solver)}, {steps}"
+    how = "no solver was needed" if solution.solver == "null" else f"{safe(solution.solver)}, {steps}"
     found.append(("found by", f"{how}, {duration(solution.seconds)}"))
     if about.objections is not None:
         again = "all of it again from the rows, for this page" if not about.objections else "it does not hold"

@@ -39,7 +39,10 @@ def tell(
         console.say(f"\n{reach}")
     if args.out:
         solution.save(args.out, data=task.rows)
-        console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {args.rows}")
+        share = getattr(args, "hold_out", None)
+        held = "" if share is None else f" --hold-out {share:g}"
+        check = f"dualgap verify {args.out} {args.rows}{held}"
+        console.say(f"\nmodel written to {args.out}; check it with: {check}")
     if args.report:
         path = None
         if search is not None:

@@ -106,6 +106,14 @@ def _level(value: float, args: argparse.Namespace) -> None:
         raise UsageError(f"--intervals is a level strictly between 0 and 1, not {value:g}.")
 
 
+def _formula(value: str, args: argparse.Namespace) -> None:
+    beside = [f"--{name}" for name in ("target", "drop") if getattr(args, name, None)]
+    if beside:
+        raise UsageError(f"--formula says target and columns; leave {' and '.join(beside)} out.")
+    if "~" not in value:
+        raise UsageError(f"{value!r} does not say what is predicted: --formula 'y ~ a + b'.")
+
+
 def _share(value: float, args: argparse.Namespace) -> None:
     if not 0.0 < value < 1.0:
         raise UsageError(f"--hold-out is a share of the rows, strictly between 0 and 1, not {value:g}.")
@@ -125,6 +133,7 @@ CHECKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "cv": _at_least("cv", 2),
     "folds": _at_least("folds", 2),
     "points": _at_least("points", 1),
+    "formula": _formula,
     "hold_out": _share,
     "intervals": _level,
 }

@@ -56,7 +56,8 @@ def _literal(value: Any) -> str:
 
 
 def _source(args: argparse.Namespace, task: PreparedTask) -> str:
-    words = [repr(args.rows), f"target={task.prepared.recipe.target!r}"]
+    words = [repr(args.rows)]
+    words.append(f"formula={args.formula!r}" if args.formula else f"target={task.prepared.recipe.target!r}")
     words += [f"{name}={getattr(args, name)!r}" for name in ("weights", "format") if getattr(args, name)]
     words += [f"{name}={list(getattr(args, name))!r}" for name in ("drop", "na") if getattr(args, name)]
     return ", ".join(words + ([f"missing={args.missing!r}"] if args.missing != "mean" else []))

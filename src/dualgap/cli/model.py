@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from typing import TYPE_CHECKING
 
 from dualgap.errors import DataError
 from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import RawTable
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe, Rule
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ def repeated(solution: Solution, raw: RawTable, target: str | None) -> Prepared:
     """The rows treated as in the fit, target included."""
     from dualgap.tables.prepare import default_target, repeat
 
-    known = solution.recipe.target if solution.recipe is not None else None
-    target = target or known or default_target(raw)
-    return repeat(raw, dataclasses.replace(recipe_for(solution, raw, target), target=target))
+    if solution.recipe is not None and target is None and solution.recipe.target:
+        return repeat(raw, solution.recipe)
+    target = target or default_target(raw)
+    return repeat(raw, recipe_for(solution, raw, target).aimed(target))
 
 
-def recipe_for(solution: Solution, raw: RawTable, target: str | None) -> Recipe:
+def recipe_for(solution: Solution, raw: RawTable, target: str | None) -> Recipe | FormulaRecipe:
     """The model's own recipe; for a model without one, its columns by name, or all of them in order."""
     if solution.recipe is not None:
         return solution.recipe

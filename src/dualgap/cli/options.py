@@ -27,6 +27,11 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     """Which columns, and what to do with gaps."""
     group = parser.add_argument_group("columns")
     group.add_argument("--target", metavar="COL", help="the column to predict")
+    group.add_argument(
+        "--formula",
+        metavar="F",
+        help='target and columns in one: "price ~ area + C(district) + log(age)" (needs the extra formula)',
+    )
     group.add_argument("--weights", metavar="COL", help="a column of row weights")
     group.add_argument("--drop", metavar="COL", action="append", default=[], help="do not use this column")
     group.add_argument(

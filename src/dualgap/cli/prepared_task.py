@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualgap.cli.column_groups import groups_named
 from dualgap.cli.console import Console, UsageError
@@ -16,7 +17,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.losses import CATALOGUE
 from dualgap.tables.columns import RawTable, rows_in_words
 from dualgap.tables.learn import Wishes
-from dualgap.tables.prepare import Prepared, default_target, prepare, repeat
+from dualgap.tables.prepare import Prepared, default_target, prepare, prepare_formula, repeat
 from dualgap.tables.sources import read_rows
 
 
@@ -45,12 +46,7 @@ class PreparedTask:
 
     def split(self, share: float) -> PreparedTask:
         """The task with a share of its rows to test on, drawn the same way every time."""
-        n = len(self.y)
-        held = round(share * n)
-        if not 0 < held < n:
-            raise UsageError(f"--hold-out {share:g} of {n} rows holds out {held}; another share is needed.")
-        order = np.random.default_rng(0).permutation(n)
-        out, kept = np.sort(order[:held]), np.sort(order[held:])
+        out, kept = held_out(len(self.y), share)
         weights = self.prepared.weights
         prepared = dataclasses.replace(
             self.prepared,
@@ -76,6 +72,15 @@ class PreparedTask:
         return dataclasses.replace(solution, names=recipe.names, recipe=recipe, parts=parts)
 
 
+def held_out(n: int, share: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which of n rows a share holds out, and which it leaves: the same ones every time."""
+    held = round(share * n)
+    if not 0 < held < n:
+        raise UsageError(f"--hold-out {share:g} of {n} rows holds out {held}; another share is needed.")
+    order = np.random.default_rng(0).permutation(n)
+    return np.sort(order[:held]), np.sort(order[held:])
+
+
 def read(args: argparse.Namespace) -> RawTable:
     """The rows that were named."""
     return read_rows(args.rows, absent=tuple(getattr(args, "na", ())), form=args.format)
@@ -84,9 +89,14 @@ def read(args: argparse.Namespace) -> RawTable:
 def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared, str]:
     """Read and prepare; the name of the target too."""
     raw = read(args)
-    target = args.target or _target(raw)
-    wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
-    prepared = prepare(raw, wishes, args.weights)
+    if args.formula:
+        wishes = Wishes("", args.missing, (), tuple(args.na))
+        prepared = prepare_formula(raw, args.formula, wishes, args.weights)
+        target = prepared.recipe.target
+    else:
+        target = args.target or _target(raw)
+        wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
+        prepared = prepare(raw, wishes, args.weights)
     n, p = prepared.X.shape
     console.note(f"{raw.source}: {n} rows, {p} columns to predict {target!r} from")
     for note in prepared.notes:
@@ -106,6 +116,7 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
     if args.groups is not None:
         keywords["groups"] = groups_named(args.groups, prepared.recipe)
+    keywords["fit_intercept"] &= prepared.recipe.constant
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
     return PreparedTask(prepared, keywords)

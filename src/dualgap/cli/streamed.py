@@ -60,6 +60,10 @@ def opened(args: argparse.Namespace, console: Console) -> Dataset:
     """The rows, and what was decided about them."""
     import dualgap as dg
 
+    if args.formula:
+        raise DataError(
+            "A formula needs all rows at once: name one file, and give it --memory enough, or fit without."
+        )
     if args.target is None:
         raise DataError("Say which column is predicted: --target COLUMN.")
     rows = dg.dataset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
@@ -20,11 +21,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="COL", help="the target, for a model that was not fitted on a file"
     )
+    parser.add_argument(
+        "--hold-out", type=float, metavar="SHARE", help="the fit held out this share of the rows"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns as in the fit, recompute, compare."""
     from dualgap.cli.model import opened, repeated
+    from dualgap.cli.prepared_task import held_out
     from dualgap.files.read import load
     from dualgap.files.verification import examine, rows_in_use
 
@@ -34,6 +39,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     args.rows = args.rows[0]
     solution, raw = opened(args)
     rows = repeated(solution, raw, args.target)
+    if args.hold_out is not None:
+        kept = held_out(len(rows.y), args.hold_out)[1]
+        rows = replace(rows, X=rows.X[kept], y=rows.y[kept])
     objections, values = examine(solution, rows.X, rows.y)
     verified = not objections
     console.say(solution.terms.words())

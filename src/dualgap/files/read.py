@@ -123,7 +123,7 @@ class Reader:
             if where.has(name):
                 found.facts[name] = where.text(name)
         if top.has("recipe"):
-            recipe = read_recipe(top.part("recipe"))
+            recipe = read_recipe(top.part("recipe"), self.names)
             if recipe.names != self.names:
                 raise top.refuse("recipe", "one that makes the columns of the model")
             found = dataclasses.replace(found, recipe=recipe)

@@ -20,7 +20,7 @@ from dualgap.fitting.multiclass import fit_many, read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
-from dualgap.fitting.reading import read
+from dualgap.fitting.reading import read, rows_of_formula
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.threads import limited
 from dualgap.losses import Loss
@@ -79,11 +79,7 @@ def fit(  # noqa: PLR0913
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
-    columns = None
-    if isinstance(X, str):
-        from dualgap.fitting.formula import from_formula  # here: most fits never need it
-
-        X, y, columns, fit_intercept = from_formula(X, y, fit_intercept)
+    X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
     asked: dict[str, Any] = {
         "loss": loss,
@@ -116,7 +112,7 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
-    solution = replace(solution, data=(X, y), columns=columns)
+    solution = replace(solution, data=(X, y))
     if verbose:
         print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)

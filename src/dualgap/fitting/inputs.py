@@ -15,6 +15,7 @@ from dualgap.design import Compressed, Dense, Design
 from dualgap.errors import DataError
 
 if TYPE_CHECKING:
+    from dualgap.tables.formula import FormulaRecipe
     from dualgap.tables.recipe import Recipe
 
 LARGEST = 1e100  # squares of sums of squares must stay finite
@@ -26,7 +27,7 @@ class Table:
 
     design: Design
     names: tuple[str, ...] | None
-    recipe: Recipe | None = None  # what made its columns, where they were more than numbers
+    recipe: Recipe | FormulaRecipe | None = None  # what made its columns, where they were more than numbers
 
     def label(self, j: int) -> str:
         """How to speak of column j."""
@@ -38,8 +39,10 @@ def read_table(X: Any, *, learn: bool = False) -> Table:
 
     To `learn` is to decide what to do with columns of words and dates; else they are refused.
     """
-    recipe = None
-    if learn and _is_frame(X) and not all(map(_is_numeric, _columns(X))):
+    recipe = getattr(X, "recipe", None)  # of columns that a formula made
+    if recipe is not None:
+        X = np.asarray(X)
+    elif learn and _is_frame(X) and not all(map(_is_numeric, _columns(X))):
         from dualgap.tables.prepare import learn_frame  # here: most tables are numbers
 
         X, recipe = learn_frame(X)

@@ -138,6 +138,15 @@ def read(  # noqa: PLR0913
     return Reading(table, terms, targets, classes)
 
 
+def rows_of_formula(X: Any, y: Any, fit_intercept: bool) -> tuple[Any, Any, bool]:
+    """X, y and whether there is a constant; made by a formula where X is one, y then being the frame."""
+    if not isinstance(X, str):
+        return X, y, fit_intercept
+    from dualgap.tables.formula import from_formula  # here: most fits never need it
+
+    return from_formula(X, y, fit_intercept)
+
+
 def what_of(keywords: dict[str, Any]) -> dict[str, Any]:
     """Those keywords of `fit` that say what is minimised, without those that say how."""
     return {name: value for name, value in keywords.items() if name not in HOW.split()}

@@ -22,8 +22,8 @@ from dualgap.proof.certificate import Certificate
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dualgap.fitting.formula import FormulaColumns
     from dualgap.fitting.intervals import Intervals
+    from dualgap.tables.formula import FormulaRecipe
     from dualgap.tables.recipe import Recipe
 
 
@@ -56,9 +56,10 @@ class Solution:
     facts: dict[str, Any]
     parts: tuple[Solution, ...] = ()
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
-    recipe: Recipe | None = None  # what was done to the columns of a file, where the data came from one
+    recipe: Recipe | FormulaRecipe | None = (
+        None  # what was done to the columns of a file, where the data came from one
+    )
     scans: float = 0.0  # passes over rows that were read in blocks, a sample being a part of one
-    columns: FormulaColumns | None = None  # where a formula made them
     data: tuple[Any, Any] | None = None  # X and y as dg.fit was given them; not kept in files, nor pickled
     fitted: tuple[Vector, Vector] | None = None  # y as the loss sees it and Xw + b, where `rows` needs them
 
@@ -110,8 +111,7 @@ class Solution:
             from dualgap.fitting.streamed import scores_of
 
             return scores_of(rows, self.coef, self.intercept)
-        maker = self.recipe or self.columns
-        table = read_table(X if maker is None else maker.read(X))
+        table = read_table(X if self.recipe is None else self.recipe.read(X))
         p = np.atleast_2d(self.coef).shape[1]
         if table.design.shape[1] != p:
             raise DataError(f"X has {table.design.shape[1]} columns, the fit had {p}.")

@@ -16,7 +16,7 @@ from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver, seeded
-from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.reading import Reading, read, rows_of_formula
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest, curve_for
 from dualgap.paths.family import family_of
@@ -81,6 +81,7 @@ def path(  # noqa: PLR0913
     `max_time` is for the whole path: when it is over, the path ends at the λ it has come to, and
     `path.stopped` and `path.status` say so. `max_iter` is for each solve.
     """
+    X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     if form not in FORMS:
         raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
     limits = read_limits(tol, max_iter, max_time, None).shared()

@@ -16,6 +16,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
 from dualgap.report.rows import HELD, TEST, PredictedRows, rows_of, same_rows, targets_of
 from dualgap.selection.search import Search
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe
 
 Pair = tuple[Any, Any]
@@ -29,7 +30,7 @@ class Origin:
 
     command: str = ""
     notes: tuple[str, ...] = ()
-    recipe: Recipe | None = None
+    recipe: Recipe | FormulaRecipe | None = None
     python: str = ""  # lines that do the same in Python, where they are known
     intervals: Any = None  # of the weights, where they were asked for
 
@@ -145,7 +146,7 @@ def _pair(name: str, rows: Any) -> Pair | None:
     raise DataError(f"{name} must be a pair (X, y).")
 
 
-def _names(solution: Solution, recipe: Recipe | None, data: Any) -> tuple[str, ...]:
+def _names(solution: Solution, recipe: Recipe | FormulaRecipe | None, data: Any) -> tuple[str, ...]:
     p = solution.coef.shape[-1]
     columns = getattr(data[0], "columns", None) if data is not None else None
     found = (solution.names, recipe.names if recipe else None, None if columns is None else map(str, columns))

@@ -18,7 +18,7 @@ from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
-from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.reading import Reading, read, rows_of_formula
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest
@@ -92,6 +92,7 @@ def cross_validate(  # noqa: PLR0913
     the strengths that all folds have reached, from the strongest regularisation on, are those that are
     scored. The Search says in `status` how it ended. `max_iter` is for each solve.
     """
+    X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
     if not penalty_named(penalty).takes_strength:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
+from dualgap.tables.formula import FormulaRecipe, learn_formula, taken_apart, target_of
 from dualgap.tables.frames import from_frame
 from dualgap.tables.learn import Wishes, learn
 from dualgap.tables.recipe import Encoded, Recipe
@@ -27,7 +28,7 @@ class Prepared:
     y: NDArray[Any]
     weights: Vector | None
     rows: Mask
-    recipe: Recipe
+    recipe: Recipe | FormulaRecipe
     notes: tuple[str, ...]
 
 
@@ -58,6 +59,20 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
     )
 
 
+def prepare_formula(raw: RawTable, formula: str, wishes: Wishes, weights: str | None = None) -> Prepared:
+    """The same for the columns that a formula makes."""
+    parts = taken_apart(formula, tuple(name for name in raw.names if name != weights))
+    target = target_of(parts, raw)
+    rows = _rows_with(target, parts.target.strip("`"), wishes.missing, raw)
+    recipe, notes = learn_formula(parts, raw, rows, wishes.missing)
+    recipe = replace(recipe, absent=wishes.absent)
+    encoded, used = _encoded(raw, recipe, rows)
+    if not used.all():
+        notes += (f"left out: {rows_in_words(int((~used).sum()))} with a missing value",)
+    own = None if weights is None else _weights(raw, weights, used)
+    return Prepared(encoded.matrix, values_of(target.take(used)), own, used, recipe, notes)
+
+
 @overload
 def read(
     source: str,
@@ -68,8 +83,9 @@ def read(
     drop: Sequence[str] = ...,
     na: Sequence[str] = ...,
     format: str | None = ...,
-    recipe: Recipe | None = ...,
-) -> tuple[Any, NDArray[Any], Recipe]: ...
+    recipe: Recipe | FormulaRecipe | None = ...,
+    formula: str | None = ...,
+) -> tuple[Any, NDArray[Any], Any]: ...
 
 
 @overload
@@ -82,8 +98,9 @@ def read(
     drop: Sequence[str] = ...,
     na: Sequence[str] = ...,
     format: str | None = ...,
-    recipe: Recipe | None = ...,
-) -> tuple[Any, NDArray[Any], Recipe, Vector]: ...
+    recipe: Recipe | FormulaRecipe | None = ...,
+    formula: str | None = ...,
+) -> tuple[Any, NDArray[Any], Any, Vector]: ...
 
 
 def read(  # noqa: PLR0913
@@ -95,7 +112,8 @@ def read(  # noqa: PLR0913
     drop: Sequence[str] = (),
     na: Sequence[str] = (),
     format: str | None = None,
-    recipe: Recipe | None = None,
+    recipe: Recipe | FormulaRecipe | None = None,
+    formula: str | None = None,
 ) -> Any:
     """X, y and the recipe of a file, as `dualgap fit` makes them; with a column of `weights` those too.
 
@@ -107,11 +125,13 @@ def read(  # noqa: PLR0913
     `source` is a file (CSV, Parquet, Feather, Arrow, libsvm, npy, npz), "-" for standard input, or the name
     of a data set that ships. `missing` is "mean", "median", "drop" or "refuse"; `drop` names columns to leave
     out; `na` are words that mean a missing value; `format` says what the file is where it does not tell. With
-    the `recipe` of an earlier file all is done as it was done there.
+    the `recipe` of an earlier file all is done as it was done there; a `formula` names target and columns.
     """
     raw = read_rows(source, absent=tuple(na) if recipe is None else recipe.absent, form=format)
     if recipe is not None:
-        found = repeat(raw, replace(recipe, target=target or recipe.target))
+        found = repeat(raw, recipe if target is None else recipe.aimed(target))
+    elif formula is not None:
+        found = prepare_formula(raw, formula, Wishes("", missing, (), tuple(na)), weights)
     else:
         wishes = Wishes(target or default_target(raw), missing, tuple(drop), tuple(na))
         found = prepare(raw, wishes, weights)
@@ -141,15 +161,15 @@ def learn_frame(frame: Any) -> tuple[Any, Recipe]:
     return recipe.encode(raw).matrix, recipe
 
 
-def repeat(raw: RawTable, recipe: Recipe) -> Prepared:
+def repeat(raw: RawTable, recipe: Recipe | FormulaRecipe) -> Prepared:
     """Follow the recipe of an earlier fit, target included."""
-    target = raw.column(recipe.target)
+    target = recipe.target_column(raw)
     rows = _rows_with(target, recipe.target, recipe.missing, raw)
     encoded, used = _encoded(raw, recipe, rows)
     return Prepared(encoded.matrix, values_of(target.take(used)), None, used, recipe, ())
 
 
-def _encoded(raw: RawTable, recipe: Recipe, rows: Mask) -> tuple[Encoded, Mask]:
+def _encoded(raw: RawTable, recipe: Recipe | FormulaRecipe, rows: Mask) -> tuple[Encoded, Mask]:
     """The matrix of the rows that have a target, and which rows of the file it holds."""
     encoded, used = recipe.encode(raw.take(rows)), rows.copy()
     used[rows] = encoded.rows

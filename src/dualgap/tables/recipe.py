@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,6 +57,18 @@ class Rule:
         dates = _as_dates(self, column, raw.source)
         return dates.part(self.part, self.since, words=self.kind == "levels")
 
+    def plain(self, raw: RawTable, unseen: str) -> NDArray[Any]:
+        """Its numbers, or its words as text, as a formula wants them; gaps filled as in the fit."""
+        column = self.column(raw)
+        if self.kind != "levels":
+            return _block(self, column, raw.source, unseen)[0]
+        words = _as_words(self, column, raw.source)
+        text = np.array([*words.levels, MISSING_LEVEL], dtype=object)[words.codes]
+        strange = ~np.isin(text, self.known)
+        if strange.any() and unseen == "refuse":
+            raise _stranger(self, words, int(np.argmax(strange)), raw.source)
+        return np.where(strange, self.known[0], text)
+
     @property
     def known(self) -> tuple[str, ...]:
         """Every level of the fit, the reference first."""
@@ -81,11 +93,26 @@ class Recipe:
     sparse: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
     absent: tuple[str, ...] = field(default=())  # words that mean a missing value
+    formula: ClassVar[str] = ""
+    constant: ClassVar[bool] = True  # whether a fit may have an intercept
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns of the matrix."""
         return tuple(name for rule in self.rules for name in rule.outputs)
+
+    @property
+    def inputs(self) -> tuple[Rule, ...]:
+        """How the columns of a file are read."""
+        return self.rules
+
+    def aimed(self, target: str) -> Recipe:
+        """The same for another target."""
+        return replace(self, target=target)
+
+    def target_column(self, raw: RawTable) -> Column:
+        """What is predicted, of these rows."""
+        return raw.column(self.target)
 
     def encode(self, raw: RawTable, unseen: str = "refuse") -> Encoded:
         """The matrix of these rows; columns are found by name, in whatever order they stand."""

@@ -107,6 +107,23 @@ def test_what_the_reference_names_exists() -> None:
                 assert hasattr(importlib.import_module(where), name), f"{page}: {target}"
 
 
+def test_the_reference_describes_each_thing_once() -> None:
+    for page, text in REFERENCE.items():
+        shown = re.findall(r"^\.\. (?:autoclass|autofunction):: ([\w.]+)", text, flags=re.MULTILINE)
+        assert len(shown) == len(set(shown)), page
+
+
+WITH_EXAMPLES = [source for source in sorted((ROOT / "src").rglob("*.py")) if ">>> " in text_of(source)]
+
+
+@pytest.mark.parametrize("source", WITH_EXAMPLES, ids=lambda path: path.stem)
+def test_docstrings_print_what_they_show(source: Path) -> None:
+    name = ".".join(source.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed
+
+
 def test_the_gallery_is_complete() -> None:
     figures, examples = text_of(DOCS / "figures.md"), text_of(DOCS / "examples.md")
     assert re.findall(r"\{figures\} (\w+)", figures) == list(FAMILIES)

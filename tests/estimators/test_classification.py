@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.utils import get_tags
 
 import dualgap as dg
 from dualgap.errors import DataError, UnboundedError
-from dualgap.estimators import classification
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X[:, :8])
@@ -171,8 +169,3 @@ def test_separable_classes_without_a_penalty_have_no_minimum() -> None:
         dg.LinearClassifier("logistic", "none").fit(FLOWERS[:100], KINDS[:100])
     margins = FLOWERS[:100] @ caught.value.direction + caught.value.intercept
     assert np.all(margins * np.where(KINDS[:100] == 1, 1, -1) >= 0)
-
-
-def test_examples_in_the_documentation() -> None:
-    result = doctest.testmod(classification)
-    assert result.attempted > 0 and result.failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.utils import get_tags
 
 import dualgap as dg
 from dualgap.errors import DataError, NotCertifiedWarning
-from dualgap.estimators import regression
 from dualgap.losses import Huber, Logistic
 
 X, y = load_diabetes(return_X_y=True)
@@ -162,8 +160,3 @@ def test_tags_tell_the_truth() -> None:
     assert not get_tags(dg.LinearRegressor(Huber(2.0))).regressor_tags.poor_score
     assert get_tags(dg.LinearRegressor("quantile(0.9)")).regressor_tags.poor_score
     assert not get_tags(dg.LinearRegressor("nonsense")).regressor_tags.poor_score
-
-
-def test_examples_in_the_documentation() -> None:
-    result = doctest.testmod(regression)
-    assert result.attempted > 0 and result.failed == 0

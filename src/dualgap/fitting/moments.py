@@ -110,7 +110,7 @@ def moments(rows: Any, y: Any = None, *, target: str | None = None, weights: Any
     >>> x, y = np.array([[1.0, 3, 3.5, 7, 9]]).T, np.array([1, 2.5, 6.5, 7, 9])
     >>> found = dg.moments(x[:3], y[:3]) + dg.moments(x[3:], y[3:])
     >>> dg.fit(found, loss="squared", penalty="none").coef.round(4)
-    array([0.9562])
+    array([0.9342])
     """
     given = rows if isinstance(rows, Dataset) else dataset(rows, y, target=target, weights=weights)
     return Moments(scanned_moments(given).whole, given.names)

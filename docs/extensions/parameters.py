@@ -79,6 +79,7 @@ WORDS: dict[str, Words] = {
     "python": ("str", "The lines of Python that make the fit again."),
     "command": ("str", "How to run it again."),
     "intervals": ("Intervals", "What `solution.intervals` returned, for the table of weights."),
+    "effects": ("sequence of Effect", "What `solution.effect` returned, in place of the strongest columns."),
     "names": ("sequence of str", "The names of the columns, where X has none."),
     "explore.standardize": ("bool", "Whether weights count per standard deviation of their column."),
     "explore.columns": ("pair of str", "The two columns whose plane is shown first; else the strongest."),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit
+from sklearn.datasets import load_diabetes
 
 import dualgap as dg
 from dualgap.cli.main import main
@@ -128,3 +129,28 @@ def test_on_the_command_line_and_on_the_page(tmp_path: Path, capsys: pytest.Capt
     assert main([*told, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["intervals"]
     assert found["rows"][1]["column"] == "a" and found["rows"][1]["low"] < found["rows"][1]["weight"]
+
+
+def test_summaries_have_intervals_where_a_formula_gives_them(tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    free = dg.fit(X, y, loss="squared", penalty="none")
+    reach = next(row for row in free.intervals() if row.column == "bmi")
+    line = next(line for line in free.summary().splitlines() if line.strip().startswith("bmi"))
+    assert line.split()[3:5] == [f"{reach.low:.5g}", f"{reach.high:.5g}"]
+    assert "low and high: 95 % intervals, classical" in free.summary()
+    for other in (
+        dg.fit(X, y, loss="squared", penalty="l1", lam=1.0),
+        dg.fit(X[:8], y[:8], loss="squared", penalty="none"),  # nothing to judge by
+        dg.load(free.save(tmp_path / "model.json")),  # the rows are elsewhere
+    ):
+        assert "low and high" not in other.summary()
+    page = dg.report.write(free, tmp_path / "page.html", data=(X, y)).read_text(encoding="utf-8")
+    assert "95 % intervals, classical" in page
+
+
+def test_after_selection_a_sentence_says_how_often() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    found = dg.fit(X, y, loss="squared", penalty="l1", lam=5.0, standardize=True)
+    reach = found.intervals(n_boot=40, progress=False)
+    often = [row.column for row in reach if (row.selected or 0.0) >= 0.9 and row.column != "intercept"]
+    assert f"chosen in 90 % of the resamples or more: {', '.join(often)};" in reach.remark

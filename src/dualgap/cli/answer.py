@@ -54,6 +54,7 @@ def tell(
             "along": path,
             "python": call.lines(args, task),
             "intervals": reach,
+            "effects": pages.effects(solution, task.prepared.sample),
         }
         pages.write(search or solution, args.report, console, **told)
     found = described(solution) | {"held_out": figures or None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
@@ -12,6 +13,8 @@ from dualgap.cli.outputs import add_force
 if TYPE_CHECKING:
     from dualgap.report.compared import Compared
 
+POINTS = 9  # values of a number at which an effect is told: a choice, a table of them fits a screen
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap compare` takes."""
@@ -20,6 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="PAGE", help="write a page about it here (HTML)")
     parser.add_argument(
         "--target", metavar="COL", help="the target, for models that were not fitted on a file"
+    )
+    parser.add_argument(
+        "--effect", metavar="COL", action="append", default=[], help="also what this column does in each"
     )
     add_force(parser)
 
@@ -32,7 +38,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise UsageError(
             "Name two models or more, and the rows after them: dualgap compare a.json b.json data.csv."
         )
-    found = compared([_judged(args, model) for model in args.models])
+    judged = [_judged(args, model) for model in args.models]
+    found = compared(judged, tuple(_effects(judged, column) for column in args.effect))
     for title, head, lines in found.tables():
         console.say(f"\n{title}\n{_table(head, lines)}")
     for note in found.notes:
@@ -50,7 +57,17 @@ def _judged(args: argparse.Namespace, model: str) -> Any:
 
     own = argparse.Namespace(model=model, rows=args.rows, format=args.format)
     solution, raw = opened(own)
-    return Judged(model, solution, repeated(solution, raw, args.target))
+    rows = repeated(solution, raw, args.target)
+    return Judged(model, replace(solution, recipe=rows.recipe), rows)
+
+
+def _effects(judged: list[Any], column: str) -> list[Any]:
+    """What a column does in each model, at the same values."""
+    from dualgap.fitting.effects import effect_of_raw
+
+    found = [effect_of_raw(one.solution, column, one.prepared.sample, POINTS) for one in judged]
+    values = next((one.values for one in found if not one.numeric), found[0].values)
+    return [effect_of_raw(one.solution, column, one.prepared.sample, POINTS, values) for one in judged]
 
 
 def _table(head: list[str], lines: list[list[str]]) -> str:

@@ -33,6 +33,7 @@ VERBS = {
     "export": "a model for other programs: ONNX, Python, SQL",
     "explain": "which solver would run, and why each other would not",
     "figures": "draw the figures of the lectures",
+    "effect": "what a column does to the predictions of a model",
     "compare": "models side by side on the rows of a file",
     "explore": "a page on which strength, loss, penalty and ball are moved by hand",
     "report": "a page about a model, to send to a colleague",

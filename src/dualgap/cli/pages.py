@@ -12,8 +12,11 @@ from dualgap.errors import NoSolverError
 if TYPE_CHECKING:
     from dualgap.cli.options import Solving
     from dualgap.cli.prepared_task import PreparedTask
+    from dualgap.fitting.effects import Effect
+    from dualgap.fitting.solution import Solution
     from dualgap.paths.path import Path as Solutions
     from dualgap.selection.search import Search
+    from dualgap.tables.columns import RawTable
 
 SLIDES = 40  # strengths of a search at which all rows are solved again for the page
 
@@ -24,6 +27,14 @@ def write(thing: Any, path: str, console: Console, **more: Any) -> None:
 
     write_page(thing, path, notes=tuple(console.notes), command=command(), **more)
     console.say(f"page written to {path}")
+
+
+def effects(solution: Solution, sample: RawTable | None) -> tuple[Effect, ...] | None:
+    """The columns of the file that move the prediction most."""
+    from dualgap.fitting.effects import strongest
+    from dualgap.report.effects import MOST
+
+    return None if sample is None or solution.recipe is None else strongest(solution, sample, MOST)
 
 
 def along(task: PreparedTask, search: Search, how: Solving, console: Console) -> Solutions | None:

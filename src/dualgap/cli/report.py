@@ -33,7 +33,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.rows:
         solution, raw = opened(args)
         rows = repeated(solution, raw, args.target)
-        pages.write(solution, args.out, console, data=(rows.X, rows.y))
+        effects = pages.effects(solution, rows.sample)
+        pages.write(solution, args.out, console, data=(rows.X, rows.y), effects=effects)
     else:
         pages.write(dg.load(args.model), args.out, console)
     console.result({"out": args.out})

@@ -79,6 +79,7 @@ def fit(  # noqa: PLR0913
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
+    frame = y if isinstance(X, str) else X
     X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
     asked: dict[str, Any] = {
@@ -112,7 +113,7 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
-    solution = replace(solution, data=(X, y))
+    solution = replace(solution, data=(frame, y))
     if verbose:
         print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)

@@ -15,6 +15,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.drive.progress import ProgressLine, bar
 from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
 from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.shown import shown
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "classical", "robust", "sandwich", "bootstrap")
 FAILED = 0.1  # share of resamples without an answer, a choice: beyond it the others tell too little
+AT_ONCE = 1e8  # rows times squared columns: a tenth of a second
+OFTEN, SELDOM = 0.9, 0.5  # shares of the resamples that a sentence speaks of: a choice
+NAMED = 8  # columns in that sentence
 SELECTED = (
     "no p-values: the columns were chosen by the same rows, after which a test at the usual level would be "
     "wrong; `selected` is the share of the resamples in which a column has a weight"
@@ -80,14 +84,14 @@ class Intervals:
         odds = [self.ratio, "low", "high"] if self.ratio else []
         lines = []
         for row in self.rows:
-            cells = [row.column, *(f"{value:.4g}" for value in (row.weight, row.low, row.high))]
+            cells = [row.column, *(shown(value, 4) for value in (row.weight, row.low, row.high))]
             for name in more:
                 value = getattr(row, name)
-                cells.append(
-                    "" if value is None else f"{value:.2g}" if name != "statistic" else f"{value:.3g}"
-                )
+                cells.append("" if value is None else shown(value, 3 if name == "statistic" else 2))
             slope = not row.column.endswith("intercept")  # a step by one is a step of a column
-            lines.append(cells + ([f"{value:.4g}" if slope else "" for value in row.ratio()] if odds else []))
+            lines.append(
+                cells + ([shown(value, 4) if slope else "" for value in row.ratio()] if odds else [])
+            )
         return [*head, *more, *odds], lines
 
     def __str__(self) -> str:
@@ -143,6 +147,24 @@ def intervals(solution: Solution, data: Any, level: float, method: str, how: Res
         return _bootstrap(solution, X, data[1], level, how)
     _refuse(solution, chosen)
     return _asymptotic(solution, reading, level, chosen)
+
+
+def cheap_intervals(solution: Solution, data: Any, level: float = 0.95) -> Intervals | None:
+    """Those that a formula gives, where it takes hardly longer than the fit; None elsewhere."""
+    free = not solution.terms.penalty.takes_strength and solution.coef.ndim == 1 and not solution.terms.hard
+    n, p = solution.facts["n"], solution.facts["p"]
+    if (
+        not free
+        or data is None
+        or n * (p + 1) ** 2 > AT_ONCE
+        or not (_smooth(solution) or _quantile(solution))
+    ):
+        return None
+    chosen = _automatic(solution, solution.terms.sample_weight)
+    try:
+        return None if chosen == "bootstrap" else intervals(solution, data, level, chosen, Resampling())
+    except DataError:  # other rows, or too few of them
+        return None
 
 
 def _smooth(solution: Solution) -> bool:
@@ -299,8 +321,24 @@ def _bootstrap(solution: Solution, X: Any, y: Any, level: float, how: Resampling
         for name, j in _all_places(solution)
     )
     words = f"bootstrap, percentiles of {len(kept)} resamples, seed {how.random_state}"
-    remark = "" if not solution.terms.penalty.takes_strength else SELECTED if chosen else PENALISED
+    remark = "" if not solution.terms.penalty.takes_strength else PENALISED
+    if chosen:
+        remark = f"{SELECTED}\n{_frequencies(rows)}"
     return Intervals(rows, level, words, remark, _ratio(solution))
+
+
+def _frequencies(rows: tuple[Interval, ...]) -> str:
+    """Which columns are chosen whatever rows are drawn, and which by luck."""
+    columns = [row for row in rows if not row.column.endswith("intercept")]
+    often = [row.column for row in columns if (row.selected or 0.0) >= OFTEN]
+    seldom = [row.column for row in columns if row.weight != 0.0 and (row.selected or 0.0) < SELDOM]
+    told = f"chosen in {OFTEN:.0%} of the resamples or more: {_listed(often)}".replace("%", " %")
+    return f"{told}; chosen here, but in fewer than half of the resamples: {_listed(seldom)}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more if names else "none"
 
 
 def _flat(solution: Solution) -> Vector:

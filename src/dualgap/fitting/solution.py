@@ -22,6 +22,7 @@ from dualgap.proof.certificate import Certificate
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dualgap.fitting.effects import Effect
     from dualgap.fitting.intervals import Intervals
     from dualgap.tables.formula import FormulaRecipe
     from dualgap.tables.recipe import Recipe
@@ -141,7 +142,10 @@ class Solution:
         return np.exp(log_probabilities(self.terms.loss, self.decision_function(X), self.multiclass))
 
     def summary(self) -> str:
-        """A table for people: names, coefficients, objective, gap, what is proven."""
+        """A table for people: objective, gap, what is proven, the weights.
+
+        Without a penalty, and where the rows of the fit are at hand, 95 % intervals and p stand beside them.
+        """
         from dualgap.fitting.summary import summarise
 
         return summarise(self)
@@ -168,6 +172,17 @@ class Solution:
 
         how = Resampling(n_boot, random_state, n_jobs, progress)
         return intervals(self, data if data is not None else self.data, level, method, how)
+
+    def effect(self, column: str | int, *, data: tuple[Any, Any] | None = None, points: int = 25) -> Effect:
+        """What a column does to the prediction: its mean over the rows, the column set to value after value.
+
+        `column` is one of the table that was handed over, words and dates too, also where a formula bends
+        it; `data` = (X, y) are rows of that table, those of the fit unless given. Of classes it tells
+        probabilities, where the loss has them.
+        """
+        from dualgap.fitting.effects import effect
+
+        return effect(self, column, data if data is not None else self.data, points)
 
     def save(self, path: str | Path, *, data: tuple[Any, Any] | None = None) -> Path:
         """Write a model file that `dg.load` reads; `data` = (X, y) leave their fingerprint in it."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.drive.limits import Status
+from dualgap.fitting.intervals import Intervals, cheap_intervals
 from dualgap.fitting.solution import Solution
 from dualgap.traits import Trait
 
@@ -15,12 +16,13 @@ NAMED = 6  # columns named in a sentence
 APART = 2.0**26  # spreads so many times each other: half the digits of a number
 
 
-def summarise(solution: Solution) -> str:
-    """Objective in words, what is proven, and the weights."""
+def summarise(solution: Solution, level: float = 0.95) -> str:
+    """Objective in words, what is proven, and the weights; with intervals where a formula gives them."""
     lines = [_title(solution), _data(solution), "", *_proof(solution), ""]
     if solution.coef.ndim == 1:
-        lines += _table(solution, solution.coef, float(solution.intercept), solution.proven_zero)
-        return "\n".join(lines)
+        reach = cheap_intervals(solution, solution.data, level)
+        lines += _table(solution, solution.coef, float(solution.intercept), solution.proven_zero, reach)
+        return "\n".join(lines + ([] if reach is None else [f"  {_told(reach)}"]))
     assert solution.classes is not None
     for k, label in enumerate(solution.classes.tolist()):
         table = _table(solution, solution.coef[k], float(solution.intercept[k]), solution.proven_zero[k])
@@ -132,7 +134,13 @@ def _duration(seconds: float) -> str:
     return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
-def _table(solution: Solution, coef: Vector, intercept: float, zero: Mask) -> list[str]:
+def _told(reach: Intervals) -> str:
+    return f"low and high: {100 * reach.level:g} % intervals, {reach.method.partition(';')[0]}"
+
+
+def _table(
+    solution: Solution, coef: Vector, intercept: float, zero: Mask, reach: Intervals | None = None
+) -> list[str]:
     standard = coef * solution.facts["spread"]
     names = solution.names or tuple(f"x{j}" for j in range(len(coef)))
     limit = ROWS if solution.coef.ndim == 1 else max(LEAST, ROWS // len(solution.coef))
@@ -140,11 +148,18 @@ def _table(solution: Solution, coef: Vector, intercept: float, zero: Mask) -> li
     if len(order) > limit:
         order = np.argsort(-np.abs(standard), kind="stable")[:limit]
     width = max([9, *(len(names[j]) for j in order)])
-    lines = [f"  {'':<{width}}  {'weight':>13}  {'per std. dev.':>13}"]
+    ends = (
+        {}
+        if reach is None
+        else {row.column: f"  {row.low:>12.5g}  {row.high:>12.5g}  {row.p:>8.2g}" for row in reach}
+    )
+    head = "" if reach is None else f"  {'low':>12}  {'high':>12}  {'p':>8}"
+    lines = [f"  {'':<{width}}  {'weight':>13}  {'per std. dev.':>13}{head}"]
     if solution.terms.fit_intercept:
-        lines.append(f"  {'intercept':<{width}}  {intercept:>13.6g}")
+        blank = f"  {'':>13}" if reach is not None else ""
+        lines.append(f"  {'intercept':<{width}}  {intercept:>13.6g}{blank}{ends.get('intercept', '')}")
     for j in order:
-        mark = "  proven zero" if zero[j] else ""
+        mark = "  proven zero" if zero[j] else ends.get(names[j], "")
         lines.append(f"  {names[j]:<{width}}  {coef[j]:>13.6g}  {standard[j]:>13.6g}{mark}")
     if len(order) < len(coef):
         lines.append(f"  … the {len(order)} largest of {len(coef)}, by weight per standard deviation")

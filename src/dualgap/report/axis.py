@@ -39,6 +39,16 @@ class Axis:
         return [(t, number(t)) for t in _steps(low, high, most)]
 
 
+@dataclass(frozen=True)
+class DayAxis(Axis):
+    """Days since 1970, written as dates."""
+
+    def ticks(self, most: int = 4) -> list[tuple[float, str]]:
+        """As many days, evenly."""
+        days = np.unique(np.linspace(self.low, self.high, min(most, 4)).round())
+        return [(day, str(np.datetime64(int(day), "D"))) for day in days.tolist()]
+
+
 def _power(value: float) -> str:
     """Short, however small."""
     if 1e-3 <= value < 1e4:

@@ -12,6 +12,8 @@ from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.store import write_whole
+from dualgap.fitting.effects import Effect
+from dualgap.fitting.shown import shown
 from dualgap.fitting.solution import Solution
 from dualgap.report.document import document
 from dualgap.report.markup import bullets, grid, safe, section
@@ -56,6 +58,7 @@ class Compared:
     models: list[Judged]
     errors: list[dict[str, Vector]]
     notes: tuple[str, ...]
+    effects: tuple[list[Effect], ...] = ()  # of each column that was asked for, one for each model
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """Title, headings and cells: errors, differences, weights."""
@@ -75,7 +78,19 @@ class Compared:
             ("mean ± standard error", ["", *names], costs),
             ("differences row by row", ["", "mean ± standard error", "rows better, worse"], paired),
             ("weights", ["", *names], self._weights()),
+            *(self._effect(each) for each in self.effects),
         ]
+
+    def _effect(self, each: list[Effect]) -> tuple[str, list[str], list[list[str]]]:
+        """The mean prediction at each value, a column for each model and what it tells."""
+        many = len(each[0].outcomes) > 1
+        head, cells = [each[0].column], [[shown(value)] for value in each[0].values]
+        for one, model in zip(each, self.models, strict=True):
+            head += [f"{model.name}: {name}" if many else model.name for name in one.outcomes]
+            for line, mean in zip(cells, one.mean, strict=True):
+                line += [shown(value) for value in mean]
+        told = "mean prediction" if each[0].outcomes == ("prediction",) else "mean of " + each[0].outcomes[-1]
+        return f"{told if not many else 'mean prediction'} at values of {each[0].column}", head, cells
 
     def _weights(self) -> list[list[str]]:
         """Of one vector each; the largest per standard deviation first."""
@@ -92,11 +107,11 @@ class Compared:
             ):
                 sizes[name] = max(sizes.get(name, 0.0), size)
         order = sorted(sizes, key=lambda name: -sizes[name])[:MOST]
-        ends = ["intercept", *(f"{float(one.solution.intercept):.4g}" for one in self.models)]
-        return [ends, *([name, *(f"{t[name]:.4g}" if name in t else "" for t in tables)] for name in order)]
+        ends = ["intercept", *(shown(float(one.solution.intercept), 4) for one in self.models)]
+        return [ends, *([name, *(shown(t[name], 4) if name in t else "" for t in tables)] for name in order)]
 
 
-def compared(models: list[Judged]) -> Compared:
+def compared(models: list[Judged], effects: tuple[list[Effect], ...] = ()) -> Compared:
     """Refuses models that predict different things; keeps the rows that all of them can predict."""
     first = models[0]
     for other in models[1:]:
@@ -113,7 +128,7 @@ def compared(models: list[Judged]) -> Compared:
     ]
     notes = [f"{int(common.sum())} of {len(common)} rows, those that all models can predict"]
     notes += [f"{one.name} was fitted on these very rows, which flatters it" for one in models if one.seen]
-    return Compared(models, errors, tuple(notes))
+    return Compared(models, errors, tuple(notes), effects)
 
 
 def _target(one: Judged) -> str:
@@ -123,7 +138,7 @@ def _target(one: Judged) -> str:
 
 def _with_error(values: Vector) -> str:
     spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return f"{float(np.mean(values)):.5g} ± {float(f'{spread:.2g}'):g}"
+    return f"{shown(float(np.mean(values)))} ± {shown(spread, 2)}"
 
 
 def _wins(values: Vector, first: Vector) -> str:

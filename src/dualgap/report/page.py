@@ -6,7 +6,17 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from dualgap.files.store import write_whole
-from dualgap.report import along_path, certificate, findings, fitted, folds, quality, reproduce, weights
+from dualgap.report import (
+    along_path,
+    certificate,
+    effects,
+    findings,
+    fitted,
+    folds,
+    quality,
+    reproduce,
+    weights,
+)
 from dualgap.report.document import document
 from dualgap.report.headline import headlines
 from dualgap.report.markup import count, number, safe, tiles
@@ -18,6 +28,7 @@ PARTS = {
     "fitted": ("What was fitted", fitted.fitted),
     "certificate": ("Certificate", certificate.certificate),
     "weights": ("Weights", weights.weights),
+    "effects": ("Effects", effects.effects),
     "path": ("Path", along_path.along),
     "folds": ("Cross-validation", folds.folds),
     "quality": ("Errors", quality.quality),
@@ -38,6 +49,7 @@ def write(  # noqa: PLR0913
     command: str = "",
     python: str = "",
     intervals: Any = None,
+    effects: Any = None,
 ) -> FilePath:
     """Write a page about a Solution, a path, a search or a fitted linear estimator.
 
@@ -45,9 +57,12 @@ def write(  # noqa: PLR0913
     calibration. `test` = (X, y) are rows that the fit has not seen. `along` is the dg.path that goes with a
     search or a solution: its slider moves weights and errors together. `recipe`, `notes`, `command` and
     `python` say where the columns came from, what was decided on the way, and how to run it again;
-    `intervals` are those of `solution.intervals`.
+    `intervals` are those of `solution.intervals`, `effects` those of `solution.effect` to be shown in place
+    of the strongest.
     """
-    about = pick(subject(thing, along, data, test, Origin(command, tuple(notes), recipe, python, intervals)))
+    shown = None if effects is None else tuple(effects)
+    origin = Origin(command, tuple(notes), recipe, python, intervals, shown)
+    about = pick(subject(thing, along, data, test, origin))
     target = FilePath(path)
     write_whole(target, page(about).encode("utf-8"))
     return target

@@ -11,6 +11,7 @@ import numpy as np
 
 from dualgap.errors import DataError
 from dualgap.files.verification import UNPROVEN, examine
+from dualgap.fitting.effects import Effect
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
@@ -33,6 +34,7 @@ class Origin:
     recipe: Recipe | FormulaRecipe | None = None
     python: str = ""  # lines that do the same in Python, where they are known
     intervals: Any = None  # of the weights, where they were asked for
+    effects: tuple[Effect, ...] | None = None  # of columns, where the rows as the file has them are known
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.fitting.intervals import cheap_intervals
 from dualgap.report.markup import bar, count, grid, number, paragraph, plural, safe, section
-from dualgap.report.subject import Subject
+from dualgap.report.subject import FITTED, Subject
 
 MOST = 400  # lines in all; of longer tables the largest weights per standard deviation
 LEAST = 10  # lines of every class, a choice
@@ -112,6 +113,8 @@ def _tag(words: str) -> str:
 
 def _intervals(about: Subject) -> str:
     found = about.origin.intervals
+    if found is None and about.fitted is not None and about.fitted.title == FITTED:
+        found = cheap_intervals(about.solution, about.data)
     if found is None:
         return ""
     head, lines = found.table()
@@ -120,7 +123,9 @@ def _intervals(about: Subject) -> str:
         for line in lines[:MOST]
     ]
     words = safe(f"{100 * found.level:g} % intervals, {found.method}")
-    return grid([safe(cell) for cell in head], cells, words) + paragraph(safe(found.remark), "soft")
+    return grid([safe(cell) for cell in head], cells, words) + "".join(
+        paragraph(safe(line), "soft") for line in found.remark.splitlines()
+    )
 
 
 def _left_out(standard: Vector, each: int, shown: int) -> str:

@@ -97,6 +97,10 @@ class FormulaRecipe:
             formula, transform_state=dict(self.transform_state), encoder_state=state, na_action="raise"
         )
 
+    def as_levels(self, column: str) -> bool:
+        """Are the values of this column told apart one by one, though they may be numbers?"""
+        return any(as_levels(factor) == column for term in self.parts.terms for factor in term)
+
     def aimed(self, target: str) -> FormulaRecipe:
         """The same for another target."""
         return replace(self, parts=replace(self.parts, target=_quoted(target)))

@@ -19,6 +19,8 @@ from dualgap.tables.learn import Wishes, learn
 from dualgap.tables.recipe import Encoded, Recipe
 from dualgap.tables.sources import read_rows
 
+SAMPLE = 1000  # rows that are kept as they stand in the file: a choice, curves need no more
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -30,6 +32,7 @@ class Prepared:
     rows: Mask
     recipe: Recipe | FormulaRecipe
     notes: tuple[str, ...]
+    sample: RawTable | None = None  # some of the rows as the file has them
 
 
 def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepared:
@@ -56,6 +59,7 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         used,
         recipe,
         (*remarks, *notes),
+        sampled(raw, used),
     )
 
 
@@ -70,7 +74,8 @@ def prepare_formula(raw: RawTable, formula: str, wishes: Wishes, weights: str | 
     if not used.all():
         notes += (f"left out: {rows_in_words(int((~used).sum()))} with a missing value",)
     own = None if weights is None else _weights(raw, weights, used)
-    return Prepared(encoded.matrix, values_of(target.take(used)), own, used, recipe, notes)
+    y = values_of(target.take(used))
+    return Prepared(encoded.matrix, y, own, used, recipe, notes, sampled(raw, used))
 
 
 @overload
@@ -166,7 +171,16 @@ def repeat(raw: RawTable, recipe: Recipe | FormulaRecipe) -> Prepared:
     target = recipe.target_column(raw)
     rows = _rows_with(target, recipe.target, recipe.missing, raw)
     encoded, used = _encoded(raw, recipe, rows)
-    return Prepared(encoded.matrix, values_of(target.take(used)), None, used, recipe, ())
+    y = values_of(target.take(used))
+    return Prepared(encoded.matrix, y, None, used, recipe, (), sampled(raw, used))
+
+
+def sampled(raw: RawTable, used: Mask) -> RawTable:
+    """At most SAMPLE of the rows that are used, evenly among them."""
+    there = np.flatnonzero(used)
+    kept = np.zeros(raw.n, dtype=bool)
+    kept[there[np.linspace(0, len(there) - 1, min(len(there), SAMPLE)).round().astype(np.intp)]] = True
+    return raw.take(kept)
 
 
 def _encoded(raw: RawTable, recipe: Recipe | FormulaRecipe, rows: Mask) -> tuple[Encoded, Mask]:

@@ -106,6 +106,10 @@ class Recipe:
         """How the columns of a file are read."""
         return self.rules
 
+    def as_levels(self, column: str) -> bool:
+        """Are the values of this column told apart one by one, though they may be numbers?"""
+        return any(rule.name == column and rule.kind == "levels" and not rule.part for rule in self.rules)
+
     def aimed(self, target: str) -> Recipe:
         """The same for another target."""
         return replace(self, target=target)

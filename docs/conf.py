@@ -57,6 +57,7 @@ warnings.simplefilter("ignore")
 """
 doctest_default_flags = __import__("doctest").ELLIPSIS | __import__("doctest").NORMALIZE_WHITESPACE
 
+html_show_search_summary = False  # it would be fetched, which browsers refuse where pages are files
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "dualgap"

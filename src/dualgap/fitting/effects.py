@@ -271,7 +271,8 @@ def _constant(column: Column, value: Any, n: int) -> Column:
 def _slope(own: Numbers, values: tuple[Any, ...], predicted: Callable[[Column], Matrix]) -> tuple[float, ...]:
     """The mean difference quotient around the rows' own values."""
     step = STEP * (float(values[-1]) - float(values[0])) or STEP
-    around = [Numbers(own.values + k * step, boolean=own.boolean) for k in (-1, 1)]
+    there = np.where(own.missing, np.nanmean(own.values), own.values)  # a gap is filled, and moves as others
+    around = [Numbers(there + k * step, boolean=own.boolean) for k in (-1, 1)]
     low, high = (predicted(one) for one in around)
     return tuple(((high - low).mean(axis=0) / (2.0 * step)).tolist())
 

@@ -11,6 +11,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.report.markup import number
 
+FOUR_DIGITS = 1e4  # numbers from here on are written with k and M
+LONG = 60.0  # days between marks from which months tell them apart
 LEAST = 1e-300  # stands for zero where a logarithm is taken
 
 
@@ -36,7 +38,7 @@ class Axis:
         low, high = min(self.low, self.high), max(self.low, self.high)
         if self.log and high / low >= 8.0:
             return [(t, _power(t)) for t in _powers(low, high, most)]
-        return [(t, number(t)) for t in _steps(low, high, most)]
+        return [(t, _short(t)) for t in _steps(low, high, most)]
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,20 @@ class DayAxis(Axis):
 
     def ticks(self, most: int = 4) -> list[tuple[float, str]]:
         """As many days, evenly."""
-        days = np.unique(np.linspace(self.low, self.high, min(most, 4)).round())
-        return [(day, str(np.datetime64(int(day), "D"))) for day in days.tolist()]
+        edge = 0.08 * (self.high - self.low)  # a date is wide: its middle is not at the end of the axis
+        days = np.unique(np.linspace(self.low + edge, self.high - edge, min(most, 4)).round()).astype(
+            np.int64
+        )
+        months = len(days) > 1 and days[1] - days[0] > LONG
+        return [(float(day), str(np.datetime64(int(day), "D"))[: 7 if months else 10]) for day in days]
+
+
+def _short(value: float) -> str:
+    """A round number that leaves room for the next: 400k, 2M."""
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if max(size, FOUR_DIGITS) <= abs(value) < 1e3 * size:
+            return f"{number(value / size)}{sign}"
+    return number(value)
 
 
 def _power(value: float) -> str:

@@ -79,6 +79,11 @@
     const text = plain ? String(Number(value.toPrecision(digits))) : value.toExponential(Math.max(digits - 2, 0));
     return text.replace(/\.?0+e/, "e").replace("e+", "e").replaceAll("-", "−");
   };
+  const tick = (value) => {
+    const size = Math.abs(value);
+    const [unit, sign] = size >= 1e6 && size < 1e9 ? [1e6, "M"] : size >= 1e4 && size < 1e6 ? [1e3, "k"] : [1, ""];
+    return number(value / unit, 3) + sign;
+  };
   const steps = (low, high, most) => {
     const raw = (high - low) / most;
     if (!(raw > 0) || !Number.isFinite(raw)) return [low];
@@ -135,11 +140,11 @@
         const frame = [];
         for (const v of x.ticks(6)) {
           frame.push(`<path class="tick" d="M${px(v)} ${bottom}v4"/>`);
-          frame.push(`<text class="tick" x="${px(v)}" y="${bottom + 16}" text-anchor="middle">${number(v, 3)}</text>`);
+          frame.push(`<text class="tick" x="${px(v)}" y="${bottom + 16}" text-anchor="middle">${tick(v)}</text>`);
         }
         for (const v of up.ticks(5)) {
           frame.push(`<path class="guide" d="M${LEFT} ${py(v)}H${end}"/>`);
-          frame.push(`<text class="tick" x="${LEFT - 6}" y="${Number(py(v)) + 4}" text-anchor="end">${number(v, 3)}</text>`);
+          frame.push(`<text class="tick" x="${LEFT - 6}" y="${Number(py(v)) + 4}" text-anchor="end">${tick(v)}</text>`);
         }
         frame.push(`<path class="axis" d="M${LEFT} ${bottom}H${end}"/>`);
         frame.push(`<text class="label" x="${(LEFT + end) / 2}" y="${height - 8}" text-anchor="middle">${safe(x.label)}</text>`);

@@ -6,17 +6,18 @@ from pathlib import Path
 
 from dualgap.cli.console import UsageError
 from dualgap.fitting.groups import of_recipe
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe
 
 
-def groups_named(which: str, recipe: Recipe) -> list[int]:
+def groups_named(which: str, recipe: Recipe | FormulaRecipe) -> list[int]:
     """'columns', labels separated by commas, or a file with a group of columns on each line."""
     if which == "columns":
         return [int(g) for g in of_recipe(recipe)]
     if Path(which).is_file():
         return _from_lines(which, recipe)
     labels = [label.strip() for label in which.split(",")]
-    columns = list(dict.fromkeys(rule.name for rule in recipe.rules))
+    columns = list(dict.fromkeys(recipe.sources))
     if len(labels) == len(columns):
         labels = [labels[int(g)] for g in of_recipe(recipe)]
     elif len(labels) != len(recipe.names):
@@ -27,12 +28,10 @@ def groups_named(which: str, recipe: Recipe) -> list[int]:
     return _numbers(labels)
 
 
-def _from_lines(file: str, recipe: Recipe) -> list[int]:
+def _from_lines(file: str, recipe: Recipe | FormulaRecipe) -> list[int]:
     """A name stands for a column of the matrix, or for all that was made of a column of the table."""
     meant: dict[str, list[int]] = {}
-    for j, (name, table) in enumerate(
-        zip(recipe.names, [rule.name for rule in recipe.rules for _ in rule.outputs], strict=True)
-    ):
+    for j, (name, table) in enumerate(zip(recipe.names, recipe.sources, strict=True)):
         for key in {name, table}:
             meant.setdefault(key, []).append(j)
     label = [f"alone {j}" for j in range(len(recipe.names))]

@@ -11,6 +11,7 @@ from dualgap.arrays import Index
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import Table
 from dualgap.penalties import Penalty
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe
 
 
@@ -56,11 +57,10 @@ def numbered(groups: Any, table: Table) -> Index:
         raise DataError("A label in groups is neither a text nor a number.") from None
 
 
-def of_recipe(recipe: Recipe) -> Index:
-    """One group for all that the recipe made of a column of the table."""
-    place = {name: g for g, name in enumerate(dict.fromkeys(rule.name for rule in recipe.rules))}
-    numbers = [place[rule.name] for rule in recipe.rules for _ in rule.outputs]
-    return np.array(numbers, dtype=np.intp)
+def of_recipe(recipe: Recipe | FormulaRecipe) -> Index:
+    """One group for all that the recipe made of a column of the table, or of a term of a formula."""
+    place = {name: g for g, name in enumerate(dict.fromkeys(recipe.sources))}
+    return np.array([place[name] for name in recipe.sources], dtype=np.intp)
 
 
 def _by_rule(table: Table) -> Index:

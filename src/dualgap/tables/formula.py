@@ -20,6 +20,7 @@ from dualgap.tables.safe_formula import as_levels, columns_in, is_call, refuse_c
 
 ONES = "Intercept"
 DOT = re.compile(r"(?<![\w.)\]`'\"])\.(?![\w(`])")  # all columns but the target
+LEVEL = re.compile(r"\[[^\]]*\]")  # which of the columns of a term a name is of
 WHOLE = 2.0**53  # beyond it whole numbers are no longer told apart
 LONGEST = 10_000  # signs of a formula, a choice: nobody writes more
 
@@ -80,6 +81,11 @@ class FormulaRecipe:
     def rules(self) -> tuple[Rule, ...]:
         """The columns that were made, as numbers."""
         return tuple(Rule(name, "number") for name in self.names)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Of each column that was made the term."""
+        return tuple(LEVEL.sub("", name) for name in self.names)
 
     @cached_property
     def spec(self) -> Any:

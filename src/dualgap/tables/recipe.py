@@ -102,6 +102,11 @@ class Recipe:
         return tuple(name for rule in self.rules for name in rule.outputs)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Of each column of the matrix the column of the table."""
+        return tuple(rule.name for rule in self.rules for _ in rule.outputs)
+
+    @property
     def inputs(self) -> tuple[Rule, ...]:
         """How the columns of a file are read."""
         return self.rules

@@ -33,6 +33,9 @@ _WHERE = {
     "KernelClassifier": "dualgap.estimators.kernel",
     "KernelRegressor": "dualgap.estimators.kernel",
     "LinearRegressor": "dualgap.estimators.regression",
+    "NuClassifier": "dualgap.estimators.nu",
+    "NuRegressor": "dualgap.estimators.nu",
+    "OneClass": "dualgap.estimators.nu",
     "LinearClassifier": "dualgap.estimators.classification",
     "LinearClassifierCV": "dualgap.estimators.search",
     "LinearRegressorCV": "dualgap.estimators.search",
@@ -52,6 +55,9 @@ __all__ = [
     "LinearRegressor",
     "LinearRegressorCV",
     "Moments",
+    "NuClassifier",
+    "NuRegressor",
+    "OneClass",
     "Search",
     "Solution",
     "certify",
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     from dualgap.drive import stopping
     from dualgap.estimators.classification import LinearClassifier
     from dualgap.estimators.kernel import KernelClassifier, KernelRegressor
+    from dualgap.estimators.nu import NuClassifier, NuRegressor, OneClass
     from dualgap.estimators.regression import LinearRegressor
     from dualgap.estimators.search import LinearClassifierCV, LinearRegressorCV
     from dualgap.files.read import load

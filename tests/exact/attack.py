@@ -32,10 +32,13 @@ KINDS = {
     "forged": "exact.forged",
     "files": "exact.model_files",
     "kernels": "exact.kernels",
+    "levels": "exact.levels",
     "margins": "exact.margins",
     "subsets": "exact.subsets",
 }
-PATTERN = ("fits",) * 11 + ("forged",) * 3 + ("margins",) * 3 + ("kernels",) * 2 + ("files", "subsets")
+PATTERN = (
+    ("fits",) * 11 + ("forged",) * 3 + ("margins",) * 3 + ("kernels",) * 2 + ("files", "subsets", "levels")
+)
 SECONDS = 60  # a case that takes longer is a finding
 GRACE = 45  # compiled code does not hear the alarm: then the worker is ended
 BATCH = 10

@@ -8,7 +8,7 @@ from exact.attack import run_case
 from exact.known import CASES
 
 SEED = 2
-DRAWN = {"fits": 240, "forged": 60, "margins": 60, "kernels": 40, "files": 16, "subsets": 16}
+DRAWN = {"fits": 240, "forged": 60, "margins": 60, "kernels": 40, "levels": 40, "files": 16, "subsets": 16}
 TOGETHER = 20  # cases in a test
 MOST = 20  # false claims in its message
 

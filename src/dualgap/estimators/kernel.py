@@ -151,7 +151,7 @@ class KernelRegressor(Regressor, KernelModel):
         targets = read_numbers(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
         asked.loss.check_targets(targets[weights > 0])
-        self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=_whole_numbers(X))
+        self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=whole_numbers(X))
 
 
 @documented(
@@ -221,7 +221,7 @@ class KernelClassifier(Classifier, KernelModel):
         if self.class_weight is not None:
             weights = weighted_by_class(self.class_weight, y, sample_weight)
         refuse_one_class(self.classes_, which[weights > 0])
-        whole = _whole_numbers(X)
+        whole = whole_numbers(X)
         self._fitted = fit_kernel(asked, table, which, weights, self.classes_, whole_numbers=whole)
         own = not self.probability or hasattr(asked.loss, "log_odds")
         self.calibration_ = None if own else calibrate(self._fitted, table, which, weights)
@@ -230,6 +230,6 @@ class KernelClassifier(Classifier, KernelModel):
         return self._fitted.log_probabilities(scores, self.calibration_)
 
 
-def _whole_numbers(X: Any) -> bool:
+def whole_numbers(X: Any) -> bool:
     """Are these integers, as a kernel matrix that rounding has not touched may be?"""
     return getattr(getattr(X, "dtype", None), "kind", "") in ("i", "u")

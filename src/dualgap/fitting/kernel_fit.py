@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, StatedKe
 from dualgap.kernel_machines.approximate import METHODS, solve_approximately
 from dualgap.kernel_machines.hard_margin import hard_margin, refuse_hard
 from dualgap.kernel_machines.solve import solve
-from dualgap.kernels import Kernel, gram_of, kernel_named
+from dualgap.kernels import Gram, Kernel, gram_of, kernel_named
 from dualgap.kernels.definite import refuse_indefinite, repaired
 from dualgap.losses import Loss
 from dualgap.traits import Trait
@@ -98,26 +98,30 @@ class KernelFit:
 
     def _columns(self, X: Any) -> Matrix:
         level = np.atleast_1d(np.asarray(self.solution.intercept, dtype=np.float64))
-        turned, support = np.ascontiguousarray(self.dual_coef.T), self.solution.support
-        if self.kernel is None:
-            return np.asarray(X[:, support] @ turned + level)
-        n = X.shape[0]
-        result = np.empty((n, len(self.dual_coef)))
-        if not len(support):
-            result[:] = level
-            return result
-        rows = self.kernel.against(self.vectors)
-        room = np.empty((min(CHUNK, n), len(support)))
-        for first in range(0, n, CHUNK):
-            part = X[first : first + CHUNK]
-            result[first : first + CHUNK] = rows(part, room[: part.shape[0]]) @ turned + level
-        return result
+        return kernel_sums(self.kernel, self.vectors, self.solution.support, self.dual_coef, X) + level
 
     def log_probabilities(self, scores: Any, calibration: Calibration | None) -> Matrix:
         """log P(class): by the loss's own odds, or calibrated."""
         if calibration is None:
             return log_probabilities(self.asked.loss, scores, None)
         return calibration.log_probabilities(scores)
+
+
+def kernel_sums(kernel: Kernel | None, vectors: Any, support: Index, coef: Matrix, X: Any) -> Matrix:
+    """Σ β k(x_i, x) for each row of X, a column per row of `coef`."""
+    turned = np.ascontiguousarray(coef.T)
+    if kernel is None:
+        return np.asarray(X[:, support] @ turned)
+    n = X.shape[0]
+    result = np.zeros((n, len(coef)))
+    if not len(support):
+        return result
+    rows = kernel.against(vectors)
+    room = np.empty((min(CHUNK, n), len(support)))
+    for first in range(0, n, CHUNK):
+        part = X[first : first + CHUNK]
+        result[first : first + CHUNK] = rows(part, room[: part.shape[0]]) @ turned
+    return result
 
 
 def kernel_rows(X: Any, *, precomputed: bool) -> Any:
@@ -166,6 +170,40 @@ def _stated(
 ) -> tuple[StatedKernel, Kernel | None]:
     """The problem but for its targets, on the rows that count."""
     lam, tied = asked.strength(weights), read_flag("fit_intercept", asked.fit_intercept)
+    centred = tied and asked.approximation is None
+    gram, kernel = gram_asked(asked, X, weights, tied=tied, centred=centred, whole_numbers=whole_numbers)
+    labels = None if classes is None else tuple(classes.tolist())
+    return StatedKernel(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
+
+
+class Shaped(Protocol):
+    """A kernel and its parameters, as keywords give them."""
+
+    @property
+    def kernel(self) -> Any:
+        """Its name, or itself."""
+
+    @property
+    def gamma(self) -> Any:
+        """γ."""
+
+    @property
+    def degree(self) -> int:
+        """Of polynomials."""
+
+    @property
+    def coef0(self) -> float:
+        """Of polynomials and of tanh."""
+
+    @property
+    def cache_bytes(self) -> float:
+        """The most that rows may take."""
+
+
+def gram_asked(
+    asked: Shaped, X: Any, weights: Vector, *, tied: bool, centred: bool, whole_numbers: bool
+) -> tuple[Gram, Kernel | None]:
+    """The kernel on the rows that count; `tied`: coefficients add up to zero."""
     used = weights > 0
     rows = X[used]
     kernel = kernel_named(asked.kernel, lambda: _shape(asked, rows, weights[used]))
@@ -175,20 +213,19 @@ def _stated(
                 f'kernel="precomputed" needs a square matrix of all pairs of rows, not {X.shape}.'
             )
         rows = repaired(rows[:, used], whole_numbers=whole_numbers, tied=tied)
-    gram = gram_of(kernel, rows, float(asked.cache_bytes), centred=tied and asked.approximation is None)
+    gram = gram_of(kernel, rows, float(asked.cache_bytes), centred=centred)
     if kernel is not None and not kernel.definite:
         refuse_indefinite(gram.raw(), kernel.name, tied=tied)
-    labels = None if classes is None else tuple(classes.tolist())
-    return StatedKernel(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
+    return gram, kernel
 
 
-def _shape(asked: KernelAsked, rows: Any, weights: Vector) -> dict[str, Any]:
+def _shape(asked: Shaped, rows: Any, weights: Vector) -> dict[str, Any]:
     """The parameters that kernels have."""
-    gamma = _width(asked.gamma, rows, weights)
+    gamma = kernel_width(asked.gamma, rows, weights)
     return {"gamma": gamma, "degree": asked.degree, "coef0": float(asked.coef0)}
 
 
-def _width(gamma: float | str, rows: Any, weights: Vector) -> float:
+def kernel_width(gamma: float | str, rows: Any, weights: Vector) -> float:
     """γ: a number, 1/(columns · variance) or 1/columns."""
     if gamma == "scale":
         share = weights / weights.sum()

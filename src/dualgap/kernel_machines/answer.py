@@ -112,6 +112,7 @@ class KernelSolution:
     certificate: Certificate
     null: float
     parts: tuple[KernelSolution, ...] = ()
+    levels: Any = None  # u and l of a ν-machine, see `proof/levels.py`
 
     @property
     def gap(self) -> float:

@@ -41,18 +41,21 @@ class Blocks:
         wanted = 256 if self.box.n < 10_000 else 512
         return max(2, min(wanted, len(self.box.kink), self.cache.capacity))
 
+    @property
+    def most(self) -> int:
+        """Blocks in one run."""
+        return FEW if self.box.n <= FALLBACK else MANY
+
     def run(self, until: float) -> Iterator[None]:
         """Work until the violation is below `until`; a pause after each block."""
-        most = FEW if self.box.n <= FALLBACK else MANY
-        for _ in range(most):
+        for _ in range(self.most):
             if self._choose() < until or not self._solve(until):
                 return
             yield
 
     def _choose(self) -> float:
         """The next working set, and the violation now."""
-        box = self.box
-        slope = box.slope(self.parts, self.f)
+        box, slope = self.box, self._slope()
         gain = np.where(self.parts < box.high, slope, -np.inf)
         loss = np.where(self.parts > box.low, slope, np.inf)
         top, bottom = float(gain.max()), float(loss.min())
@@ -68,6 +71,10 @@ class Blocks:
         self._set = np.concatenate([kept, up, down])
         return self.violation
 
+    def _slope(self) -> Vector:
+        """What an increase of each variable gains, beside another's decrease."""
+        return self.box.slope(self.parts, self.f)
+
     def _solve(self, until: float) -> bool:
         """Solve the block and carry the change over; False if nothing moved."""
         box, chosen = self.box, self._set
@@ -76,7 +83,7 @@ class Blocks:
         Q = square_of(self.cache.store, places[where], rows[where])
         before = self.parts[chosen]
         after = before.copy()
-        slope = box.slope(self.parts, self.f)[chosen]
+        slope = self._slope()[chosen]
         solve = pair_steps if self.tied else single_steps
         target = max(0.5 * until, INSIDE * self.violation)
         limits = (box.low[chosen], box.high[chosen], box.ridge[chosen])

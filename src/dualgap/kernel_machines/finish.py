@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,14 +31,16 @@ STEPS = 12  # of refinement against Kβ in twice the digits, while each halves w
 class FreeGuess(ABC):
     """Which variables are `free`; the others are held at the values in `parts`."""
 
+    most: ClassVar[int] = MOST
+
     def __init__(self, box: Box, parts: Vector) -> None:
         self.box, self.parts = box, parts.copy()
         self.free = free_variables(box, parts)
 
-    def run(self) -> Iterator[Proposal | None]:
+    def run(self) -> Iterator[Any]:
         """Correct the guess until it stands; then, and only then, an answer. None is a pause."""
         seen: set[bytes] = set()
-        for _ in range(MOST):
+        for _ in range(self.most):
             tried = yield from self._tried()
             if tried is None or tried in seen:
                 return
@@ -55,7 +58,7 @@ class FreeGuess(ABC):
         """
 
     @abstractmethod
-    def _answer(self) -> Proposal:
+    def _answer(self) -> Any:
         """What the guess that stands says."""
 
     def _correct(self, pull: Vector, slack: float, edge: float) -> bytes:
@@ -129,7 +132,7 @@ class ActiveSet(FreeGuess):
         self.parts[free], self.b = inverse(right, rest)
         if self.image is not None:
             return self._refined(free, inverse, self.image)
-        return self._held_f + self.gram.combine(*_merged(rows, self.parts[free]))
+        return self._held_f + self.gram.combine(*merged(rows, self.parts[free]))
 
     def _refined(self, free: Index, inverse: _Bordered, image: Callable[[Vector], Vector]) -> Vector:
         """The free variables moved until slope = b holds in the digits of `image`, or gets no better."""
@@ -176,7 +179,7 @@ def extremes(box: Box, parts: Vector, slope: Vector) -> tuple[int, int]:
     return int(np.argmax(up)), int(np.argmin(down))
 
 
-def _merged(rows: Index, values: Vector) -> tuple[Index, Vector]:
+def merged(rows: Index, values: Vector) -> tuple[Index, Vector]:
     """Each row once."""
     unique, where = np.unique(rows, return_inverse=True)
     return unique, np.asarray(np.bincount(where, values, len(unique)), dtype=np.float64)
@@ -194,7 +197,7 @@ class _Bordered:
             reduced -= last[:, None]
             reduced += A[-1, -1]
             A = reduced
-        self.inverse = _refining(A, jitter)
+        self.inverse = refining(A, jitter)
 
     def __call__(self, right: Vector, total: float) -> tuple[Vector, float]:
         """β and b."""
@@ -207,7 +210,7 @@ class _Bordered:
         return beta, float((right - A @ beta).mean())
 
 
-def _refining(A: Matrix, share: float) -> Solve:
+def refining(A: Matrix, share: float) -> Solve:
     """A⁻¹ by Cholesky, as much added to the diagonal as it takes, and steps of refinement."""
     # in units of the largest entry: differences of nearly equal rows are rounding beside it
     raises = [share * 100.0**k for k in range(9)]

@@ -1,0 +1,406 @@
+"""NuClassifier, NuRegressor and OneClass: machines whose margin or tube is found, its price being ν."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+
+from dualgap.arrays import Matrix
+from dualgap.errors import DataError
+from dualgap.estimators.base import DEFAULT_C, Model, keep, shaped
+from dualgap.estimators.class_weight import weighted_by_class
+from dualgap.estimators.documentation import documented
+from dualgap.estimators.kernel import whole_numbers
+from dualgap.estimators.kinds import Classifier, Regressor
+from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
+from dualgap.fitting.kernel_fit import kernel_rows
+from dualgap.fitting.nu_fit import NuAsked, NuFit, fit_nu
+from dualgap.fitting.reading import refuse_one_class
+from dualgap.kernel_machines.answer import KernelSolution
+from dualgap.kernels import Kernel
+
+SHOWN = (
+    "support_ support_vectors_ dual_coef_ intercept_ solution_ kernel_ n_iter_ n_features_in_ "
+    "feature_names_in_"
+)
+ON_IT = 1e-9  # of the offset: support vectors on the plane were within 1e-12 of it
+OWN: dict[str, Any] = {
+    "nu": (
+        "float",
+        "Above 0 and up to 1: no more than this share of the rows are errors, no less are support vectors.",
+    ),
+    "solution_": (
+        "KernelSolution",
+        "objective, bound, gap, status, certificate, levels. Both values are of the problem in ν, on the "
+        "matrix of all pairs of rows in double precision, which `certificate.recheck(kernel_(X, X), y)` "
+        "takes.",
+    ),
+}
+
+
+class NuModel(Model):
+    """A kernel machine with a level on either side."""
+
+    nu: float
+    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
+    _fitted: NuFit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def solution_(self) -> KernelSolution:
+        """What was proven."""
+        return self._fitted.solution
+
+    @property
+    def kernel_(self) -> Kernel | None:
+        """The kernel with its γ; None if precomputed."""
+        return self._fitted.kernel
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """The rows with a coefficient."""
+        return self.solution_.support
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Those rows; empty for kernel="precomputed"."""
+        return self._fitted.vectors
+
+    @property
+    def dual_coef_(self) -> Matrix:
+        """Their coefficients, a row per problem."""
+        return np.asarray(self._fitted.dual_coef / self._scale[:, None])
+
+    @property
+    def coef_(self) -> Matrix:
+        """The weights of the columns, a row per problem; with kernel="linear" alone."""
+        kernel = self._fitted.kernel
+        if kernel is None or not kernel.linear:
+            raise AttributeError('coef_ is there with kernel="linear" alone.')
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    @property
+    def _scale(self) -> Any:
+        """What coefficients are divided by, for each problem."""
+        return np.ones(len(self._fitted.dual_coef))
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _asked(self) -> NuAsked:
+        """The keywords; what cannot be is refused before any row is read."""
+        given: dict[str, Any] = {one.name: getattr(self, one.name, None) for one in fields(NuAsked)}
+        asked = NuAsked(**given)
+        asked.checked()
+        return asked
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        X = shaped(X)
+        rows = kernel_rows(X, precomputed=self._precomputed)
+        super()._table(X, reset=reset)
+        return rows
+
+
+@documented(
+    f"classes_ rho_ {SHOWN}",
+    **OWN,
+    rho_=(
+        "ndarray of shape (n_problems,)",
+        "The margins before they are scaled to one; C = 1/(n ρ) for SVC's C.",
+    ),
+    intercept_=("ndarray of shape (n_problems,)", "The constants."),
+    dual_coef_=(
+        "ndarray of shape (n_problems, n_support)",
+        "β: f(x) = Σ β k(x_i, x) + b, margins scaled to one.",
+    ),
+)
+class NuClassifier(Classifier, NuModel):
+    """Classification with a margin whose price is ν, and a proof of optimality.
+
+    Of n rows it minimises ½‖f‖² − ν ρ n + Σ (ρ − y (f + b))₊ over f, b and ρ; decision values are (f + b)/ρ,
+    as those of scikit-learn's `NuSVC`. Beyond two classes there is a problem for each pair of them; the class
+    with most votes wins, ties go to the larger decision values.
+
+    {sections}
+
+    Examples
+    --------
+    >>> from dualgap import NuClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NuClassifier(nu=0.3).fit(X, y)
+    >>> round(model.score(X, y), 3), model.solution_.relative_gap <= 1e-6
+    (0.973, True)
+    """
+
+    counterpart = "NuRegressor"
+    loss = "hinge"
+    _probability_hint = "use KernelClassifier(probability=True)."
+    class_weight: Mapping[Any, float] | str | None
+
+    def __init__(  # noqa: PLR0913
+        self,
+        nu: float = 0.5,
+        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_bytes: float = 5e8,
+    ) -> None:
+        keep(self, locals())
+
+    @property
+    def rho_(self) -> NDArray[np.float64]:
+        """The margin of each problem before it is scaled to one."""
+        levels = np.atleast_2d(self.solution_.levels)
+        return np.asarray(0.5 * (levels[:, 1] - levels[:, 0]))
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The constants, one per pair of classes."""
+        return np.asarray(np.atleast_1d(self.solution_.intercept) / self.rho_)
+
+    @property
+    def _scale(self) -> Any:
+        return self.rho_
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        asked, table = self._asked(), self._table(X, reset=True)
+        self.classes_, which = read_labels(y, table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
+        if self.class_weight is not None:
+            weights = weighted_by_class(self.class_weight, y, sample_weight)
+        refuse_one_class(self.classes_, which[weights > 0])
+        present = np.unique(which[weights > 0])
+        if len(present) < len(self.classes_):
+            empty = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
+            raise DataError(f"All rows of class {self.classes_[empty]!r} have weight zero.")
+        labels = self.classes_[which]
+        self._fitted = fit_nu(
+            asked, table, labels, weights, "classes", self.classes_, whole_numbers=whole_numbers(X)
+        )
+
+    def _scores(self, X: Any) -> Any:
+        scores = self._fitted.sums(X) / self.rho_ + self.intercept_
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        count = len(self.classes_)
+        votes, sums = np.zeros((len(scores), count)), np.zeros((len(scores), count))
+        for k, (i, j) in enumerate(combinations(range(count), 2)):
+            won = scores[:, k] > 0
+            votes[:, j] += won
+            votes[:, i] += ~won
+            sums[:, j] += scores[:, k]
+            sums[:, i] -= scores[:, k]
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))  # within a third of a vote: they decide ties alone
+
+
+@documented(
+    f"epsilon_ {SHOWN}",
+    **OWN,
+    lam="Strength of ‖f‖² beside the mean loss. At most one of lam and C may be given; without, C = 1.",
+    epsilon_=("float", "Half the width of the tube that was found."),
+    intercept_=("float", "The constant."),
+)
+class NuRegressor(Regressor, NuModel):
+    """Regression with a tube whose price is ν, and a proof of optimality.
+
+    Of n rows it minimises C·(Σ (|f + b − y| − ε)₊ + ν ε n) + ‖f‖² over f, b and ε ≥ 0. scikit-learn's
+    `NuSVR(C)` has C half as large.
+
+    {sections}
+
+    Examples
+    --------
+    >>> from dualgap import NuRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NuRegressor(nu=0.5, C=100).fit(X, y)
+    >>> round(model.epsilon_), model.solution_.relative_gap <= 1e-6
+    (38, True)
+    """
+
+    counterpart = "NuClassifier"
+    loss = "absolute"
+    lam: float | None
+    C: float | None
+
+    def __init__(  # noqa: PLR0913
+        self,
+        nu: float = 0.5,
+        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        lam: float | None = None,
+        C: float | None = None,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_bytes: float = 5e8,
+    ) -> None:
+        keep(self, locals())
+
+    @property
+    def epsilon_(self) -> float:
+        """Half the width of the tube."""
+        upper, lower = self.solution_.levels
+        return float(0.5 * (upper - lower))
+
+    def _asked(self) -> NuAsked:
+        asked = super()._asked()
+        if asked.lam is None and asked.C is None:
+            return NuAsked(
+                **{one.name: getattr(asked, one.name) for one in fields(NuAsked)} | {"C": DEFAULT_C}
+            )
+        return asked
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        asked, table = self._asked(), self._table(X, reset=True)
+        targets = read_numbers(y, table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
+        self._fitted = fit_nu(asked, table, targets, weights, "numbers", whole_numbers=whole_numbers(X))
+
+    def _scores(self, X: Any) -> Any:
+        return self._fitted.sums(X)[:, 0] + self.intercept_
+
+
+@documented(
+    f"offset_ {SHOWN}",
+    **OWN,
+    offset_=("float", "ρ: decision_function is score_samples − offset_."),
+    intercept_=("ndarray of shape (1,)", "−ρ."),
+)
+class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
+    """Rows like those of the fit told from others, and a proof of optimality.
+
+    Of n rows it minimises ½‖f‖² − ν ρ n + Σ (ρ − f)₊ over f and ρ: a plane in the kernel's space that has
+    the origin on one side, far away, and but a share ν of the rows with it. As scikit-learn's `OneClassSVM`.
+
+    {sections}
+
+    Examples
+    --------
+    >>> from dualgap import OneClass
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> model = OneClass(nu=0.1).fit(X)
+    >>> int((model.predict(X) < 0).sum()), model.solution_.relative_gap <= 1e-6
+    (15, True)
+    """
+
+    counterpart = "NuClassifier"
+
+    def __init__(  # noqa: PLR0913
+        self,
+        nu: float = 0.5,
+        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_bytes: float = 5e8,
+    ) -> None:
+        keep(self, locals())
+
+    @property
+    def offset_(self) -> float:
+        """ρ."""
+        return -float(self.solution_.intercept)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """−ρ."""
+        return np.array([-self.offset_])
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns; the kernel matrix for kernel="precomputed".
+        y : ignored
+            There for pipelines.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row given twice.
+
+        Returns
+        -------
+        self : OneClass
+            The fitted model.
+        """
+        asked, table = self._asked(), self._table(X, reset=True)
+        weights = read_weights(shaped(sample_weight), table.shape[0])
+        self._fitted = fit_nu(asked, table, None, weights, "one class", whole_numbers=whole_numbers(X))
+        return self
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """f(x), the larger the more like the rows of the fit; ρ for rows on the plane but for rounding.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            f(x).
+        """
+        rows = self._scored(X)  # first: it refuses a model that is not fitted
+        found, rho = self._fitted.sums(rows)[:, 0], self.offset_
+        return np.where(np.abs(found - rho) <= ON_IT * abs(rho), rho, found)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """f(x) − ρ, negative for rows unlike those of the fit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The decision values.
+        """
+        return np.asarray(self.score_samples(X) - self.offset_)
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """1 for rows like those of the fit, −1 for others.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            1 and −1.
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)

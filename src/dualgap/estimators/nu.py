@@ -144,7 +144,7 @@ class NuClassifier(Classifier, NuModel):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NuClassifier(nu=0.3).fit(X, y)
     >>> round(model.score(X, y), 3), model.solution_.relative_gap <= 1e-6
-    (0.973, True)
+    (0.993, True)
     """
 
     counterpart = "NuRegressor"
@@ -236,7 +236,7 @@ class NuRegressor(Regressor, NuModel):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = NuRegressor(nu=0.5, C=100).fit(X, y)
     >>> round(model.epsilon_), model.solution_.relative_gap <= 1e-6
-    (38, True)
+    (30, True)
     """
 
     counterpart = "NuClassifier"
@@ -306,7 +306,7 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
     >>> X, _ = load_iris(return_X_y=True)
     >>> model = OneClass(nu=0.1).fit(X)
     >>> int((model.predict(X) < 0).sum()), model.solution_.relative_gap <= 1e-6
-    (15, True)
+    (12, True)
     """
 
     counterpart = "NuClassifier"

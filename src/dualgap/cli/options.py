@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import time
 from typing import Any
+
+from dualgap.errors import DataError
 
 SOON = 1e-9  # seconds: a limit is a positive number
 DATA = (
@@ -79,6 +82,11 @@ def add_objective(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="penalise the weights as they are, not per standard deviation of their column",
     )
+    signs = group.add_mutually_exclusive_group()
+    signs.add_argument("--nonnegative", action="store_true", help="no weight below zero (not the constant)")
+    signs.add_argument(
+        "--bounds", metavar="FILE", help="ends of weights: a CSV of column,low,high; an empty end is none"
+    )
     group.add_argument("--multiclass", default="auto", help="auto, one_vs_rest or multinomial")
 
 
@@ -114,7 +122,33 @@ def objective_keywords(args: argparse.Namespace) -> dict[str, Any]:
         "fit_intercept": not args.no_intercept,
         "standardize": not args.no_standardise,
         "multiclass": args.multiclass,
+        **({"bounds": bounds_of(args)} if args.nonnegative or args.bounds else {}),
     }
+
+
+def bounds_of(args: argparse.Namespace) -> Any:
+    """What --nonnegative or --bounds say, columns by name."""
+    if args.nonnegative:
+        return "nonnegative"
+    with open(args.bounds, newline="", encoding="utf-8") as file:
+        rows = [
+            [cell.strip() for cell in row] for row in csv.reader(file) if any(cell.strip() for cell in row)
+        ]
+    if rows and rows[0] == ["column", "low", "high"]:
+        rows = rows[1:]
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for row in rows:
+        try:
+            name, low, high = row
+            ends = tuple(float(end) if end else None for end in (low, high))
+        except ValueError:
+            raise DataError(f"{args.bounds}: a line is column,low,high, not {','.join(row)!r}.") from None
+        if name in found:
+            raise DataError(f"{args.bounds}: the column {name!r} has two lines.")
+        found[name] = ends[0], ends[1]
+    if not found:
+        raise DataError(f"{args.bounds} holds no line column,low,high.")
+    return found
 
 
 class Solving:

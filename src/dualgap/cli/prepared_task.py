@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,9 +118,20 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     if args.groups is not None:
         keywords["groups"] = groups_named(args.groups, prepared.recipe)
     keywords["fit_intercept"] &= prepared.recipe.constant
+    if isinstance(keywords.get("bounds"), dict):
+        keywords["bounds"] = _by_number(keywords["bounds"], prepared.recipe.names)
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
     return PreparedTask(prepared, keywords)
+
+
+def _by_number(bounds: dict[str, Any], names: Sequence[str]) -> dict[int, Any]:
+    """Bounds of the columns that the fit has."""
+    unknown = [name for name in bounds if name not in names]
+    if unknown:
+        shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise DataError(f"--bounds names {unknown[0]!r}, which is not among the columns of the fit: {shown}.")
+    return {names.index(name): ends for name, ends in bounds.items()}
 
 
 def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) -> PreparedTask:

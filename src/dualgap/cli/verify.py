@@ -101,6 +101,17 @@ def _also(solution: Solution, values: dict[str, Any], console: Console) -> None:
         console.say(f"  advice            {rounded(solution)}")
 
 
+def _scaled_signs(terms: Any) -> dict[str, Any]:
+    """Bounds and constraints of the weights times the scale of their columns."""
+    found: dict[str, Any] = {}
+    if terms.bounds is not None:
+        found["bounds"] = (terms.bounds.low * terms.scale, terms.bounds.high * terms.scale)
+    if terms.constraints is not None:
+        rows = terms.constraints
+        found["constraints"] = (rows.matrix / terms.scale, rows.lower, rows.upper)
+    return found
+
+
 def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dict[str, Any]) -> None:
     """How far from optimal are these weights here, proven afresh? Columns keep the scale of the fit."""
     import scipy.sparse as sp
@@ -124,6 +135,7 @@ def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dic
             **objective,
             fit_intercept=terms.fit_intercept,
             penalty_factors=factors,
+            **_scaled_signs(terms),
             multiclass=solution.multiclass or "auto",
         )
     except ValueError as error:  # other classes, one class only, no minimum: there is nothing to compare with

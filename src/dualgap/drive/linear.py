@@ -111,7 +111,7 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
             return self._outright(iterate.w, iterate.theta)
         if iterate.certify or self.best is None:
             return bounds(inner, iterate.w, iterate.theta, iterate.prediction, iterate.correlation)
-        inside = inner.regulariser.feasible(iterate.w)
+        inside = inner.moved(iterate.w)
         prediction = iterate.prediction if inside is iterate.w else None
         primal = inner.primal(inside, prediction)
         return replace(self.best, w=inside, primal=primal if np.isfinite(primal) else np.inf)

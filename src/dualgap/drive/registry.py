@@ -83,14 +83,27 @@ def verdicts(problem: Asked, *, manual: bool = True) -> list[Verdict]:
         if name in MANUAL and not manual:
             continue
         candidate = cls()
-        missing = candidate.missing(problem)
+        missing = lacking(candidate, problem)
         cost = float("inf") if missing else candidate.cost(problem)
         found.append(Verdict(name, missing, cost, name in MANUAL))
     return sorted(found, key=lambda v: (bool(v.missing), v.manual, v.cost))
 
 
+def lacking(candidate: Any, problem: Any) -> tuple[str, ...]:
+    """What keeps a solver from this problem. Bounds and constraints are only for those that declare them."""
+    able = getattr(candidate, "bounded", "")
+    if getattr(problem, "bounded", False) and not able:
+        return ("the weights have bounds or constraints",)
+    if getattr(problem, "constraints", None) is not None and "constraints" not in able:
+        return ("the weights have linear constraints",)
+    found: tuple[str, ...] = candidate.missing(problem)
+    return found
+
+
 def at_once(problem: Any) -> Any:
     """The solver that no other can beat on the problem exactly as it was asked, None if none says so."""
+    if problem.bounded:
+        return None
     for cls in AT_ONCE:
         found = cls().at_once(problem)
         if found is not None:
@@ -149,7 +162,7 @@ def refusal(problem: Asked) -> str:
 def _insist(chosen: Any, problem: Asked) -> None:
     if getattr(chosen, "kind", problem.kind) != problem.kind:
         raise NoSolverError(_elsewhere(chosen.name, problem.kind))
-    missing = chosen.missing(problem)
+    missing = lacking(chosen, problem)
     if missing:
         able = [v.name for v in verdicts(problem) if not v.missing]
         raise NoSolverError(

@@ -66,6 +66,17 @@ PARAMETERS: dict[str, Words] = {
         "Whether to penalise the weights of columns scaled to standard deviation one. The weights are "
         "reported on the scale of the X that was given.",
     ),
+    "bounds": (
+        "str, pair, pair of arrays or dict",
+        '"nonnegative", "nonpositive", (low, high) for every weight, an array of each, or {column: (low, '
+        "high)} by name or number; None is no end. The intercept has none.",
+    ),
+    "constraints": (
+        "tuple (A, lower, upper)",
+        "lower ≤ A·coef ≤ upper, a row of A for each constraint and a column for each column of X (or a "
+        "frame of some columns); equal ends make an equation, None is no end.",
+    ),
+    "positive": ("bool", 'The same as bounds="nonnegative".'),
     "class_weight": (
         'dict or "balanced"',
         "Weights of the classes, which multiply those of the rows; a class not named has 1. "

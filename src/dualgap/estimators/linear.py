@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.errors import NoSolverError
+from dualgap.errors import DataError, NoSolverError
 from dualgap.estimators.base import DEFAULT_C, Model, shaped
 from dualgap.fitting.fit import fit
 from dualgap.fitting.names import penalty_named
@@ -14,7 +14,9 @@ from dualgap.fitting.solution import Solution
 from dualgap.fitting.stream import Stream, learn, row_by_row
 from dualgap.penalties import Penalty
 
-FITTED_AS = "fit_intercept penalty_factors standardize groups solver tol max_iter max_time random_state"
+FITTED_AS = (
+    "fit_intercept penalty_factors standardize groups constraints solver tol max_iter max_time random_state"
+)
 
 
 class LinearModel(Model):
@@ -28,6 +30,9 @@ class LinearModel(Model):
     penalty_factors: Any
     standardize: bool
     groups: Any
+    bounds: Any
+    constraints: Any
+    positive: bool
     solver: Any
     tol: float
     max_iter: int | None
@@ -47,7 +52,16 @@ class LinearModel(Model):
         """What every way of fitting is asked."""
         self._checked_loss()
         asked = {name: getattr(self, name) for name in ("loss", "penalty", *FITTED_AS.split())}
+        asked["bounds"] = self._bounds()
         return {"X": self._table(X, reset=True), "y": y, "sample_weight": shaped(sample_weight), **asked}
+
+    def _bounds(self) -> Any:
+        """`positive` is scikit-learn's word for bounds="nonnegative"."""
+        if not self.positive:
+            return self.bounds
+        if self.bounds is not None:
+            raise DataError("positive=True is bounds='nonnegative'; give one of both.")
+        return "nonnegative"
 
     def _start(self, y: Any) -> dict[str, Any]:
         """The strength, and the last solution to start from where it has the shape of this fit."""

@@ -18,18 +18,21 @@ from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
 from dualgap.files.slope_rules import read_rule
-from dualgap.files.store import Beside, read_document
+from dualgap.files.store import SIGNED, Beside, read_document
 from dualgap.fitting.hard_margin import HardMargin, refuse_soft
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.searched import SearchRun
+from dualgap.fitting.signs import refuse_unbounded_kinds
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective
 from dualgap.penalties import Penalty
+from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.proof.certificate import Certificate
+from dualgap.proof.constraints import Constraints
 from dualgap.traits import Trait
 
-VERSIONS = (1, 2)  # of the format that are read
+VERSIONS = (1, 2, SIGNED)  # of the format that are read
 USUAL = 1e-6  # tolerance of a fit, which version 1 does not tell
 LABEL = re.compile(r"[<|>][iufb][1248]|[<>]U[1-9]\d{0,4}|object")
 NUMBERS = ("seconds", "objective", "best", "bound")  # of a record
@@ -146,7 +149,10 @@ class Reader:
             self._weights(part, "penalty_factors", self.p),
             self._weights(part, "scale", self.p),
         )
-        terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values)
+        signed: Any = {"bounds": self._bounds(part), "constraints": self._constraints(part)}
+        if any(one is not None for one in signed.values()) and (self.scanned or part.flag("hard_margin")):
+            raise part.refuse("bounds", "null for a hard margin, and for rows in blocks")
+        terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values, **signed)
         if self.scanned:
             terms = StreamedObjective(*values)
         if terms.hard:
@@ -156,6 +162,17 @@ class Reader:
         if not np.all(terms.scale > 0):
             raise part.refuse("scale", "positive numbers")
         _ = terms.regulariser  # refuses factors that the penalty cannot take
+        refuse_unbounded_kinds(terms)
+        if bool(terms.signs()) != (self.version == SIGNED):
+            raise ModelFileError(
+                f"{part.file}: a model file of version {self.version} has "
+                + (
+                    "no bounds and no constraints"
+                    if terms.signs()
+                    else "bounds or constraints, and this has none"
+                )
+                + "."
+            )
         return terms
 
     def _grouped(self, part: Fields, penalty: Penalty) -> Penalty:
@@ -170,6 +187,41 @@ class Reader:
         if not np.array_equal(np.unique(found), np.arange(len(np.unique(found)))):
             raise part.refuse("groups", "the number of a group for each column, none left out")
         return penalty.grouped(found.astype(np.intp))
+
+    def _bounds(self, part: Fields) -> WeightBounds | None:
+        if not part.has("bounds"):
+            return None
+        low, high = np.full(self.p, -np.inf), np.full(self.p, np.inf)
+        seen = set()
+        for k, row in enumerate(part.items("bounds")):
+            titles = ("column", "low", "high")
+            one = part.line(f"bounds[{k}]", row, titles, "lists of a column and two ends")
+            column = one.whole("column")
+            if column >= self.p or column in seen:
+                raise one.refuse("column", f"below {self.p}, and none twice")
+            seen.add(column)
+            low[column] = -np.inf if not one.has("low") else one.number("low")
+            high[column] = np.inf if not one.has("high") else one.number("high")
+        if np.any(low > high) or np.all(np.isinf(low) & np.isinf(high)):
+            raise part.refuse("bounds", "ends in their order, some of them finite")
+        return WeightBounds(low, high)
+
+    def _constraints(self, part: Fields) -> Constraints | None:
+        if not part.has("constraints"):
+            return None
+        inner = part.part("constraints")
+        count = inner.whole("count", 1)
+        rows = inner.items("ends")
+        if len(rows) != count:
+            raise inner.refuse("ends", f"{count} pairs")
+        lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
+        for k, row in enumerate(rows):
+            one = inner.line(f"ends[{k}]", row, ("low", "high"), "pairs of ends")
+            lower[k] = -np.inf if not one.has("low") else one.number("low")
+            upper[k] = np.inf if not one.has("high") else one.number("high")
+        if np.any(lower > upper):
+            raise inner.refuse("ends", "ends in their order")
+        return Constraints(inner.array("matrix", (count, self.p)), lower, upper)
 
     def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:
         if not part.has(name):
@@ -234,7 +286,19 @@ class Reader:
             self._box(proof) if proof.has("box") and self.version > 1 else None,
             self._tolerance(part),
             self._search(proof, positive) if kind == "search" else None,
+            **self._multipliers(proof),
         )
+
+    def _multipliers(self, proof: Fields) -> dict[str, Any]:
+        """Of constraints and bounds."""
+        found: dict[str, Any] = {}
+        constraints = self.terms.constraints
+        if constraints is not None:
+            found["multipliers"] = proof.array("multipliers", (len(constraints),))
+            found["violation"] = proof.number("violation", low=0.0)
+        if self.terms.bounds is not None and proof.has("bound_multipliers"):
+            found["bound_multipliers"] = proof.array("bound_multipliers", (self.p,))
+        return found
 
     def _tolerance(self, part: Fields, *, whole: bool = False) -> float:
         """The relative gap that was asked for; version 1 says it of searches alone."""

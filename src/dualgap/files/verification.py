@@ -175,7 +175,9 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
     error, least = distance(problem, found), distance(problem, forgiven)
     zero = proven_zero(problem, found).reshape(*source.coef.shape[:-1], -1)[..., : len(source.terms.scale)]
-    far = float(np.abs(found.theta - theta[task.used]).max()) > FEASIBLE * float(np.abs(theta).max())
+    count = len(task.used)
+    given = np.append(theta[:count][task.used], theta[count:]) if theta.ndim == 1 else theta[task.used]
+    far = float(np.abs(found.theta - given).max()) > FEASIBLE * float(np.abs(theta).max())
     values = found.primal, sure, found.dual, room, *null
     return Truth(*values, zero & (not hard), error, least or 0.0, found.box, moved, far)
 
@@ -259,7 +261,7 @@ def _claims(said: Solution, truth: Truth) -> Iterator[str]:
     """Every claim that is not what the rows give, or does not follow from it."""
     yield from _values(said, truth)
     if truth.outside:
-        yield "the weights are outside the budget"
+        yield f"the weights are outside the {'bounds' if said.terms.bounds is not None else 'budget'}"
     if truth.infeasible:
         yield "θ is outside the domain of the dual: the bound is that of another point near it"
     zeros = np.atleast_2d(said.proven_zero & ~truth.zero).any(axis=0)

@@ -15,7 +15,7 @@ from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.recipes import recipe_fields
 from dualgap.files.slope_rules import rule_fields
-from dualgap.files.store import MADE_BY, write_document
+from dualgap.files.store import MADE_BY, SIGNED, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.solution import Solution
@@ -62,7 +62,7 @@ class Writer:
         by_scans = {"weights": facts.get("weights"), "scans": float(solution.scans)} if solution.scans else {}
         return by_scans | {
             "format": "dualgap-model",
-            "version": VERSION,
+            "version": SIGNED if solution.terms.signs() else VERSION,
             "made_by": MADE_BY,
             "objective": self.objective(solution.terms),
             "rows": int(facts["n"]),
@@ -89,12 +89,26 @@ class Writer:
             "sample_weight": self._unless_ones(terms.sample_weight),
             "penalty_factors": self._unless_ones(terms.factors),
             "scale": self._unless_ones(terms.scale),
+            **self.signs(terms),
         }
 
     def _groups(self, penalty: Penalty) -> dict[str, Any]:
         """The group of each column, and prices of their own, where there are some."""
         kept = {"groups": penalty.parts, "sequence": penalty.sequence}
         return {name: self.array(np.array(v, dtype=float)) for name, v in kept.items() if v is not None}
+
+    def signs(self, terms: Objective) -> dict[str, Any]:
+        """Bounds, an entry for each column that has one, and constraints; null is no end."""
+        found: dict[str, Any] = {}
+        if terms.bounds is not None:
+            low, high = terms.bounds.low, terms.bounds.high
+            held = np.flatnonzero(~terms.bounds.open_)
+            found["bounds"] = [[int(j), _end(low[j]), _end(high[j])] for j in held]
+        if terms.constraints is not None:
+            rows = terms.constraints
+            ends = [[_end(low), _end(high)] for low, high in zip(rows.lower, rows.upper, strict=True)]
+            found["constraints"] = {"count": len(rows), "matrix": self.array(rows.matrix), "ends": ends}
+        return found
 
     def answer(self, solution: Solution) -> dict[str, Any]:
         """Weights and proof; where every class has a problem of its own, those of each."""
@@ -149,7 +163,13 @@ class Writer:
             return {"kind": "rule", "rule": rule, "box": _box(certificate.box)}
         kind = "classes" if certificate.form == "multinomial" else "dual"
         kind = "hard_margin" if hard else kind
-        return {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
+        found = {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
+        if certificate.multipliers is not None:
+            found["multipliers"] = self.array(certificate.multipliers)
+            found["violation"] = float(certificate.violation)
+        if certificate.bound_multipliers is not None:
+            found["bound_multipliers"] = self.array(certificate.bound_multipliers)
+        return found
 
     def array(self, values: Any) -> Any:
         """A list where it is short, base64 where it is not, the name of an array in the npz file beyond."""
@@ -171,6 +191,11 @@ def _number(value: float) -> float | str:
     """JSON has no infinity; words stand for what is not finite."""
     value = float(value)
     return value if np.isfinite(value) else str(value)
+
+
+def _end(value: float) -> float | None:
+    """A finite end."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _box(box: Any) -> list[list[Any]] | None:

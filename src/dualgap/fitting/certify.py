@@ -28,6 +28,7 @@ from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.sklearn_models import read_model, transformed
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import certificate, relative_gap
@@ -60,6 +61,8 @@ def certify(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -88,12 +91,15 @@ def certify(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
         "groups": groups,
+        "bounds": bounds,
+        "constraints": constraints,
     }
     if rows is not None:  # the target is with the rows: what follows them are the weights
         from dualgap.fitting.streamed import certify_streamed
 
         if loss is None:
             raise DataError("Weights for a data set need loss= and a strength beside them.")
+        refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
         asked |= {"loss": loss, "multiclass": multiclass}
         return certify_streamed(rows, y, intercept if coef is None else coef, limits, asked)
     if loss is None:
@@ -290,7 +296,7 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
         shape=reading.table.design.shape,
         seconds=time.perf_counter() - began,
         notes=task.notes
-        + (("the weights were scaled into the budget, which they broke by rounding",) * mended)
+        + (("the weights were moved into the budget or the bounds, which they broke by rounding",) * mended)
         + tuple(dict.fromkeys(p.note for p in parts if p.note)),
     )
 
@@ -366,10 +372,11 @@ def _bounded(
 
 
 def _mended(problem: Problem, w: Vector) -> bool:
-    """Do the weights break the budget by rounding? More than that is another problem's answer."""
+    """Do the weights break a budget or bounds by rounding? More than that is another problem's answer."""
     regulariser = problem.regulariser
+    moved = _into_bounds(problem, w)
     if not regulariser.constrained or np.isfinite(regulariser.value(w)):
-        return False
+        return moved
     size, radius = regulariser.size(w), regulariser.radius
     if size > radius * (1.0 + NEAR) + 1e-12:
         raise DataError(
@@ -377,3 +384,27 @@ def _mended(problem: Problem, w: Vector) -> bool:
             "they answer another problem."
         )
     return True
+
+
+def _into_bounds(problem: Problem, w: Vector) -> bool:
+    """Do the weights break bounds or constraints by rounding?"""
+    box, constraints = problem.regulariser.box, problem.constraints
+    moved = False
+    if box is not None and not box.holds(w):
+        off = np.maximum(box.low - w, w - box.high)
+        j = int(np.argmax(off))
+        if off[j] > NEAR * max(abs(float(w[j])), float(np.abs(w).max()), 1e-300):
+            raise DataError(
+                f"These weights break the bounds: that of column {j} is {w[j]:.6g}, outside "
+                f"{box.low[j]:g} to {box.high[j]:g}; they answer another problem."
+            )
+        moved = True
+    if constraints is not None:
+        beyond, sizes = constraints.missed(problem.coef(w))[2], constraints.sizes(problem.coef(w))
+        i = int(np.argmax(beyond - NEAR * sizes))
+        if beyond[i] > NEAR * sizes[i]:
+            raise DataError(
+                f"These weights miss constraint {i} by {beyond[i]:.3g}; they answer another problem."
+            )
+        moved = moved or not constraints.kept(problem.coef(w))[1]
+    return moved

@@ -21,6 +21,7 @@ from dualgap.fitting.names import penalty_named
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read, rows_of_formula
+from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.threads import limited
 from dualgap.losses import Loss
@@ -44,6 +45,8 @@ def fit(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
     multiclass: str = "auto",
     solver: str | Solver | DiscreteSolver = "auto",
     tol: float = 1e-6,
@@ -76,6 +79,10 @@ def fit(  # noqa: PLR0913
     each column of a table, so that the levels of a column of words come in together. A penalty factor then
     is one of a group.
 
+    `bounds` of the weights are "nonnegative", "nonpositive", a pair (low, high), two arrays, or
+    {column: (low, high)}, None being no end; `constraints=(A, lower, upper)` asks for lower ≤ A·coef ≤ upper.
+    The intercept has neither. Where nothing meets them, InfeasibleError names the rows that conflict.
+
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
@@ -90,10 +97,13 @@ def fit(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
         "groups": groups,
+        "bounds": bounds,
+        "constraints": constraints,
     }
     rows = elsewhere(X, y, sample_weight)
     if rows is not None or hasattr(X, "fitted"):
         refuse_groups(penalty_named(penalty))
+        refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
         del asked["sample_weight"], asked["groups"]
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
         if rows is not None:

@@ -15,6 +15,7 @@ from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.objective import Objective, OneTask
 from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.signs import refuse_signs
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
 from dualgap.kernel_machines.hull import Hulls, rounded_up
@@ -65,6 +66,7 @@ def _column_factors(terms: Objective) -> Vector:
 def fit_hard_margin(X: Any, y: Any, limits: Limits, *, penalty: Any, **asked: Any) -> Solution:
     """The solution for C = ∞; InfeasibleError with the proof where the classes cannot be separated."""
     reading = read(X, y, penalty=penalty, lam=1.0, **asked)
+    refuse_signs(reading.terms, "the hard margin C=inf", "give a large finite C.")
     refuse_soft(reading.terms.loss, reading.terms.penalty)
     values = {f.name: getattr(reading.terms, f.name) for f in fields(Objective)}
     reading = replace(reading, terms=HardMargin(**values))

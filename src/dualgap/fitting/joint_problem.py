@@ -10,6 +10,7 @@ from dualgap.arrays import Vector
 from dualgap.design import Design
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
+from dualgap.fitting.signs import refuse_signs
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.working import JointWorking
 from dualgap.penalties import Penalised, Regulariser
@@ -58,6 +59,7 @@ class JointFamily:
 
 def joint_family(reading: Reading) -> JointFamily:
     """Columns centred and scaled as for one class against the rest."""
+    refuse_signs(reading.terms, "classes fitted jointly", 'say multiclass="one_vs_rest".')
     assert reading.classes is not None
     terms, design, numbers = reading.terms, reading.table.design, reading.y
     asked = joint_problem(terms, design, numbers, len(reading.classes))

@@ -165,7 +165,15 @@ def joined(parts: list[Certificate], tolerance: float) -> Certificate:
         narrowest([one.box for one in parts]),
         tolerance,
         tuple(one.search for one in parts) if searched else None,
+        multipliers=_stacked([one.multipliers for one in parts]),
+        bound_multipliers=_stacked([one.bound_multipliers for one in parts]),
+        violation=max(one.violation for one in parts),
     )
+
+
+def _stacked(multipliers: list[Any]) -> Any:
+    """A row for each class, where there are any."""
+    return None if any(one is None for one in multipliers) else np.array(multipliers)
 
 
 def _side_by_side(thetas: list[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,9 +15,12 @@ from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.penalties import Penalised, Penalty, Regulariser
+from dualgap.penalties.bounded import bounded
 from dualgap.penalties.forms import unregularised
+from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
+from dualgap.proof.constraints import Constraints
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:
@@ -34,7 +37,11 @@ class OneTask:
 
     def judged(self, w: Vector, theta: Any) -> Checked:
         """What the kernel says."""
-        return self.problem.judged(w, theta[self.used], self.tolerance)
+        count = len(self.used)
+        theta = (
+            theta[self.used] if len(theta) == count else np.append(theta[:count][self.used], theta[count:])
+        )
+        return self.problem.judged(w, theta, self.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +56,10 @@ class Objective:
     sample_weight: Vector
     factors: Vector
     scale: Vector  # the penalty is that of scale ∘ w; ones unless standardised
+    bounds: WeightBounds | None = field(
+        default=None, kw_only=True
+    )  # of the weights, the intercept not among them
+    constraints: Constraints | None = field(default=None, kw_only=True)
 
     hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed
 
@@ -65,6 +76,17 @@ class Objective:
     @cached_property
     def regulariser(self) -> Regulariser:
         """The penalty as solvers see it, the intercept free behind the columns."""
+        return bounded(self._plain, self._box)
+
+    @property
+    def _box(self) -> WeightBounds | None:
+        if self.bounds is None or not self.fit_intercept:
+            return self.bounds
+        return WeightBounds(np.append(self.bounds.low, -np.inf), np.append(self.bounds.high, np.inf))
+
+    @property
+    def _plain(self) -> Regulariser:
+        """Without bounds."""
         p = len(self.scale)
         if self.budget is None and not self.lam:
             return unregularised(p + self.fit_intercept)
@@ -98,7 +120,15 @@ class Objective:
         if not self.all_used:
             design, y, weights = design.rows(self.used), y[self.used], weights[self.used]
         full = WithOnes(design) if self.fit_intercept else design
-        return Problem(full, y, weights / weights.sum(), self.loss, self.regulariser, self.fit_intercept)
+        return Problem(
+            full,
+            y,
+            weights / weights.sum(),
+            self.loss,
+            self.regulariser,
+            self.fit_intercept,
+            constraints=self.constraints,
+        )
 
     def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
         """The problem stated again on the rows given: one per class where each is held against the rest."""
@@ -134,12 +164,27 @@ class Objective:
 
     def words(self) -> str:
         """The objective in one line."""
+        return ", ".join([self._priced(), *self.signs()])
+
+    def _priced(self) -> str:
         loss = f"mean {self.loss} loss"
         if self.budget is not None:
             return loss + self._in_numbers(self.penalty.subject(self.budget)) + self._details()
         if not self.lam:
             return f"{loss}, no penalty"
         return f"{loss} + {self.lam:.6g} * ({self._in_numbers(self.penalty.formula)}){self._details()}"
+
+    def signs(self) -> list[str]:
+        """Bounds and constraints in words."""
+        said, bounds = [], self.bounds
+        if bounds is not None:
+            held = int(np.count_nonzero(~bounds.open_))
+            alike = held == len(bounds.low) and len(set(zip(bounds.low, bounds.high, strict=True))) == 1
+            said.append(_interval(bounds) if alike else f"{held} weight{'s' * (held > 1)} with bounds")
+        if self.constraints is not None:
+            count = len(self.constraints)
+            said.append(f"{count} linear constraint{'s' * (count > 1)}")
+        return said
 
     def _in_numbers(self, formula: str) -> str:
         """The penalty's formula with its parameters filled in."""
@@ -155,6 +200,14 @@ class Objective:
         if np.any(self.factors != 1.0):
             said.append("with penalty factors")
         return f" [{', '.join(said)}]" if said else ""
+
+
+def _interval(bounds: WeightBounds) -> str:
+    """The same ends for all weights."""
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    below = "" if np.isinf(low) else f"{low:g} <= "
+    above = "" if np.isinf(high) else f" <= {high:g}"
+    return f"w >= {low:g}" if not above else f"{below}w{above}"
 
 
 def column_scales(design: Design, sample_weight: Vector, *, centred: bool) -> Vector:

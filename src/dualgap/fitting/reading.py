@@ -24,6 +24,7 @@ from dualgap.fitting.inputs import (
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective, column_scales, spreads
 from dualgap.fitting.options import read_flag
+from dualgap.fitting.signs import read_bounds, read_constraints, refuse_unbounded_kinds
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.problem.problem import Problem
@@ -105,6 +106,8 @@ def read(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
 ) -> Reading:
     """Check everything a fit needs."""
     loss, penalty = loss_named(loss), penalty_named(penalty)
@@ -133,8 +136,20 @@ def read(  # noqa: PLR0913
         scale = column_scales(table.design, weights, centred=fit_intercept)
     else:
         scale = np.ones(table.design.shape[1])
-    terms = Objective(loss, penalty, lam_, budget_, fit_intercept, weights, factors, scale)
+    terms = Objective(
+        loss,
+        penalty,
+        lam_,
+        budget_,
+        fit_intercept,
+        weights,
+        factors,
+        scale,
+        bounds=read_bounds(bounds, table),
+        constraints=read_constraints(constraints, table),
+    )
     _ = terms.regulariser  # refuses factors that the penalty cannot take
+    refuse_unbounded_kinds(terms)
     return Reading(table, terms, targets, classes)
 
 

@@ -18,6 +18,7 @@ from dualgap.fitting.inputs import Table, read_factors, read_numbers, read_table
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
+from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, split
 from dualgap.problem.problem import Problem
@@ -87,6 +88,9 @@ def objective_of(model: Any, table: Table, sample_weight: Any) -> Objective:
             "partial_fit does not know how many rows are to come: give lam, the strength beside the mean "
             "loss, not C or budget."
         )
+    refuse_in_blocks(model.bounds, model.constraints)
+    if model.positive:
+        refuse_in_blocks("nonnegative", None)
     if model.standardize:
         raise DataError("partial_fit cannot standardize: it has not seen all rows; scale the columns first.")
     n, p = table.design.shape

@@ -107,6 +107,7 @@ def _proof(solution: Solution) -> list[str]:
         rows.append(("deviance", f"{2.0 * mean:.6g} a row{gained}"))
     if solution.coef_error is not None:
         rows.append(("weights", f"proven within {solution.coef_error:.2g} of the optimal ones (Euclidean)"))
+    rows += at_ends(solution)
     if solution.proven_zero.any():
         count = int(solution.proven_zero.sum())
         rows.append(("zeros", f"{count} proven: zero in every optimal answer"))
@@ -118,6 +119,26 @@ def _proof(solution: Solution) -> list[str]:
     elif solution.facts.get("remark"):
         rows.append(("note", solution.facts["remark"]))
     return [f"  {name:<15}{text}" for name, text in rows]
+
+
+def at_ends(solution: Solution) -> list[tuple[str, str]]:
+    """How many weights and constraints are at an end, and how well these are kept."""
+    terms, rows = solution.terms, []
+    if terms.bounds is not None:
+        low, high = (np.count_nonzero(solution.coef == end) for end in (terms.bounds.low, terms.bounds.high))
+        tied = [f"{n} at {side} end" for n, side in ((low, "a lower"), (high, "an upper")) if n]
+        rows.append(("bounds", f"kept exactly; {', '.join(tied) or 'no weight is at an end'}"))
+    proof = solution.certificate
+    if terms.constraints is not None and proof is not None:
+        tight = int(np.count_nonzero(proof.multipliers))
+        rows.append(
+            (
+                "constraints",
+                f"{tight} of {np.size(proof.multipliers)} with a multiplier, "
+                + (f"missed by at most {proof.violation:.1e}" if proof.violation else "kept exactly"),
+            )
+        )
+    return rows
 
 
 def _parts(solution: Solution) -> str:

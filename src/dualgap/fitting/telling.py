@@ -76,9 +76,13 @@ def certificate(
 ) -> Certificate:
     """What the kernel said of the rows that count, for all rows."""
     coef, intercept = split(found.w, reading, form)
+    theta, terms = found.theta, reading.terms
+    other = signs(terms, found) | other
+    if terms.constraints is not None and theta is not None:
+        theta = theta[: len(theta) - len(terms.constraints)]
     given: dict[str, Any] = {
         "classes": reading.labels,
-        "theta": over_all_rows(reading.terms, found.theta),
+        "theta": over_all_rows(terms, theta),
         "box": found.box,
         "tolerance": tolerance,
     }
@@ -91,6 +95,17 @@ def certificate(
         form=form,
         **(given | other),
     )
+
+
+def signs(terms: Objective, found: Checked) -> dict[str, Any]:
+    """The multipliers of bounds and constraints, and how far these are missed."""
+    told: dict[str, Any] = {}
+    if terms.constraints is not None:
+        told |= {"multipliers": found.theta[-len(terms.constraints) :], "violation": found.violation}
+    if terms.bounds is not None:
+        multipliers = terms.regulariser.bound_multipliers(found.w, found.correlation)
+        told["bound_multipliers"] = multipliers[: len(terms.scale)] if multipliers is not None else None
+    return told
 
 
 def over_all_rows(terms: Objective, theta: Any) -> Any:

@@ -55,8 +55,10 @@ def balance(theta: Vector, lower: Vector, upper: Vector) -> Vector:
     return theta
 
 
-def orthogonal(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector:
-    """Move θ onto Fᵀθ = 0 inside its bounds, entries with room to both sides first."""
+def orthogonal(
+    theta: Vector, lower: Vector, upper: Vector, F: Matrix, wanted: Vector | float = 0.0
+) -> Vector:
+    """Move θ onto Fᵀθ = wanted inside its bounds, entries with room to both sides first."""
     for _ in range(ROUNDS):
         room = _room(theta, lower, upper)
         with np.errstate(all="ignore"):
@@ -68,7 +70,7 @@ def orthogonal(theta: Vector, lower: Vector, upper: Vector, F: Matrix) -> Vector
         except np.linalg.LinAlgError:  # slopes that underflow: likewise
             break
         for _ in range(3):  # the second and third pass remove the rounding of the first
-            theta = theta - room * (F @ solve(F.T @ theta))
+            theta = theta - room * (F @ solve(F.T @ theta - wanted))
         clipped = np.clip(theta, lower, upper)
         if np.array_equal(clipped, theta):
             break

@@ -47,6 +47,13 @@ class PathRequest:
 def curve_for(family: Family, request: PathRequest) -> SolutionCurve:
     """See the module."""
     problem = family.problem
+    if problem.bounded:
+        if request.exact or request.everywhere is not None:
+            asked = "exact=True" if request.exact else "everywhere="
+            raise NoSolverError(
+                f"{asked} is for weights without bounds and constraints; with them a path is a grid of λ."
+            )
+        return _gridded(family, request)
     if not problem.convex:
         raise NoSolverError(
             f"A path needs a convex loss and penalty, which {problem.loss} with this penalty is not; "

@@ -14,8 +14,10 @@ from dualgap.drive.trace import Trace
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
-from dualgap.penalties import Penalised
+from dualgap.penalties import Constrained, Penalised
+from dualgap.penalties.bounded import bounded
 from dualgap.penalties.forms import unregularised
+from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.problem.certificate import judged, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -59,18 +61,20 @@ class Family:
     def at(self, lam: float) -> Working:
         """Both problems at the working strength λ; at 0 every weight is free."""
         if lam > 0.0:
-            asked = self.asked.with_regulariser(Penalised(self.asked.regulariser.gauge, lam * self.unit))
-            inner = self.problem.with_regulariser(Penalised(self.problem.regulariser.gauge, lam))
+            asked = self.asked.with_regulariser(_at(self.asked, lam * self.unit))
+            inner = self.problem.with_regulariser(_at(self.problem, lam))
         else:
-            asked = self.asked.with_regulariser(unregularised(self.asked.p))
-            inner = self.problem.with_regulariser(unregularised(self.problem.p))
+            asked = self.asked.with_regulariser(bounded(unregularised(self.asked.p), _box(self.asked)))
+            inner = self.problem.with_regulariser(bounded(unregularised(self.problem.p), _box(self.problem)))
         return dataclasses.replace(self.working, asked=asked, problem=inner)
 
     def within(self, budget: float) -> Working:
         """Both problems under a budget."""
         penalty = self.reading.terms.penalty
-        asked = self.asked.with_regulariser(penalty.within(self.asked.regulariser.gauge, budget))
-        inner = self.problem.with_regulariser(penalty.within(self.problem.regulariser.gauge, budget))
+        asked, inner = (
+            one.with_regulariser(bounded(penalty.within(one.regulariser.gauge, budget), _box(one)))
+            for one in (self.asked, self.problem)
+        )
         return dataclasses.replace(self.working, asked=asked, problem=inner)
 
     def weights(self, u: Matrix) -> tuple[Matrix, Vector]:
@@ -107,10 +111,18 @@ class Family:
         if regulariser.constrained:
             terms = dataclasses.replace(terms, lam=None, budget=regulariser.radius)
         else:
-            lam = 0.0 if regulariser.free.all() else regulariser.strength
+            lam = 0.0 if regulariser.gauge.free.all() else regulariser.strength
             terms = dataclasses.replace(terms, lam=lam, budget=None)
         reading = dataclasses.replace(self.reading, terms=terms)
         return told(reading, working.asked, outcome, tolerance)
+
+
+def _box(problem: Problem) -> WeightBounds | None:
+    return problem.regulariser.box
+
+
+def _at(problem: Problem, strength: float) -> Penalised | Constrained:
+    return bounded(Penalised(problem.regulariser.gauge, strength), _box(problem))
 
 
 def family_of(reading: Reading, targets: Vector) -> Family:

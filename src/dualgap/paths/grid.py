@@ -78,8 +78,10 @@ class Walk:
 def multiplier(problem: Problem, pair: Pair) -> float:
     """The λ for which a solution under a budget is the penalised one: v·w = λ·h'(w; w), v = Xᵀθ."""
     assert pair.theta is not None
-    v, seen = problem.design.transpose_matvec(pair.theta), ~problem.free
-    steep = float(problem.regulariser.gauge.slope(pair.w) @ pair.w)
+    v, seen, box = problem.correlation(pair.theta), ~problem.free, problem.regulariser.box
+    if box is not None:  # at an end a part of v belongs to the bound
+        seen &= (pair.w > box.low) & (pair.w < box.high)
+    steep = float((problem.regulariser.gauge.slope(pair.w) * pair.w)[seen].sum())
     return max(float(v[seen] @ pair.w[seen]) / steep, 0.0) if steep > 0.0 else np.inf
 
 

@@ -40,7 +40,7 @@ def _together(family: Family, lams: Vector, given: Matrix, thetas: Matrix | None
     """Points at once, where the intercept alone is free; those for which that is not so at infinity."""
     asked = family.asked
     elastic = asked.regulariser.gauge.elastic
-    if elastic is None or np.count_nonzero(asked.free) > asked.intercept:
+    if asked.bounded or elastic is None or np.count_nonzero(asked.free) > asked.intercept:
         return np.full(len(lams), np.inf)
     with np.errstate(all="ignore"):
         if thetas is None:

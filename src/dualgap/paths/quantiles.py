@@ -243,6 +243,8 @@ def quantiles_of(reading: Reading, limits: Limits) -> QuantilePath:
     if reading.terms.loss.name != Quantile.name:
         raise DataError(f'over="quantile" is for loss="quantile", not {reading.terms.loss}.')
     regulariser = reading.terms.regulariser
+    if reading.terms.bounds is not None or reading.terms.constraints is not None:
+        raise NoSolverError("A path over quantiles has no bounds or constraints; fit one quantile at a time.")
     elastic = regulariser.gauge.elastic
     if regulariser.constrained or elastic is None or elastic.l2.any():
         raise NoSolverError(

@@ -17,6 +17,7 @@ from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read, rows_of_formula
+from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest, curve_for
 from dualgap.paths.family import family_of
@@ -48,6 +49,8 @@ def path(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -92,6 +95,8 @@ def path(  # noqa: PLR0913
         "penalty_factors": penalty_factors,
         "standardize": standardize,
         "groups": groups,
+        "bounds": bounds,
+        "constraints": constraints,
     }
     if over == "quantile":
         from dualgap.paths.quantiles import quantiles_of  # here: most paths never need it
@@ -110,6 +115,7 @@ def path(  # noqa: PLR0913
         from dualgap.paths.streamed import streamed_path  # here: most paths never need it
 
         refuse_groups(penalty)
+        refuse_in_blocks(what.pop("bounds"), what.pop("constraints"))
         del what["sample_weight"], what["groups"]
         wanted = PathRequest(
             read_exact(exact),

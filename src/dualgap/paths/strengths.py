@@ -17,12 +17,15 @@ from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
 ABOVE = 100.0  # squares alone have no λ at which the weights are zero: this many times the natural size
+BEYOND = 2.0  # times the least price that holds all weights at zero: nothing but constraints moves them
 ENDLESS = 1e100  # a λ beyond any that matters
 
 
 def at_zero(family: Family) -> Pair:
     """Every penalised weight zero, the free ones at their best."""
     problem, asked = family.problem, family.asked
+    if problem.bounded:
+        return _held(family)
     if np.count_nonzero(asked.free) == asked.intercept:
         # under an endless price, so that θ keeps to the loss and is not drawn into the penalty's domain
         loose = problem.with_regulariser(Penalised(problem.regulariser.gauge, ENDLESS))
@@ -37,13 +40,40 @@ def at_zero(family: Family) -> Pair:
     return Pair(inner.coordinates(w), inner.working_theta(outcome.bounds.theta))
 
 
+def _held(family: Family) -> Pair:
+    """Every penalised weight as near to zero as bounds and constraints let it, under a price beyond doubt."""
+    problem = family.problem
+    v = problem.correlation(problem.null_dual)
+    gauge, seen = problem.regulariser.gauge, ~problem.regulariser.gauge.free
+    top = gauge.smallest_strength_at_zero(v)
+    if not np.isfinite(top) and gauge.elastic is not None:
+        l2 = gauge.elastic.l2
+        top = ABOVE * float(np.max(np.abs(v[l2 > 0.0]) / l2[l2 > 0.0], initial=0.0))
+    nothing = problem.constraints is None and problem.free[~seen].all() and np.count_nonzero(~seen) <= 1
+    if nothing or not 0.0 < top < np.inf:
+        return Pair(problem.null_weights, problem.null_dual)
+    working = family.at(BEYOND * top)
+    found = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-6)).bounds
+    return Pair(family.working.coordinates(found.w), family.working.working_theta(found.theta))
+
+
+def _unheld(problem: Problem, v: Vector) -> Vector:
+    """v without what bounds hold at zero: a weight that may only rise does not where v is below zero."""
+    box = problem.regulariser.box
+    if box is None:
+        return v
+    return np.where(((box.low >= 0.0) & (v < 0.0)) | ((box.high <= 0.0) & (v > 0.0)), 0.0, v)
+
+
 def largest(family: Family) -> float:
     """The least λ at which all penalised weights are zero; for squares alone ABOVE · max |x_j·θ| / l2_j."""
     problem = family.problem
     gauge = problem.regulariser.gauge
     theta = at_zero(family).theta
     assert theta is not None
-    v = problem.design.transpose_matvec(theta)
+    v = problem.correlation(theta)
+    if problem.bounded:
+        v = _unheld(problem, v)
     top = gauge.smallest_strength_at_zero(v)
     if np.isfinite(top):
         return float(top)

@@ -10,6 +10,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.penalties.base import FAINT, LEAST, BlockSum, Gauge, Projection
 from dualgap.penalties.separable import Separable
+from dualgap.penalties.weight_bounds import Bracket, WeightBounds
 from dualgap.traits import Trait
 
 
@@ -25,6 +26,7 @@ class DualProx:
     diagonal: Vector
     rank_one: Vector | None
     blocks: BlockSum | None
+    point: Vector | None = None  # prox(s/σ), where it is known better than (s − v)/σ: at the ends of bounds
 
     def times(self, x: Vector) -> Vector:
         """dv/ds times x."""
@@ -41,6 +43,11 @@ class Penalised:
     gauge: Gauge
     strength: float
     constrained: ClassVar[Literal[False]] = False
+
+    @property
+    def box(self) -> WeightBounds | None:
+        """The bounds of the weights; None where there are none."""
+        return None
 
     @property
     def traits(self) -> Trait:
@@ -81,6 +88,23 @@ class Penalised:
             return np.inf, np.inf
         return self.gauge.fenchel_young(w, v, reach, self.strength)
 
+    def kept(self, w: Vector) -> Vector:
+        """w, moved into the domain of g as real numbers."""
+        return w
+
+    def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
+        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds."""
+        return Bracket(*self.fenchel_young(w, v, reach), None)
+
+    @property
+    def half_open(self) -> Mask | None:
+        """Coordinates with one end and no price; None where there are no bounds."""
+        return None
+
+    def bound_multipliers(self, w: Vector, v: Vector) -> Vector | None:
+        """What of v belongs to the bounds, with the sign that lower ends have; None without bounds."""
+        return None
+
     def prox(self, point: Vector, step: float) -> Vector:
         """argmin of step·g(w) + ½‖w − point‖²."""
         return self.gauge.prox(point, step * self.strength)
@@ -97,6 +121,10 @@ class Penalised:
     def substituted(self, factor: Vector, multiplier: float) -> Penalised:
         """multiplier · g(factor ∘ u), as a function of u."""
         return Penalised(self.gauge.substituted(factor), self.strength * multiplier)
+
+    def restricted(self, keep: Mask) -> Penalised:
+        """The same on a subset of the coordinates, the others being zero."""
+        return self.with_gauge(self.gauge.restricted(keep))
 
     def with_gauge(self, gauge: Gauge) -> Penalised:
         """The same strength on another gauge."""
@@ -118,6 +146,11 @@ class Constrained:
     gauge: Gauge
     radius: float
     constrained: ClassVar[Literal[True]] = True
+
+    @property
+    def box(self) -> WeightBounds | None:
+        """The bounds of the weights; None where there are none."""
+        return None
 
     @property
     def traits(self) -> Trait:
@@ -175,6 +208,19 @@ class Constrained:
         unused = self.radius - size + self.gauge.doubt(w, size)
         return bracket + price * (unused + excess * self.radius), 0.0
 
+    def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
+        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds."""
+        return Bracket(*self.fenchel_young(w, v, reach), None)
+
+    @property
+    def half_open(self) -> Mask | None:
+        """Coordinates with one end and no price; None where there are no bounds."""
+        return None
+
+    def bound_multipliers(self, w: Vector, v: Vector) -> Vector | None:
+        """What of v belongs to the bounds, with the sign that lower ends have; None without bounds."""
+        return None
+
     def prox(self, point: Vector, step: float) -> Vector:
         """The nearest point of the ball."""
         return self.gauge.project(point, self.radius).point
@@ -190,6 +236,10 @@ class Constrained:
     def substituted(self, factor: Vector, multiplier: float) -> Constrained:
         """The ball in the coordinates u, w = factor ∘ u."""
         return Constrained(self.gauge.substituted(factor), self.radius)
+
+    def restricted(self, keep: Mask) -> Constrained:
+        """The same on a subset of the coordinates, the others being zero."""
+        return self.with_gauge(self.gauge.restricted(keep))
 
     def with_gauge(self, gauge: Gauge) -> Self:
         """The same radius on another gauge."""

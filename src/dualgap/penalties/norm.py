@@ -126,7 +126,7 @@ class Norm(ScaledGauge):
         return max(size - along, 0.0) + float((np.abs(w) * reach).sum()), max(polar / strength - 1.0, 0.0)
 
 
-def _shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
+def shrunken(a: Vector, m: Vector, order: float, guess: Vector) -> Vector:
     """t ≥ 0 with t + m t^(order−1) = a; the guess is used where there is no closed form."""
     if order == 2.0:
         return a / (1.0 + m)
@@ -167,7 +167,7 @@ def _project_ball(a: Vector, k: Vector, order: float) -> tuple[Vector, Vector, V
     mu = max(low, high * (1.0 - 1.0 / norm(target, order)))  # exact for equal entries
     t = target
     for _ in range(100):
-        t = _shrunken(target, mu * k2, order, t)
+        t = shrunken(target, mu * k2, order, t)
         steep = power(np.maximum(t, TINY), order - 2.0)
         slope = t * steep
         size = np.float64(t @ slope) ** (1.0 / order)

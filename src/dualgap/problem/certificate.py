@@ -48,14 +48,17 @@ def bounds(
 
     `prediction`, if given, must be Xw and `correlation` Xᵀθ; without θ the slope of the loss at w is taken.
     """
-    inside = problem.regulariser.feasible(w)
+    inside = problem.moved(w)
     if prediction is None or inside is not w:
         prediction = problem.predict(inside)
     primal = problem.primal(inside, prediction)
     if theta is None:
         theta, correlation = problem.slope(prediction), None
     point, v = problem.feasible(theta, correlation)
-    dual = problem.dual(point, v) - problem.astray(point, v)
+    if problem.bounded:
+        dual = problem.dual_near(point, v, (inside, prediction, primal)) - problem.astray(point, v)
+    else:
+        dual = problem.dual(point, v) - problem.astray(point, v)
     if not np.isfinite(primal):
         primal = np.inf
     if np.isnan(dual):
@@ -68,7 +71,7 @@ def judged(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) 
     the loss at w.
     """
     if theta is None:
-        inside = problem.regulariser.feasible(w)
+        inside = problem.moved(w)
         with np.errstate(all="ignore"):
             theta = problem.feasible(problem.slope(problem.predict(inside)))[0]
     return problem.judged(w, theta, tolerance)
@@ -76,8 +79,10 @@ def judged(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) 
 
 def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) -> Checked:
     """As `judged`, of a w that may differ in its last bits, so that others find the same objective."""
+    if problem.constraints is not None:
+        w = problem.moved(w)
     found = judged(problem, w, theta, tolerance)
-    for _ in range(STEPS):
+    for _ in range(0 if problem.bounded else STEPS):
         if found.width <= SEEN * found.primal or found.primal == problem.primal(found.w):
             break
         # an objective that others find smaller: a unit in the last place away, it may be the other way round

@@ -106,18 +106,18 @@ def precondition(asked: Problem) -> Working:
     plain = sparse is not None and bool(np.all(sparse.scale == 1.0))
     seen = _compressed(sparse.matrix, asked) if sparse and plain else _seen_through(inner, asked)
     design, keep, centre, scale = seen or _dense(inner, asked)
-    gauge = asked.regulariser.gauge
     mask = np.append(keep, True) if asked.intercept else keep
     factor = np.append(unit / scale, unit) if asked.intercept else unit / scale
-    gauge = gauge.restricted(mask)
-    regulariser = asked.regulariser.with_gauge(gauge).substituted(factor, 1.0 / unit**asked.loss.degree)
-    basis = None
-    if regulariser.free.all() and design.stored:
+    regulariser = asked.regulariser.restricted(mask).substituted(factor, 1.0 / unit**asked.loss.degree)
+    basis, constraints = None, asked.constraints
+    if constraints is not None:
+        constraints = constraints.restricted(keep).substituted(1.0 / scale, unit)
+    if regulariser.free.all() and design.stored and constraints is None:
         design, basis = _orthonormal(design, asked, scale)
         regulariser = unregularised(basis.shape[1] + asked.intercept)
     if asked.intercept:
         design = WithOnes(design)
-    problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept)
+    problem = Problem(design, y, asked.a, loss, regulariser, asked.intercept, constraints=constraints)
     if seen and basis is None and not asked.intercept:  # no copy, so that the sums are those already made
         problem = problem.knowing(column_squares=asked.column_squares[keep] / (scale * scale))
     return Working(asked, problem, keep, centre, scale, basis, unit, offset)
@@ -166,8 +166,12 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
     top = np.abs(array).max(axis=0, initial=0.0)
     keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and len(array) else top > 0
     keep = keep & (top > FAINT)
+    flat, keep = ~keep, keep | asked.needed
     if not keep.all():
         array = array[:, keep]
+    level = np.where(flat[keep], array[0], 0.0) if asked.intercept else 0.0
+    if flat[keep].any():  # what their weights add to a prediction the intercept takes away again
+        array = array - level
     size = _power_of_two(top[keep])  # first, so that squares cannot overflow
     copy = array / size
     centre = np.zeros(copy.shape[1])
@@ -181,7 +185,7 @@ def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]
     spread[spread == 0.0] = 1.0
     spread = _levelled(asked, keep, _power_of_two(spread) * size) / size
     copy /= spread
-    return Dense(copy), keep, centre * size, size * spread
+    return Dense(copy), keep, centre * size + level, size * spread
 
 
 def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
@@ -193,6 +197,8 @@ def _compressed(inner: Compressed, asked: Problem) -> tuple[Design, Mask, Vector
     keep = size > 0.0
     if asked.intercept:
         keep[inner.constant_columns()] = False
+    keep |= asked.needed
+    size[keep & (size == 0.0)] = 1.0
     if not len(faint) and not counts[~keep].any() and _harmless(asked, keep):
         keep = np.ones_like(keep)
         size[size == 0.0] = 1.0

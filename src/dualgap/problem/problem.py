@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.design import Dense, Design
 from dualgap.penalties import Regulariser
 from dualgap.problem.dual_point import feasible, null_dual
+from dualgap.problem.on_constraints import onto
 from dualgap.proof.check import Checked, check
 from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
@@ -55,6 +56,21 @@ class Problem(Statement):
         """Which solvers it is for, as `drive.registry` names them."""
         return "convex" if self.convex else "search"
 
+    @property
+    def bounded(self) -> bool:
+        """Are there bounds of the weights, or linear constraints?"""
+        return self.constraints is not None or self.regulariser.box is not None
+
+    @property
+    def needed(self) -> Mask:
+        """Columns that cannot be left out even where they tell nothing: their weight may not be zero."""
+        box, needed = self.regulariser.box, np.zeros(self.p - self.intercept, dtype=bool)
+        if box is not None:
+            needed |= self.gathered((box.low > 0.0) | (box.high < 0.0))
+        if self.constraints is not None:
+            needed |= self.constraints.matrix.any(axis=0)
+        return needed
+
     @cached_property
     def null_weights(self) -> Vector:
         """w = 0 with the best intercept."""
@@ -91,7 +107,10 @@ class Problem(Statement):
     def dual_bounds(self) -> tuple[Vector, Vector]:
         """θ_i must lie between these for the loss's conjugate to be finite."""
         lower, upper = self.loss.domain(self.y)
-        return -self.a * upper, -self.a * lower
+        if self.constraints is None:
+            return -self.a * upper, -self.a * lower
+        least, most = self.constraints.domain
+        return np.append(-self.a * upper, least), np.append(-self.a * lower, most)
 
     @cached_property
     def column_means(self) -> Vector:
@@ -146,19 +165,47 @@ class Problem(Statement):
     def primal(self, w: Vector, prediction: Vector | None = None) -> float:
         """The objective at w."""
         z = self.predict(w) if prediction is None else prediction
+        if self.constraints is not None and not self.constraints.kept(self.coef(w))[1]:
+            return np.inf
         return self.risk(z) + self.regulariser.value(w)
 
     def slope(self, prediction: Vector) -> Vector:
-        """θ = −a L'(y, prediction): where every dual candidate starts."""
-        return -self.a * self.loss.derivative(self.y, prediction)
+        """θ = −a L'(y, prediction): where every dual candidate starts; no constraint has a multiplier yet."""
+        theta = -self.a * self.loss.derivative(self.y, prediction)
+        return theta if self.constraints is None else np.append(theta, np.zeros(len(self.constraints)))
 
     def correlation(self, theta: Vector) -> Vector:
-        """Xᵀθ."""
-        return self.design.transpose_matvec(theta) if theta.any() else np.zeros(self.p)
+        """Xᵀθ; with constraints Xᵀθ + Aᵀμ."""
+        if self.constraints is None:
+            return self.design.transpose_matvec(theta) if theta.any() else np.zeros(self.p)
+        theta, mu = self.split(theta)
+        return self.design.transpose_matvec(theta) + self.spread(mu @ self.constraints.matrix)
 
     def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:
         """A feasible dual point near θ, and Xᵀθ there; `correlation` is Xᵀθ of the one given, if known."""
         return feasible(self, theta, correlation)
+
+    def moved(self, w: Vector) -> Vector:
+        """w, in the domain of the regulariser and, as near as a few projections get, on the constraints."""
+        inside = self.regulariser.feasible(w)
+        return inside if self.constraints is None else onto(self, inside)
+
+    def dual_near(self, theta: Vector, v: Vector, at: tuple[Vector, Vector, float]) -> float:
+        """The dual objective at θ or less, as the terms of Fenchel and Young at w, Xw and P(w) tell it.
+
+        Bounds and constraints have conjugates that these give without a search.
+        """
+        w, z, primal = at
+        rows, mu = self.split(theta)
+        if not np.isfinite(primal):
+            return 0.0 if not theta.any() else -np.inf
+        bracket, excess, pull = self.regulariser.bracket(w, v, np.zeros_like(v))
+        gap = float(self.a @ self.loss.fenchel_young(self.y, z, -rows / self.a)) + bracket + excess * primal
+        if self.constraints is not None:
+            gap += self.constraints.terms(self.coef(w), mu, np.zeros_like(mu), exact=False)
+        if pull is not None:
+            gap += ASTRAY * float(np.abs(pull).sum())
+        return max(primal - gap, 0.0)
 
     def dual(self, theta: Vector, v: Vector | None = None) -> float:
         """The dual objective at θ, −∞ outside its domain; v is Xᵀθ if it is known.

@@ -30,10 +30,12 @@ class Merged(Working):
         return np.asarray(values[self.first])
 
     def theta(self, theta: Vector) -> Vector:
-        return np.asarray(super().theta(theta)[self.group] * self.share)
+        found, count = super().theta(theta), len(self.first)
+        return np.append(found[:count][self.group] * self.share, found[count:])
 
     def working_theta(self, theta: Vector) -> Vector:
-        return super().working_theta(_totals(self.group, theta))
+        count = len(self.group)
+        return super().working_theta(np.append(_totals(self.group, theta[:count]), theta[count:]))
 
 
 def reduced(asked: Problem) -> Working:

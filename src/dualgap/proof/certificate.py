@@ -52,6 +52,9 @@ class Certificate:
     box: Any = None
     tolerance: float = 1e-6
     search: Any = None
+    multipliers: Any = None  # μ of the linear constraints: > 0 at a lower end, < 0 at an upper one
+    bound_multipliers: Any = None  # the same of the bounds of single weights, as θ and μ imply them
+    violation: float = 0.0  # how far the weights miss a constraint at most
 
     @property
     def gap(self) -> float:
@@ -76,6 +79,7 @@ class Certificate:
             objective=added((np.inf if one.moved else one.primal for one in found), up=True),
             bound=added((one.dual for one in found), up=False),
             box=narrowest([one.box for one in found]),
+            violation=max(one.violation for one in found),
         )
 
     def points(self) -> list[tuple[Vector, Any]]:
@@ -83,11 +87,15 @@ class Certificate:
         level = np.asarray(self.intercept, dtype=np.float64)
         if self.form == "single":
             w = np.append(self.coef, level) if self.terms.fit_intercept else np.asarray(self.coef)
-            return [(w, self.theta)]
+            return [(w, self.theta if self.multipliers is None else np.append(self.theta, self.multipliers))]
         table = np.column_stack([self.coef, level]) if self.terms.fit_intercept else np.asarray(self.coef)
         if self.form == "multinomial":
             return [(table.ravel(), self.theta)]
-        return [(w, _own(self.theta, k)) for k, w in enumerate(table)]
+        return [(w, self._with(_own(self.theta, k), k)) for k, w in enumerate(table)]
+
+    def _with(self, theta: Any, k: int) -> Any:
+        """θ of one class with its multipliers behind."""
+        return theta if self.multipliers is None else np.append(theta, self.multipliers[k])
 
     def __repr__(self) -> str:
         by = "by a rule for θ" if self.search is None else f"by {self.search.solver.name}"

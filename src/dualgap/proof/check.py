@@ -49,6 +49,7 @@ class Checked:
     width: float = 0.0  # what plain arithmetic may get the objective wrong by
     known: float | None = None  # a lower value that P(w) does not exceed either; None: `primal` is the lowest
     moved: bool = False  # w is not the one that was given, which breaks the budget
+    violation: float = 0.0  # how far w misses a constraint at most; the bound is for weights that miss none
 
     @property
     def gap(self) -> float:
@@ -61,7 +62,8 @@ class Checked:
         second = self if self.dual >= other.dual else other
         if second.box is not None and np.any(np.abs(first.w) > second.box):
             return first
-        return replace(second, w=first.w, primal=first.primal, known=first.known, moved=first.moved)
+        kept = {name: getattr(first, name) for name in ("w", "primal", "known", "moved", "violation")}
+        return replace(second, **kept)
 
 
 def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, null: float = 0.0) -> Checked:
@@ -93,9 +95,8 @@ def coarse(found: Checked, wanted: float) -> bool:
 
 
 def inside(problem: Statement, w: Vector) -> Vector:
-    """w where g is finite, rounding included: a budget is kept as real numbers."""
-    regulariser = problem.regulariser
-    return regulariser.kept(w) if regulariser.constrained else w
+    """w where g is finite, rounding included: bounds and a budget are kept as real numbers."""
+    return problem.regulariser.kept(w)
 
 
 def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) -> Checked:
@@ -128,27 +129,39 @@ def _checked(
     low, high = slopes(loss, y, t, error)
     objective, width = _values(problem, w, t, error, low, high)
     dual = _feasible(problem, theta, exact=exact)
-    v, reach = problem.rows.against(dual.theta, exact=exact)
+    theta, mu = problem.split(dual.theta)
+    moves, loose = problem.split(dual.reach)
+    v, reach = problem.rows.against(theta, exact=exact)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
-    u = -(dual.theta / a) * AWAY
+    u = -(theta / a) * AWAY
     apart = np.maximum(u - low, high - u) + FAINT  # u may have underflown, and t is ≤ error/U
-    slack = total(dual.reach)
+    slack = total(moves)
     if slack:
         reach = reach + slack * problem.rows.tops
-        step = dual.reach / a * (1.0 + SLACK)
+        step = moves / a * (1.0 + SLACK)
         apart = apart + step
         terms = np.maximum(loss.fenchel_young(y, t, u - step), loss.fenchel_young(y, t, u + step))
     else:
         terms = loss.fenchel_young(y, t, u)
+    linear, violation = 0.0, 0.0
+    if problem.constraints is not None:
+        tied, constraints = problem.coef(w), problem.constraints
+        more, doubt = constraints.against(mu, exact=exact)
+        v, reach = v + more, reach + doubt + U * (np.abs(v) + np.abs(more))
+        reach = reach + total(loose) * constraints.rows.tops
+        linear = constraints.terms(tied, mu, loose, exact=exact)
+        violation, fine = constraints.kept(tied)
+        objective = objective if fine else np.inf
     v, reach = problem.spread(v), problem.spread(reach)
-    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    bracket, excess, pull = problem.regulariser.bracket(w, v, reach)
     along = float(np.abs(w) @ np.abs(v))
-    rounding = width + total(a * (error * apart)) + SLACK * (objective + bracket + along)
+    rounding = width + total(a * (error * apart)) + SLACK * (objective + bracket + along + linear)
     # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
     rounding += excess * objective
-    box, charge = _box(w, dual, SHARE * tolerance * max(objective, SMALL * null))
+    box, charge = _box(w, _pulled(dual, pull), SHARE * tolerance * max(objective, SMALL * null))
+    bracket = bracket + linear
     gap = total(a * terms) + bracket + rounding + charge
-    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width))
+    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width, violation=violation))
 
 
 def told(found: Checked) -> Checked:
@@ -201,8 +214,17 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
             return replace(found, open_=where[found.open_])
         theta = np.zeros_like(theta)
     elif problem.intercept:
-        theta = zero_sum(theta)
+        rows, multipliers = problem.split(theta)
+        theta = np.append(zero_sum(rows), multipliers) if len(multipliers) else zero_sum(rows)
     return Balanced(theta, np.zeros_like(theta), np.empty(0, dtype=np.intp), np.empty(0))
+
+
+def _pulled(dual: Balanced, pull: Vector | None) -> Balanced:
+    """The same with the coordinates that only an end holds, and that θ pulls away from it."""
+    where = np.flatnonzero(pull) if pull is not None else np.empty(0, dtype=np.intp)
+    if pull is None or not len(where):
+        return dual
+    return replace(dual, open_=np.append(dual.open_, where), pull=np.append(dual.pull, pull[where]))
 
 
 def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float]:

@@ -22,6 +22,8 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     regulariser, curvature, none = problem.regulariser, problem.curvature, np.zeros(len(found.w), dtype=bool)
     if regulariser.constrained or regulariser.gauge.shares_of_price(none + 0.0) is None:
         return none
+    if problem.constraints is not None:  # multipliers of theirs may be anything at the optimum
+        return none
     # a bound of 0 needs no θ: that of the point says nothing then
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())
     if unproven or not np.isfinite(curvature * found.gap) or Trait.CONVEX not in problem.loss.traits:
@@ -49,7 +51,11 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
 def distance(problem: Statement, found: Checked) -> float | None:
     """‖w − w*‖₂ at most, from the strong convexity of the penalty; None where it has none in some column."""
     modulus = problem.regulariser.strong_convexity()
-    if modulus < FAINT or problem.free_features.any() or found.box is not None:
+    # weights that miss a constraint, if only by rounding, may be below the optimum by more than the gap
+    if problem.constraints is not None:
+        return None
+    priced = not problem.gathered(problem.regulariser.gauge.free).any()
+    if modulus < FAINT or not priced or found.box is not None:
         return None
     if Trait.CONVEX not in problem.loss.traits:
         return None

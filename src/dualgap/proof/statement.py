@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
+from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U, two_sum
 from dualgap.proof.rows import Rows
 
@@ -19,10 +20,11 @@ SMALL = 1e-4  # objectives below this share of the null objective count as zero
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """minimise over w of   Σ a_i L(y_i, (Xw)_i) + g(w).
+    """minimise over w of   Σ a_i L(y_i, (Xw)_i) + g(w),   with constraints where lower ≤ Aw ≤ upper.
 
-    Where `intercept` is true the last coordinate of w, which g does not see, is the intercept. `a` holds
-    s_i/Σs to FEW roundings; y, the rows and the regulariser's numbers are what they are.
+    A dual point is θ, with the multipliers μ of the constraints behind it. Where `intercept` is true the last
+    coordinate of w, which g does not see, is the intercept. `a` holds s_i/Σs to FEW roundings; y, the rows
+    and the regulariser's numbers are what they are.
     """
 
     design: Any  # its `matrix` is X as NumPy or SciPy holds it, without a column of ones
@@ -31,6 +33,7 @@ class Statement:
     loss: Loss
     regulariser: Regulariser
     intercept: bool
+    constraints: Constraints | None = field(default=None, kw_only=True)
 
     @cached_property
     def rows(self) -> Rows:
@@ -49,8 +52,20 @@ class Statement:
 
     def free_columns(self) -> Matrix:
         """These columns, behind one of ones where there is an intercept."""
-        columns = self.rows.columns(np.flatnonzero(self.free_features))
-        return np.column_stack([np.ones(self.rows.n), columns]) if self.intercept else columns
+        where = np.flatnonzero(self.free_features)
+        columns, ones = self.rows.columns(where), np.ones(self.rows.n)
+        if self.constraints is not None:
+            columns = np.vstack([columns, self.constraints.matrix[:, where]])
+            ones = np.append(ones, np.zeros(len(self.constraints)))
+        return np.column_stack([ones, columns]) if self.intercept else columns
+
+    def coef(self, w: Vector) -> Vector:
+        """The weights of the columns."""
+        return w[:-1] if self.intercept else w
+
+    def split(self, theta: Vector) -> tuple[Vector, Vector]:
+        """θ of the rows, and the multipliers behind it."""
+        return theta[: len(self.y)], theta[len(self.y) :]
 
     @property
     def curvature(self) -> float:
@@ -90,4 +105,8 @@ class Statement:
         lower, upper = self.loss.domain(self.y)
         inside = self.a * (1.0 - 2.0 * FEW)
         with np.errstate(invalid="ignore"):
-            return -inside * upper, -inside * lower
+            low, high = -inside * upper, -inside * lower
+        if self.constraints is None:
+            return low, high
+        least, most = self.constraints.domain
+        return np.append(low, least), np.append(high, most)

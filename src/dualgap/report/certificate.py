@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dualgap.fitting.summary import held, rounded
+from dualgap.fitting.summary import at_ends, held, rounded
 from dualgap.report.axis import spanning
 from dualgap.report.chart import Chart
 from dualgap.report.markup import (
@@ -103,6 +103,7 @@ def _numbers(about: Subject) -> list[tuple[str, str]]:
                 f"loss {number(null, 6)} without any column; these weights take {percent(off)} off",
             )
         )
+    found += [(name, safe(said)) for name, said in at_ends(solution)]
     steps = plural(solution.n_iter, "iteration")
     how = "no solver was needed" if solution.solver == "null" else f"{safe(solution.solver)}, {steps}"
     found.append(("found by", f"{how}, {duration(solution.seconds)}"))

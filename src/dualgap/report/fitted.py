@@ -54,6 +54,8 @@ def _meaning(about: Subject) -> list[str]:
         )
     if np.any(terms.factors != 1.0):
         found.append("Some columns have a penalty factor of their own; with factor 0 a column is free.")
+    if terms.signs():
+        found.append(f"The weights are held: {safe(', '.join(terms.signs()))}.")
     if np.any(terms.sample_weight != 1.0):
         total = number(float(terms.sample_weight.sum()))
         found.append(f"Rows have weights s<sub>i</sub>, {total} in all.")

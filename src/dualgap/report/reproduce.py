@@ -47,6 +47,7 @@ def _call(about: Subject) -> str:
     named = "column_groups" if verb == "cross_validate" else "groups"
     words += [f"{named}=…"] if terms.penalty.parts is not None else []
     words += ["penalty_factors=…"] if np.any(terms.factors != 1.0) else []
+    words += [f"{name}=…" for name in ("bounds", "constraints") if getattr(terms, name) is not None]
     return f"import dualgap as dg\ndg.{verb}(X, y, {', '.join(words)})"
 
 

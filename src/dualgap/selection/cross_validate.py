@@ -19,6 +19,7 @@ from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read, rows_of_formula
+from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest
@@ -56,6 +57,8 @@ def cross_validate(  # noqa: PLR0913
     penalty_factors: Any = None,
     standardize: bool = False,
     column_groups: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
     multiclass: str = "auto",
     solver: str | Solver = "auto",
     tol: float = 1e-6,
@@ -104,6 +107,7 @@ def cross_validate(  # noqa: PLR0913
         asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
         refuse_groups(penalty_named(penalty))
         asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
+        refuse_in_blocks(bounds, constraints)
         if score != "loss" or groups is not None or budgets is not None or form != "penalised":
             raise DataError(
                 "Rows in blocks are scored by the loss, over lams: leave score, groups and budgets out."
@@ -129,6 +133,8 @@ def cross_validate(  # noqa: PLR0913
         penalty_factors=penalty_factors,
         standardize=standardize,
         groups=column_groups,
+        bounds=bounds,
+        constraints=constraints,
     )
     rule, scoring = read_rule(rule), read_score(score, reading, weighted=sample_weight is not None)
     folds = read_folds(cv, reading, X, groups, random_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
+from dualgap.solvers.augmented_lagrangian.hard_rows import Stacked, stacked
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.weights import growth
@@ -48,6 +49,7 @@ class AugmentedLagrangian:
     """
 
     name: ClassVar[str] = "augmented_lagrangian"
+    bounded: ClassVar[str] = "bounds and constraints"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         lacking = []
@@ -82,9 +84,19 @@ class AugmentedLagrangian:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         problem = problem.flattened()
+        if problem.constraints is not None:
+            yield from self._constrained(stacked(problem), start)
+            return
         near = self._from_a_sample(problem, start)
         first = begin(problem, start) if near is None else begin(problem, near, NEARER)
         yield from _Course(problem, Scope(*first), NEAR * start.wanted, near is None).run()
+
+    def _constrained(self, problem: Stacked, start: Iterate) -> Iterator[Iterate]:
+        """The same with the constraints as rows."""
+        first = begin(problem, start)
+        for iterate in _Course(problem, Scope(*first), NEAR * start.wanted, True).run():
+            seen = iterate.prediction
+            yield iterate if seen is None else replace(iterate, prediction=seen[: problem.n])
 
     def _from_a_sample(self, problem: Problem, start: Iterate) -> Iterate | None:
         """The answer for some of the rows, if there are many for each column and it is a better start."""

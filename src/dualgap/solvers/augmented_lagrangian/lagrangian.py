@@ -12,6 +12,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.line_search import search
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
+from dualgap.solvers.augmented_lagrangian.hard_rows import Stacked, tied_rows
 from dualgap.solvers.augmented_lagrangian.rows import RowCurve, RowLosses, rows_of
 from dualgap.solvers.augmented_lagrangian.system import Grams, NewtonSystem
 from dualgap.solvers.augmented_lagrangian.weights import SmoothedPenalty, WeightCurve, weights_of
@@ -181,7 +182,8 @@ def begin(problem: Problem, start: Iterate, stiffer: float = 10.0) -> tuple[Lagr
     w, design = start.w.copy(), problem.design
     z = design.matvec(w)
     near = not np.array_equal(w, problem.null_weights)
-    rows = rows_of(problem, z, start.theta if near else None)
+    theta = start.theta if near else None
+    rows = tied_rows(problem, z, theta) if isinstance(problem, Stacked) else rows_of(problem, z, theta)
     pull = np.zeros(problem.p)
     if near:
         slope = rows.stiffened(stiffer).at(z).slope if start.theta is None else -start.theta

@@ -16,6 +16,7 @@ SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate co
 BLOCKED = 40.0  # operations of a dense factor in the time of one with a sparse row
 LEAST = 50  # conjugate gradients that must fit into the time of a factor
 ACCURACY = 1e-3  # relative residual of theirs
+SHORT = 1e-12  # of one: below, it is the rounding of a sum that is one
 LARGE = 1000  # columns from which on a factor in 4-byte numbers takes a third of the time
 ROUGHLY = 30  # gradients that make it good, at most: a choice, always enough in 259 steps on sparse lp(3)
 
@@ -127,7 +128,8 @@ class _RowSolver:
     With q = diag(h) X x the system is (h⁻¹ + X Δ⁻¹ Xᵀ) q = X Δ⁻¹ b, Δ = δ + η. A positive rank one is one
     more row of curvature 1. Soft coordinates, whose Δ⁻¹ would swamp all digits, are columns beside the
     kernel. So is each block c that is subtracted, with the pivot 1 − cᵀΔ⁻¹c = Σ (c²/δ) η/(δ + η), since
-    Σ c²/δ = 1: written so, nothing cancels.
+    Σ c²/δ = 1: written so, nothing cancels. Where bounds hold some of the weights, what Σ c²/δ is short of
+    1 is added.
     """
 
     def __init__(self, system: NewtonSystem, rows: Design, curvature: Vector, soft: Mask) -> None:
@@ -165,6 +167,8 @@ class _RowSolver:
             falls * falls, system.penalty.diagonal[:, None], out=np.zeros_like(falls), where=falls != 0
         )
         corner = share[self.soft].sum(axis=0) + (system.eta * self.inverse) @ share
+        short = 1.0 - share.sum(axis=0)
+        corner = corner + np.where(short > SHORT, short, 0.0)
         edge = -falls[self.soft]
         return np.block([[pivots, edge], [edge.T, np.diag(corner)]])
 

@@ -93,7 +93,7 @@ class SplitWeights(SmoothedPenalty):
         half = self.regulariser.dual_prox(s, self.sigma)
         rank_one = None if half.rank_one is None else np.sqrt(self.sigma) * half.rank_one
         blocks = None if half.blocks is None else half.blocks.over(self.sigma)
-        primal = (s - half.v) / self.sigma
+        primal = (s - half.v) / self.sigma if half.point is None else half.point
         return WeightCurve(half.v, self.sigma * half.diagonal, rank_one, blocks, primal)
 
     def stiffened(self, factor: float) -> Self:
@@ -103,7 +103,9 @@ class SplitWeights(SmoothedPenalty):
 def weights_of(regulariser: Regulariser, sigma: float, anchor: Vector) -> SmoothedPenalty:
     """The penalty, split only where it has a kink or an edge."""
     elastic = regulariser.gauge.elastic
-    if elastic is not None and not regulariser.constrained and not elastic.l1.any():
+    plain = not regulariser.constrained and regulariser.box is None
+    if elastic is not None and plain and not elastic.l1.any():
+        assert not regulariser.constrained
         return QuadraticWeights(anchor, 2.0 * regulariser.strength * elastic.l2)
     return SplitWeights(anchor, regulariser, sigma)
 

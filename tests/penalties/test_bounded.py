@@ -15,14 +15,13 @@ BOX = WeightBounds(
 )
 SCALE = np.array([1.0, 2.0, 0.5, 1.0, 3.0])
 STEP = 1e-6
+HELD = [one for one in PENALTIES if one.name in ["none", "l1", "l2", "l2_norm", "elastic_net", "linf", "lp"]]
 
 
 @pytest.mark.parametrize("constrained", [False, True], ids=["penalised", "constrained"])
-@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize("penalty", HELD, ids=str)
 def test_the_nearest_point_in_the_box(penalty: Penalty, constrained: bool) -> None:
     gauge, rng = penalty.gauge(np.ones(5), SCALE).extended(), np.random.default_rng(1)
-    if gauge.elastic is None and gauge.ball is None:
-        pytest.skip("no form with bounds")
     form = bounded(Constrained(gauge, 0.35) if constrained else Penalised(gauge, 0.3), BOX)
     for _ in range(12):
         s, sigma = rng.normal(size=6) * rng.choice([0.3, 1.0, 5.0]), float(rng.choice([0.5, 2.0, 20.0]))
@@ -40,12 +39,10 @@ def test_the_nearest_point_in_the_box(penalty: Penalty, constrained: bool) -> No
 
 
 @pytest.mark.parametrize("constrained", [False, True], ids=["penalised", "constrained"])
-@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@pytest.mark.parametrize("penalty", HELD, ids=str)
 def test_no_point_of_the_box_breaks_the_inequality(penalty: Penalty, constrained: bool) -> None:
     """P(w) − P(w') is no more than the bracket says, for points that are anywhere."""
     gauge, rng = penalty.gauge(np.ones(5), SCALE).extended(), np.random.default_rng(2)
-    if gauge.elastic is None and gauge.ball is None:
-        pytest.skip("no form with bounds")
     form = bounded(Constrained(gauge, 0.9) if constrained else Penalised(gauge, 0.3), BOX)
     for _ in range(60):
         w, other = (form.kept(rng.normal(size=6) * rng.choice([0.05, 1.0])) for _ in range(2))

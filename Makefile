@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test browser lint lowest wheel bench attack mutants docs clean
+.PHONY: demo test browser lint lowest wheel bench attack mutants device docs clean
 
 demo: .venv/installed-test
 	$(BIN)/python examples/demo.py
@@ -48,6 +48,11 @@ mutants: .venv/installed-test
 # The rivals come in an environment of their own: some of them hold NumPy back.
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.run $(BENCH)
+
+# On a machine with a device, by the Python that has torch for it: the contracts of rows there, and the benchmark.
+device:
+	PYTHONPATH=src:. $(PYTHON) -m pytest -q tests/device
+	PYTHONPATH=src:. $(PYTHON) -m benchmarks.device $(DEVICE)
 
 # The site is in docs/_build/html. Warnings are errors; the examples on its pages are run.
 docs: .venv/installed-docs

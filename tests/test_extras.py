@@ -26,8 +26,21 @@ from dualgap.tables.sources import read_rows
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-PROMISED = ("cli", "plot", "frames", "onnx", "qp", "figures", "scale", "formula")  # for people who use it
-IMPORTED = {"scikit-learn": "sklearn"}  # distributions of another name than their module
+PROMISED = (
+    "cli",
+    "plot",
+    "frames",
+    "onnx",
+    "qp",
+    "figures",
+    "scale",
+    "formula",
+    "device",
+)  # for people who use it
+IMPORTED = {
+    "scikit-learn": "sklearn",
+    "array-api-compat": "array_api_compat",
+}  # distributions of another name than their module
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 FIT: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 20.0, "standardize": True}
 

@@ -36,6 +36,7 @@ WORDS: dict[str, Words] = {
     "callback": ("callable", "Called with a record of every iterate; the run ends when it returns True."),
     "stop": ("Stop", "A rule of `dg.stopping` that may end the run before the gap does."),
     "checkpoint": ("path", "A file from which a fit of rows in blocks that was cut off goes on."),
+    "device": ("str or torch.device", 'Where to compute: "cuda"; None is where X is.'),
     "verbose": ("bool", "Whether to print how the run goes."),
     "n_threads": ("int", "Cores for products of matrices; one gives the same bits every time."),
     "max_iter": ("int", "The most iterations of a solve; None sets no limit."),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
+from dualgap.device.arrivals import to_host
 from dualgap.errors import DataError
 
 
@@ -37,12 +38,12 @@ class ArrayRows(RowSource):
 
     def read(self, group: Any) -> Iterator[RowBlock]:
         for i, j in group:
-            X = np.asfortranarray(self.X[i:j], dtype=np.float64)
+            X = np.asfortranarray(to_host(self.X[i:j]), dtype=np.float64)
             weight = None if self.weight is None else np.asarray(self.weight[i:j], dtype=np.float64)
-            yield RowBlock(X, np.asarray(self.y[i:j]), weight, i, self.where, i)
+            yield RowBlock(X, to_host(self.y[i:j]), weight, i, self.where, i)
 
     def labels(self) -> Iterator[Any]:
-        return (np.asarray(self.y[i:j]) for group in self._groups for i, j in group)
+        return (to_host(self.y[i:j]) for group in self._groups for i, j in group)
 
     def sample(self, m: int, seed: int = 0) -> SampledBlock:
         assert self.n is not None

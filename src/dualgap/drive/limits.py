@@ -76,6 +76,11 @@ class Limits:
         return replace(self, until=-math.inf, callback=None, rule=None)
 
     @property
+    def watched(self) -> bool:
+        """Does anybody look at what comes before the answer?"""
+        return self.callback is not None or not self.open
+
+    @property
     def open(self) -> bool:
         """Is there no limit at all but the tolerance?"""
         return self.iterations is None and self.seconds is None and self.until is None and self.rule is None

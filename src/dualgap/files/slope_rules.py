@@ -9,14 +9,15 @@ import numpy as np
 
 from dualgap.files.fields import Fields
 from dualgap.losses import Loss
-from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, PieceSlopes
+from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, PieceSlopes, SlopeAt
 from dualgap.traits import Trait
 
-KINDS = ("nothing", "affine", "curved", "pieces")
+KINDS = ("nothing", "affine", "curved", "pieces", "slope")
 WEIGHTS = {
     "affine": ("shift", "kappa"),
     "curved": ("w", "ahead", "base", "centre", "scale"),
     "pieces": ("w",),
+    "slope": ("w",),
 }
 
 
@@ -33,6 +34,8 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
                 "columns": array(np.asarray(rule.columns, dtype=np.float64)),
                 "apart": array(rule.apart),
             }
+    if rule.kind == "slope":
+        found |= {"tau": float(rule.tau)}
     if rule.kind == "pieces":
         numbers = np.asarray(rule.numbers, dtype=np.float64)  # rows are counted exactly up to 2⁵³
         found |= {"groups": array(rule.groups), "numbers": array(numbers), "own": array(rule.own)}
@@ -47,21 +50,30 @@ def read_rule(part: Fields, loss: Loss, p: int) -> Any:
     if kind == "affine":
         return AffineSlopes(part.array("shift", (p + 1,)), part.array("kappa", (p + 2,)))
     whole = part.array("w", (p + 1,))
-    if kind == "curved":
-        if Trait.SMOOTH not in loss.traits:
-            raise part.refuse("kind", "pieces, for the loss is not smooth")
-        ahead, base = (part.array(name, (p + 1,)) for name in ("ahead", "base"))
-        centre, scale = (part.array(name, (p,)) for name in ("centre", "scale"))
-        if not np.all(scale >= 0.0):
-            raise part.refuse("scale", "numbers that are not negative")
-        tau, rho = part.number("tau", low=0.0), part.number("rho", low=0.0)
-        found = CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
-        if not part.has("apart"):
-            return found
-        columns = part.array("columns", (None,))
-        if not np.all((columns >= 0.0) & (columns < p) & (columns == np.floor(columns))):
-            raise part.refuse("columns", f"numbers of columns below {p}")
-        return replace(found, columns=columns.astype(np.intp), apart=part.array("apart", (p + 1,)))
+    if kind == "slope":
+        return SlopeAt(loss, whole, part.number("tau", low=0.0))
+    return _curved(part, loss, whole) if kind == "curved" else _pieces(part, loss, whole)
+
+
+def _curved(part: Fields, loss: Loss, whole: Any) -> CurvedSlopes:
+    p = len(whole) - 1
+    if Trait.SMOOTH not in loss.traits:
+        raise part.refuse("kind", "pieces, for the loss is not smooth")
+    ahead, base = (part.array(name, (p + 1,)) for name in ("ahead", "base"))
+    centre, scale = (part.array(name, (p,)) for name in ("centre", "scale"))
+    if not np.all(scale >= 0.0):
+        raise part.refuse("scale", "numbers that are not negative")
+    tau, rho = part.number("tau", low=0.0), part.number("rho", low=0.0)
+    found = CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
+    if not part.has("apart"):
+        return found
+    columns = part.array("columns", (None,))
+    if not np.all((columns >= 0.0) & (columns < p) & (columns == np.floor(columns))):
+        raise part.refuse("columns", f"numbers of columns below {p}")
+    return replace(found, columns=columns.astype(np.intp), apart=part.array("apart", (p + 1,)))
+
+
+def _pieces(part: Fields, loss: Loss, whole: Any) -> PieceSlopes:
     if Trait.PIECEWISE_LINEAR not in loss.traits:
         raise part.refuse("kind", "curved, for the loss is not one of straight pieces")
     numbers, own = part.array("numbers", (None,)), part.array("own", (None,))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualgap.blocks.dataset import elsewhere
+from dualgap.device.arrivals import on_device, to_host
 from dualgap.drive.limits import Limits
 from dualgap.drive.progress import aloud
 from dualgap.drive.solver import Solver
@@ -59,6 +60,7 @@ def fit(  # noqa: PLR0913
     n_threads: int = 1,
     verbose: bool = False,
     checkpoint: str | Path | None = None,
+    device: Any = None,
 ) -> Solution:
     """Minimise mean loss + lam·penalty (or C·Σ loss + penalty, or mean loss with penalty ≤ budget).
 
@@ -83,6 +85,10 @@ def fit(  # noqa: PLR0913
     {column: (low, high)}, None being no end; `constraints=(A, lower, upper)` asks for lower ≤ A·coef ≤ upper.
     The intercept has neither. Where nothing meets them, InfeasibleError names the rows that conflict.
 
+    X may be an array of torch or CuPy on a device, or `device="cuda"` brings it there: then rows are gone
+    over where they are, for every smooth or piecewise linear loss with l1, l2, elastic_net or none (the rest
+    is solved on the host), and the answer is NumPy's.
+
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
@@ -100,6 +106,15 @@ def fit(  # noqa: PLR0913
         "bounds": bounds,
         "constraints": constraints,
     }
+    if device is not None or on_device(X):
+        from dualgap.fitting.resident import fit_resident  # here: most fits never need it
+
+        wanted = asked | {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
+        with limited(n_threads):
+            resident = None if is_infinite(C) else fit_resident(X, y, sample_weight, device, limits, wanted)
+        if resident is not None:
+            return _doubted(resident, limits)
+        X, y, asked["sample_weight"] = to_host(X), to_host(y), to_host(sample_weight)
     rows = elsewhere(X, y, sample_weight)
     if rows is not None or hasattr(X, "fitted"):
         refuse_groups(penalty_named(penalty))

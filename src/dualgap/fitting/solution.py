@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
 from dualgap.blocks.dataset import elsewhere
+from dualgap.device.arrivals import like, on_device, to_host
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.fitting.decisions import decisions, log_probabilities, said
@@ -106,7 +107,19 @@ class Solution:
         return int(np.count_nonzero(np.atleast_2d(self.coef).any(axis=0)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Xw + b; one column per class beyond two classes. A data set is read in blocks."""
+        """Xw + b; one column per class beyond two classes. A data set is read in blocks.
+
+        For X on a device (torch, CuPy) the answer is there too, here and in `predict` and `predict_proba`;
+        labels that are no numbers are NumPy's.
+        """
+        if on_device(X):
+            from dualgap.device.matrix import decided
+
+            if X.shape[1] != np.atleast_2d(self.coef).shape[1]:
+                raise DataError(
+                    f"X has {X.shape[1]} columns, the fit had {np.atleast_2d(self.coef).shape[1]}."
+                )
+            return decided(X, self.coef, self.intercept)  # type: ignore[no-any-return]
         rows = elsewhere(X)
         if rows is not None:
             from dualgap.fitting.streamed import scores_of
@@ -131,15 +144,18 @@ class Solution:
     def predict(self, X: Any) -> NDArray[Any]:
         """The number that a regression expects, on the scale of y; the class of a classification."""
         scores = self.decision_function(X)
-        return (
-            self.terms.loss.mean(scores) if self.classes is None else np.asarray(self.classes[said(scores)])
-        )
+        if self.classes is None:
+            return self.terms.loss.mean(scores)
+        if on_device(X):
+            return like(np.asarray(self.classes[said(to_host(scores))]), X)  # type: ignore[no-any-return]
+        return np.asarray(self.classes[said(scores)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class) given each row, a column per class; for losses that speak of log-odds."""
         if self.classes is None or not hasattr(self.terms.loss, "log_odds"):
             raise DataError(f"The {self.loss} loss gives no probabilities; logistic and exponential do.")
-        return np.exp(log_probabilities(self.terms.loss, self.decision_function(X), self.multiclass))
+        scores = to_host(self.decision_function(X))
+        return like(np.exp(log_probabilities(self.terms.loss, scores, self.multiclass)), X)  # type: ignore[no-any-return]
 
     def summary(self) -> str:
         """A table for people: objective, gap, what is proven, the weights.

@@ -59,7 +59,8 @@ class StreamedObjective(Objective):
 
     def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Any]:
         """The problem stated again on the rows given, which are scanned once for each."""
-        rows = X if isinstance(X, Dataset) else dataset(X, y)
+        weights = self.sample_weight if len(self.sample_weight) else None
+        rows = X if isinstance(X, Dataset) else dataset(X, y, weights=weights)
         if rows.source.p != len(self.scale):
             raise DataError(
                 f"This certificate is for {len(self.scale)} columns, the rows have {rows.source.p}."
@@ -180,8 +181,8 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
         checkpoint.done()
     seconds = time.perf_counter() - began
     scans = rows.source.passes - before
-    parts = [_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
-    found = parts[0] if many == 1 else _together(reading, parts, limits.tolerance, seconds)
+    parts = [outcome_told(reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
+    found = parts[0] if many == 1 else together(reading, parts, limits.tolerance, seconds)
     if rows.weights is not None:
         found.facts["weights"] = rows.weights
     return replace(found, scans=scans, recipe=rows.recipe)
@@ -358,7 +359,9 @@ def shift_of(sample: DrawnRows, targets: Targets) -> Vector:
     return _finite(np.append(X[:SHIFT].mean(axis=0), y[:SHIFT].mean()))
 
 
-def _told(reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, seconds: float) -> Solution:
+def outcome_told(
+    reading: StreamedReading, run: ScanOutcome, k: int, tolerance: float, seconds: float
+) -> Solution:
     """One problem's answer."""
     pursuit, found = run.pursuit, run.best
     asked = getattr(pursuit, "asked", None)
@@ -424,7 +427,7 @@ def _tops(pursuit: Any) -> Vector | None:
     return None if sums is None else largest(sums.whole)
 
 
-def _together(reading: StreamedReading, parts: list[Solution], tolerance: float, seconds: float) -> Solution:
+def together(reading: StreamedReading, parts: list[Solution], tolerance: float, seconds: float) -> Solution:
     """One class against the rest: sums of the values, a row of weights each."""
     reading = replace(reading, terms=parts[0].terms)
     proof = joined([part.certificate for part in parts], tolerance)
@@ -479,7 +482,7 @@ def fit_strengths(
         lots = pursuits[k : k + lot]
         runs += scanned(rows.source, lots, limits, bad=lambda: refuse_bad(rows.source, reading.classes))
     seconds = time.perf_counter() - began
-    return [_told(reading, run, 0, limits.tolerance, seconds) for run in runs]
+    return [outcome_told(reading, run, 0, limits.tolerance, seconds) for run in runs]
 
 
 def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:

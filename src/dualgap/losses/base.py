@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.device.spaces import space
 from dualgap.errors import DataError
 from dualgap.traits import Trait
 
@@ -52,6 +53,7 @@ class Loss(ABC):
     highest: ClassVar[float] = np.inf
     needs: ClassVar[str] = "numbers"  # as targets, in words
     link: ClassVar[str] = "identity"  # "log" or "logit" of a mean is z, where MEANS is declared
+    anywhere: ClassVar[bool] = True  # does it answer for vectors of any array library, or for NumPy's alone?
     slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 
     @property
@@ -204,17 +206,17 @@ def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:
     |model − share|: these are added, and so is what the model's own rounding moves. Near d = −1 little of the
     model is left in d, and the ratio is taken. `depth`, −log model or more, counts where that underflows.
     """
-    move = model - share
+    xp, move = space(model), model - share
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         d, ratio = move / share, model / share
-        log = np.where(np.abs(d) < NEAR, np.log1p(d), np.log(ratio))
+        log = xp.where(xp.abs(d) < NEAR, xp.log1p(d), xp.log(ratio))
         some = share > 0.0
-        value = np.where(some & (ratio < np.inf), share * (d - log), move)  # else log(1 + d) ≥ 0 is left out
-        faint = some & (np.minimum(model, ratio) < FAINT)
+        value = xp.where(some & (ratio < np.inf), share * (d - log), move)  # else log(1 + d) ≥ 0 is left out
+        faint = some & (xp.minimum(model, ratio) < FAINT)
         if faint.any():
-            log, deep = np.log(share[faint]), depth[faint]
-            value[faint] = share[faint] * (log + deep + LOST * (np.abs(log) + deep)) + move[faint]
-    return np.asarray(value + LOST * np.abs(move))
+            log, deep = xp.log(share[faint]), depth[faint]
+            value[faint] = share[faint] * (log + deep + LOST * (xp.abs(log) + deep)) + move[faint]
+    return value + LOST * xp.abs(move)
 
 
 def column(values: Vector | float, n: int) -> Matrix:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.half_deviance import HalfDeviance, between, doubt
 from dualgap.traits import Trait
 
@@ -24,27 +24,30 @@ class Binomial(HalfDeviance):
     needs = "targets from 0 to 1, shares of successes"
 
     def linked(self, y: Vector) -> Vector:
-        return np.asarray(logit(y))
+        return space(y).logit(y)
 
     def mean(self, z: Vector) -> Vector:
-        return np.asarray(expit(z))
+        return space(z).expit(z)
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        return between(y, expit(z), -z) + between(1.0 - y, expit(-z), z)
+        xp = space(z)
+        return between(y, xp.expit(z), -z) + between(1.0 - y, xp.expit(-z), z)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.asarray(expit(z) - y)
+        return space(z).expit(z) - y
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        e = np.exp(-np.abs(z))
+        xp = space(z)
+        e = xp.exp(-xp.abs(z))
         return e / (1.0 + e) ** 2
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         # the divergence of two coins; 1 − y − u with the rounding of 1 − y, of which little may be left
-        rest, model = 1.0 - y, expit(z)
+        xp, rest = space(z), 1.0 - y
+        model = xp.expit(z)
         tails = (rest - u) + ((1.0 - rest) - y)
-        both = between(u + y, model, -z) + between(tails, expit(-z), z)
-        return both + 2.0 * doubt(model - y, np.ones(1))
+        both = between(u + y, model, -z) + between(tails, xp.expit(-z), z)
+        return both + 2.0 * doubt(model - y, xp.ones_like(model))
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         return -y, 1.0 - y

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.errors import DataError
 from dualgap.losses.base import Loss, Terms, pair
 from dualgap.traits import Trait
@@ -29,26 +30,28 @@ class EpsilonInsensitive(Loss):
             raise DataError(f"epsilon must be a finite number of at least 0, not {self.epsilon!r}.")
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        return np.maximum(np.abs(z - y) - self.epsilon, 0.0)
+        xp = space(z)
+        return xp.maximum(xp.abs(z - y) - self.epsilon, 0.0)
 
     def past_edge(self, y: Vector, z: Vector) -> Vector:
-        return np.abs(z - y) - self.epsilon
+        return space(z).abs(z - y) - self.epsilon
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        r = z - y
-        return np.where(r > self.epsilon, 1.0, np.where(r < -self.epsilon, -1.0, 0.0))
+        xp, r = space(z), z - y
+        return xp.where(r > self.epsilon, 1.0, xp.where(r < -self.epsilon, -1.0, 0.0))
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        return u * y + self.epsilon * np.abs(u)
+        return u * y + self.epsilon * space(u).abs(u)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        r = z - y
-        near = np.clip(r, -self.epsilon, self.epsilon)
-        beyond = np.abs(r - near) * (1.0 - np.copysign(1.0, r) * u)
-        return beyond + np.abs(u) * (self.epsilon - np.copysign(1.0, u) * near)
+        xp, r = space(z), z - y
+        near, one = xp.clip(r, -self.epsilon, self.epsilon), xp.ones_like(r)
+        beyond = xp.abs(r - near) * (1.0 - xp.copysign(one, r) * u)
+        return beyond + xp.abs(u) * (self.epsilon - xp.copysign(one, u) * near)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.full(len(y), -1.0), np.full(len(y), 1.0)
+        xp = space(y)
+        return xp.full_like(y, -1.0), xp.full_like(y, 1.0)
 
     def terms(self, y: Vector) -> Terms:
         zero, (lower, upper) = np.zeros(len(y)), self.domain(y)
@@ -74,19 +77,21 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         r = z - y
-        return 2.0 * (r - np.clip(r, -self.epsilon, self.epsilon))
+        return 2.0 * (r - space(r).clip(r, -self.epsilon, self.epsilon))
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.where(np.abs(z - y) >= self.epsilon, 2.0, 0.0)
+        xp = space(z)
+        return xp.where(xp.abs(z - y) >= self.epsilon, 2.0, 0.0)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        return u * (y + 0.25 * u) + self.epsilon * np.abs(u)
+        return u * (y + 0.25 * u) + self.epsilon * space(u).abs(u)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        r = z - y
-        near = np.clip(r, -self.epsilon, self.epsilon)
+        xp, r = space(z), z - y
+        near = xp.clip(r, -self.epsilon, self.epsilon)
         miss = (r - near) - 0.5 * u
-        return miss * miss + np.abs(u) * (self.epsilon - np.copysign(1.0, u) * near)
+        return miss * miss + xp.abs(u) * (self.epsilon - xp.copysign(xp.ones_like(u), u) * near)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.full(len(y), -np.inf), np.full(len(y), np.inf)
+        xp = space(y)
+        return xp.full_like(y, -np.inf), xp.full_like(y, np.inf)

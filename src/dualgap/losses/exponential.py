@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, class_weights, divergence
 from dualgap.traits import Trait
 
@@ -22,7 +22,7 @@ class Exponential(Loss):
 
     def value(self, y: Vector, z: Vector) -> Vector:
         with np.errstate(over="ignore"):
-            return np.exp(-y * z)
+            return space(z).exp(-y * z)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         return -y * self.value(y, z)
@@ -31,14 +31,16 @@ class Exponential(Loss):
         return self.value(y, z)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        v = np.maximum(-u * y, 0.0)
-        return np.asarray(xlogy(v, v) - v)
+        xp = space(u)
+        v = xp.maximum(-u * y, 0.0)
+        return xp.xlogy(v, v) - v
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         return divergence(-(u * y), self.value(y, z), y * z)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+        xp = space(y)
+        return xp.where(y > 0, -np.inf, 0.0), xp.where(y > 0, 0.0, np.inf)
 
     def log_odds(self, z: Vector) -> Vector:
         """log P(y = +1)/P(y = −1): the population minimiser is half of it."""

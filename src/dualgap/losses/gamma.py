@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import FAINT
 from dualgap.losses.half_deviance import HalfDeviance, between, doubt
 from dualgap.traits import Trait
@@ -24,11 +25,12 @@ class Gamma(HalfDeviance):
     def _ratio(self, y: Vector, z: Vector) -> Vector:
         """y e^−z, in two steps that neither overflow nor underflow unless it does."""
         with np.errstate(over="ignore"):
-            half = np.exp(-0.5 * z)
-            return np.asarray(y * half * half)
+            half = space(z).exp(-0.5 * z)
+            return y * half * half
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        return between(np.ones(1), self._ratio(y, z), z - np.log(y))
+        model = self._ratio(y, z)
+        return between(space(z).ones_like(model), model, z - space(z).log(y))
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         return 1.0 - self._ratio(y, z)
@@ -38,7 +40,7 @@ class Gamma(HalfDeviance):
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         model = self._ratio(y, z)
-        return between(1.0 - u, model, z - np.log(y)) + doubt(1.0 - model, model)
+        return between(1.0 - u, model, z - space(z).log(y)) + doubt(1.0 - model, model)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.full(len(y), -np.inf), np.ones(len(y))
+        return space(y).full_like(y, -np.inf), space(y).ones_like(y)

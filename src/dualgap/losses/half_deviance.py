@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import LOST, Loss, divergence
 from dualgap.traits import Trait
 
@@ -23,16 +24,16 @@ class HalfDeviance(Loss):
 
     def mean(self, z: Vector) -> Vector:
         with np.errstate(over="ignore"):
-            return np.exp(z)
+            return space(z).exp(z)
 
     def linked(self, y: Vector) -> Vector:
         """The z whose mean is y."""
         with np.errstate(divide="ignore"):
-            return np.log(y)
+            return space(y).log(y)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        z = self.linked(y)
-        z = np.where(np.isfinite(z), z, 0.0)
+        z, xp = self.linked(y), space(y)
+        z = xp.where(xp.isfinite(z), z, 0.0)
         return self.fenchel_young(y, z, u) + u * z - self.value(y, z)
 
     def best_constant(self, y: Vector, a: Vector) -> float:
@@ -41,9 +42,10 @@ class HalfDeviance(Loss):
 
 def between(share: Vector, model: Vector, depth: Vector) -> Vector:
     """`divergence`, from above also where share and model agree to all their digits."""
-    return divergence(np.broadcast_to(share, model.shape), model, depth) + LOST * LOST * model
+    xp = space(model)
+    return divergence(xp.broadcast_to(share, model.shape), model, depth) + LOST * LOST * model
 
 
 def doubt(move: Vector, model: Vector) -> Vector:
     """Twice what `between` may be too large by: `move` is share − model."""
-    return np.asarray(2.0 * LOST * (np.abs(move) + LOST * model))
+    return 2.0 * LOST * (space(move).abs(move) + LOST * model)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, Terms, class_weights, column
 from dualgap.traits import Trait
 
@@ -19,23 +20,24 @@ class MarginKink(Loss):
     target: ClassVar[float]
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        return np.maximum(self.target - y * z, 0.0)
+        return space(z).maximum(self.target - y * z, 0.0)
 
     def past_edge(self, y: Vector, z: Vector) -> Vector:
         return self.target - y * z
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.where(y * z < self.target, -y, 0.0)
+        return space(z).where(y * z < self.target, -y, 0.0)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return self.target * (u * y)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        short, share = self.target - y * z, -(u * y)
-        return np.abs(short) * np.where(short > 0, 1.0 - share, share)
+        xp, short, share = space(z), self.target - y * z, -(u * y)
+        return xp.abs(short) * xp.where(short > 0, 1.0 - share, share)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+        xp = space(y)
+        return xp.minimum(-y, 0.0), xp.maximum(-y, 0.0)
 
     def terms(self, y: Vector) -> Terms:
         n = len(y)

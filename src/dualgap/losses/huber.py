@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dualgap.arrays import Vector, positive
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, Terms, column
 from dualgap.traits import Trait
 
@@ -26,27 +25,30 @@ class Huber(Loss):
         positive("The delta of huber(delta)", self.delta)
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        size = np.abs(z - y)
-        near = np.minimum(size, self.delta)
+        xp = space(z)
+        size = xp.abs(z - y)
+        near = xp.minimum(size, self.delta)
         return near * (2.0 * size - near)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return 2.0 * np.clip(z - y, -self.delta, self.delta)
+        return 2.0 * space(z).clip(z - y, -self.delta, self.delta)
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.where(np.abs(z - y) <= self.delta, 2.0, 0.0)
+        xp = space(z)
+        return xp.where(xp.abs(z - y) <= self.delta, 2.0, 0.0)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * (y + 0.25 * u)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        r = z - y
-        near = np.clip(r, -self.delta, self.delta)
+        xp, r = space(z), z - y
+        near = xp.clip(r, -self.delta, self.delta)
         miss = near - 0.5 * u
-        return miss * miss + np.abs(r - near) * (2.0 * self.delta - np.copysign(1.0, r) * u)
+        along = xp.copysign(xp.ones_like(r), r) * u
+        return miss * miss + xp.abs(r - near) * (2.0 * self.delta - along)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        edge = np.full(len(y), 2.0 * self.delta)
+        edge = space(y).full_like(y, 2.0 * self.delta)
         return -edge, edge
 
     def terms(self, y: Vector) -> Terms:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, xlogy
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, Terms, class_weights, column, divergence
 from dualgap.traits import Trait
 
@@ -22,29 +22,32 @@ class Logistic(Loss):
     curvature = 0.25
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        m = y * z
-        return np.log1p(np.exp(-np.abs(m))) + np.maximum(-m, 0.0)
+        m, xp = y * z, space(z)
+        return xp.log1p(xp.exp(-xp.abs(m))) + xp.maximum(-m, 0.0)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.asarray(-y * expit(-y * z))
+        return -y * space(z).expit(-y * z)
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        e = np.exp(-np.abs(z))
+        xp = space(z)
+        e = xp.exp(-xp.abs(z))
         return e / (1.0 + e) ** 2
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
-        v = np.clip(-u * y, 0.0, 1.0)
-        return np.asarray(xlogy(v, v) + xlogy(1.0 - v, 1.0 - v))
+        xp = space(u)
+        v = xp.clip(-u * y, 0.0, 1.0)
+        return xp.xlogy(v, v) + xp.xlogy(1.0 - v, 1.0 - v)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         # the divergence of two coins; each half is ≥ 0, and one is the other with the sides exchanged
-        m, share = y * z, -(u * y)
-        depth = np.concatenate([m, -m])
-        both = divergence(np.concatenate([share, 1.0 - share]), expit(-depth), depth)
-        return np.asarray(both[: len(m)] + both[len(m) :])
+        xp, m, share = space(z), y * z, -(u * y)
+        depth = xp.concatenate([m, -m])
+        both = divergence(xp.concatenate([share, 1.0 - share]), xp.expit(-depth), depth)
+        return both[: len(m)] + both[len(m) :]
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+        xp = space(y)
+        return xp.minimum(-y, 0.0), xp.maximum(-y, 0.0)
 
     def terms(self, y: Vector) -> Terms:
         n = len(y)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.half_deviance import HalfDeviance, between, doubt
 
 
@@ -31,7 +32,7 @@ class Poisson(HalfDeviance):
         return between(u + y, model, -z) + doubt(model - y, model)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return -y, np.full(len(y), np.inf)
+        return -y, space(y).full_like(y, np.inf)
 
     def falls_towards(self, y: Vector) -> Vector:
         return np.where(y > 0.0, 0.0, -1.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.errors import DataError
 from dualgap.losses.base import Loss, Terms, column, weighted_quantile
 from dualgap.traits import Trait
@@ -27,24 +28,24 @@ class Pinball(Loss):
     def value(self, y: Vector, z: Vector) -> Vector:
         left, right = self.slopes
         r = z - y
-        return np.maximum(left * r, right * r)
+        return space(z).maximum(left * r, right * r)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
         left, right = self.slopes
-        r = z - y
-        return np.where(r > 0, right, np.where(r < 0, left, 0.0))
+        xp, r = space(z), z - y
+        return xp.where(r > 0, right, xp.where(r < 0, left, 0.0))
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * y
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         left, right = self.slopes
-        r = z - y
-        return np.abs(r) * np.where(r > 0, right - u, u - left)
+        xp, r = space(z), z - y
+        return xp.abs(r) * xp.where(r > 0, right - u, u - left)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        left, right = self.slopes
-        return np.full(len(y), left), np.full(len(y), right)
+        xp, (left, right) = space(y), self.slopes
+        return xp.full_like(y, left), xp.full_like(y, right)
 
     def terms(self, y: Vector) -> Terms:
         n, (left, right) = len(y), self.slopes

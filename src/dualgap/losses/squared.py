@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, Terms, column
 from dualgap.traits import Trait
 
@@ -29,7 +30,7 @@ class Squared(Loss):
         return 2.0 * (z - y)
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.full(len(y), 2.0)
+        return space(z).full_like(z, 2.0)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return u * (y + 0.25 * u)
@@ -39,7 +40,8 @@ class Squared(Loss):
         return miss * miss
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.full(len(y), -np.inf), np.full(len(y), np.inf)
+        xp = space(y)
+        return xp.full_like(y, -np.inf), xp.full_like(y, np.inf)
 
     def terms(self, y: Vector) -> Terms:
         n = len(y)

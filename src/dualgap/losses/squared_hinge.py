@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.device.spaces import space
 from dualgap.losses.base import Loss, Terms, class_weights, column
 from dualgap.traits import Trait
 
@@ -22,29 +23,30 @@ class SquaredHinge(Loss):
     curvature = 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        short = np.maximum(1.0 - y * z, 0.0)
+        short = space(z).maximum(1.0 - y * z, 0.0)
         return short * short
 
     def past_edge(self, y: Vector, z: Vector) -> Vector:
         return 1.0 - y * z
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return -2.0 * y * np.maximum(1.0 - y * z, 0.0)
+        return -2.0 * y * space(z).maximum(1.0 - y * z, 0.0)
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
-        return np.where(y * z <= 1.0, 2.0, 0.0)
+        return space(z).where(y * z <= 1.0, 2.0, 0.0)
 
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         v = u * y
         return v * (1.0 + 0.25 * v)
 
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
-        short, half = 1.0 - y * z, -0.5 * (u * y)
-        miss = np.maximum(short, 0.0) - half
-        return miss * miss + 2.0 * half * np.maximum(-short, 0.0)
+        xp, short, half = space(z), 1.0 - y * z, -0.5 * (u * y)
+        miss = xp.maximum(short, 0.0) - half
+        return miss * miss + 2.0 * half * xp.maximum(-short, 0.0)
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+        xp = space(y)
+        return xp.where(y > 0, -np.inf, 0.0), xp.where(y > 0, 0.0, np.inf)
 
     def terms(self, y: Vector) -> Terms:
         n = len(y)

@@ -31,6 +31,7 @@ class Tweedie(HalfDeviance):
     p: float = 1.5
     name = "tweedie"
     needs = "targets of at least 0"
+    anywhere = False
 
     def __post_init__(self) -> None:
         if not 1.0 < self.p < 2.0:

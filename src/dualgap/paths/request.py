@@ -10,6 +10,8 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.blocks.dataset import elsewhere
+from dualgap.device.arrivals import on_device, to_host
+from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
@@ -57,6 +59,7 @@ def path(  # noqa: PLR0913
     max_iter: int | None = None,
     max_time: float | None = None,
     random_state: Any = None,
+    device: Any = None,
 ) -> Path:
     """Solutions of mean loss + λ·penalty for every λ.
 
@@ -81,12 +84,13 @@ def path(  # noqa: PLR0913
     with l1 of one strength, `lam` or `C`: `path.quantiles` are the breakpoints, between which nothing
     changes, and `path.coef(quantile=0.3)` answers anywhere.
 
+    X on a device, or `device="cuda"`, as in dg.fit: every strength of a grid is then fitted there.
+
     `max_time` is for the whole path: when it is over, the path ends at the λ it has come to, and
     `path.stopped` and `path.status` say so. `max_iter` is for each solve.
     """
     X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
-    if form not in FORMS:
-        raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
+    _read_form(form)
     limits = read_limits(tol, max_iter, max_time, None).shared()
     what: dict[str, Any] = {
         "loss": loss,
@@ -98,6 +102,13 @@ def path(  # noqa: PLR0913
         "bounds": bounds,
         "constraints": constraints,
     }
+    if device is not None or on_device(X):
+        wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
+        there: Path | None = _there(X, y, device, penalty, wanted, what) if over == "strength" else None
+        if there is not None:
+            return there
+        X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
+        what["sample_weight"] = sample_weight
     if over == "quantile":
         from dualgap.paths.quantiles import quantiles_of  # here: most paths never need it
 
@@ -107,9 +118,7 @@ def path(  # noqa: PLR0913
         found.take_time(dataclasses.replace(limits, until=None))
         return found
     _refuse_over(over, lam, C)
-    penalty = penalty_named(penalty or "l1")
-    if not penalty.takes_strength:
-        raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
+    penalty = _priced(penalty)
     rows = elsewhere(X, y, sample_weight)
     if rows is not None or hasattr(X, "fitted"):
         from dualgap.paths.streamed import streamed_path  # here: most paths never need it
@@ -117,15 +126,7 @@ def path(  # noqa: PLR0913
         refuse_groups(penalty)
         refuse_in_blocks(what.pop("bounds"), what.pop("constraints"))
         del what["sample_weight"], what["groups"]
-        wanted = PathRequest(
-            read_exact(exact),
-            read_lams(lams),
-            read_count(n_lams),
-            read_share("lam_min_ratio", lam_min_ratio),
-            read_share("everywhere", everywhere),
-            read_solver(solver),
-            limits,
-        )
+        wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
         streamed: Any = streamed_path(X, rows, wanted, {**what, "penalty": penalty})
         return streamed  # type: ignore[no-any-return]
     reading = read(X, y, penalty=penalty, lam=1.0, **what)
@@ -137,15 +138,7 @@ def path(  # noqa: PLR0913
         return subsets_of(reading, sizes, chosen, dataclasses.replace(limits, until=None))
     if sizes is not None:
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
-    request = PathRequest(
-        read_exact(exact),
-        read_lams(lams),
-        read_count(n_lams),
-        read_share("lam_min_ratio", lam_min_ratio),
-        read_share("everywhere", everywhere),
-        chosen,
-        limits,
-    )
+    request = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, chosen, limits)
     if reading.many_classes:
         found = _for_many(reading, read_form(multiclass, reading.terms.loss), request)
     else:
@@ -157,6 +150,43 @@ def path(  # noqa: PLR0913
     if said:
         warnings.warn(" ".join(said), NotCertifiedWarning, stacklevel=2)
     return found
+
+
+def _read_form(form: str) -> None:
+    if form not in FORMS:
+        raise DataError(f"form must be 'penalised' or 'constrained', not {form!r}.")
+
+
+def _priced(penalty: Any) -> Penalty:
+    named = penalty_named(penalty or "l1")
+    if not named.takes_strength:
+        raise DataError('penalty="none" has no strength, hence no path; use dg.fit.')
+    return named
+
+
+def _there(X: Any, y: Any, device: Any, penalty: Any, wanted: PathRequest, what: dict[str, Any]) -> Any:
+    """The path of rows on a device, where a grid is what is wanted and the device can serve it."""
+    from dualgap.paths.resident import resident_path  # here: most paths never need it
+
+    named, own = _priced(penalty), {**what}
+    weight = own.pop("sample_weight")
+    if wanted.exact is True or wanted.everywhere is not None or named.takes_sizes:
+        return None
+    return resident_path(X, y, weight, device, wanted, {**own, "penalty": named})
+
+
+def _wanted(
+    exact: Any, lams: Any, n_lams: Any, ratio: Any, everywhere: Any, solver: Any, limits: Limits
+) -> PathRequest:
+    return PathRequest(
+        read_exact(exact),
+        read_lams(lams),
+        read_count(n_lams),
+        read_share("lam_min_ratio", ratio),
+        read_share("everywhere", everywhere),
+        read_solver(solver),
+        limits,
+    )
 
 
 def path_of(reading: Reading, request: PathRequest, form: str = "penalised") -> Path:

@@ -12,6 +12,7 @@ computed. Every sum carries the error that rounding may have made in it, block b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.device.spaces import space
 from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
 from dualgap.penalties import Regulariser
 from dualgap.proof.balance import Balanced
 from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, slopes, told
-from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
-from dualgap.proof.rows import Rows
+from dualgap.proof.rounding import FEW, LEAST, U, added_up, gamma, share_of, total
 from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
 
@@ -142,82 +143,136 @@ def weigh(
     exact: bool = False,
 ) -> Weighed:
     """One block: w, and the slopes that the rule gives its rows; None: all zero, which prove nothing."""
-    loss, s = problem.loss, np.ones(len(y)) if weight is None else weight
+    return visited(problem, X, y, weight, w, lambda y, z: u, exact=exact).weighed()
+
+
+Slopes = Callable[[Any, Any], Any]  # of targets and predictions, or of zeros and misses where those suffice
+
+
+def visited(
+    problem: StreamStatement,
+    X: Any,
+    y: Any,
+    weight: Any,
+    w: Vector,
+    slope: Slopes,
+    *,
+    exact: bool = False,
+) -> Visit:
+    """One product with w and one with the slopes that are chosen at its outcome."""
+    xp = space(y)
+    s = xp.ones_like(y) if weight is None else weight
     block = problem.of_block(X, y, s)
     with np.errstate(all="ignore"):
         t, error = block.misses(w, exact=exact)
-        centre = block.centre
-        low, high = slopes(loss, centre, t, error)
-        losses = s * loss.value(centre, t)
+        u, nothing = slope(block.centre, t), False
         if u is None:
-            u, terms = np.zeros(len(y)), losses
-        else:
-            u = np.clip(np.where(np.isfinite(u), u, 0.0), *loss.domain(y))
-            terms = s * loss.fenchel_young(centre, t, u)
-        apart = np.maximum(np.maximum(u, 0.0) - low, high - np.minimum(u, 0.0)) + FAINT
-        spread, off = total(s * (error * np.maximum(-low, high))), total(s * (error * apart))
-        tilted = s * u
+            u, nothing = xp.zeros_like(y), True
+        u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
         sides = _sides(problem, block.rows, u)
-        risk, paid = _by_side(losses, sides), _by_side(terms, sides)
-        pull = _pulls(block.rows, tilted, sides, exact=exact, whole=weight is None)
-    # products that underflow: none where the loss is flat, as exponentials never are
-    flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
-    under = 0.0 if flat else 8.0 * LEAST * (len(y) + len(w))
-    return Weighed(
-        Charged(float(s.sum()), 0.0 if weight is None else FEW * float(s.sum())),
-        Charged(risk, FEW * risk + under),
-        Charged(paid, FEW * (paid + risk) + under),
-        pull,
-        spread,
-        off,
-        total(np.abs(tilted)),
-        block.rows.tops,
-        float(s.min(initial=np.inf)),
-        len(y),
-    )
+        pull = _pulls(block.rows, s * u, sides, exact=exact, whole=weight is None)
+    return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
 
 
-def _sides(problem: StreamStatement, rows: Rows, u: Vector) -> list[tuple[slice, Vector]]:
-    """Runs of rows, one for each free column, and which of their rows pull it down.
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """Rows gone over at w: misses, slopes, and how these pull at the columns; values are still to come."""
+
+    problem: StreamStatement
+    block: Statement
+    whole: bool  # every row weighs one
+    w: Vector
+    t: Any
+    error: Any
+    u: Any
+    sides: list[tuple[slice, Any]]
+    pull: Charged
+    nothing: bool = False
+
+    def weighed(self, tau: float = 1.0) -> Weighed:
+        """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
+        loss, t, s, xp = self.problem.loss, self.t, self.block.a, space(self.t)
+        with np.errstate(all="ignore"):
+            centre = self.block.centre
+            low, high = slopes(loss, centre, t, self.error)
+            losses = s * loss.value(centre, t)
+            u = self.u if tau == 1.0 else self.u * tau
+            terms = losses if self.nothing else s * loss.fenchel_young(centre, t, u)
+            apart = xp.maximum(xp.maximum(u, 0.0) - low, high - xp.minimum(u, 0.0)) + FAINT
+            spread, off = total(s * (self.error * xp.maximum(-low, high))), total(s * (self.error * apart))
+            risk, paid = _by_side(losses, self.sides), _by_side(terms, self.sides)
+            size = total(xp.abs(s * u))
+            rows = self.block.rows
+            pull = self.pull if tau == 1.0 else self._shrunk(tau, size)
+            heavy, n = float(s.sum()), len(t)
+        # products that underflow: none where the loss is flat, as exponentials never are
+        flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
+        under = 0.0 if flat else 8.0 * LEAST * (n + len(self.w))
+        few = FEW + share_of(t)
+        return Weighed(
+            Charged(float(n) if self.whole else heavy, 0.0 if self.whole else few * heavy),
+            Charged(risk, few * risk + under),
+            Charged(paid, few * (paid + risk) + under),
+            pull,
+            spread,
+            off,
+            size,
+            rows.tops,
+            1.0 if self.whole else float(xp.where(s > 0.0, s, np.inf).min()) if n else np.inf,
+            n,
+        )
+
+    def _shrunk(self, tau: float, size: float) -> Charged:
+        """τ times the pull: each slope is rounded once more, and so is each sum."""
+        tops = np.append(self.block.rows.tops, 1.0)[:, None]
+        more = 2.0 * U * (np.abs(self.pull.value) + tops * size) + self.block.rows.n * LEAST
+        return Charged(self.pull.value * tau, (self.pull.error * tau + more) * (1.0 + FEW))
+
+
+def _sides(problem: StreamStatement, rows: Any, u: Any) -> list[tuple[slice, Any]]:
+    """Runs of rows, one for each free column, and which of their rows pull it down; None where none is free.
 
     Two groups of rows a column, that pull it to and fro: shares near one can then balance them all.
     """
     tied, n = problem.tied, len(u)
+    if not len(tied):
+        return [(slice(0, n), None)]
     runs = []
-    for k in range(max(len(tied), 1)):
-        run = slice(k * n // max(len(tied), 1), (k + 1) * n // max(len(tied), 1))
-        feature = len(tied) > 0 and tied[k] < rows.p
-        signed = u[run] * rows.matrix[run, tied[k]] if feature else u[run]
-        runs.append((run, np.asarray(signed < 0.0, dtype=np.float64)))
+    for k in range(len(tied)):
+        run = slice(k * n // len(tied), (k + 1) * n // len(tied))
+        signed = u[run] * rows.cells(run, tied[k]) if tied[k] < rows.p else u[run]
+        runs.append((run, (signed < 0.0) * 1.0))
     return runs
 
 
-def _by_side(values: Vector, sides: list[tuple[slice, Vector]]) -> Vector:
-    """Sums over the groups, two a run."""
-    return np.array([(values[run] * one).sum() for run, side in sides for one in (1.0 - side, side)])
+def _parted(values: Any, run: slice, side: Any) -> list[Any]:
+    """The values of a run's groups, two of them, or one where no column is free."""
+    return [values[run]] if side is None else [values[run] * (1.0 - side), values[run] * side]
 
 
-def _pulls(
-    rows: Rows, tilted: Vector, sides: list[tuple[slice, Vector]], *, exact: bool, whole: bool
-) -> Charged:
+def _by_side(values: Any, sides: list[tuple[slice, Any]]) -> Vector:
+    """Sums over the groups."""
+    return np.array([added_up(part) for run, side in sides for part in _parted(values, run, side)])
+
+
+def _pulls(rows: Any, tilted: Any, sides: list[tuple[slice, Any]], *, exact: bool, whole: bool) -> Charged:
     """Xᵀ(su) of every group, ones behind, and what it may be off by; su is rounded once unless s is one."""
-    count, once = 2 * len(sides), 0.0 if whole else 2.0 * U
-    value, error = np.zeros((rows.p + 1, count)), np.zeros((rows.p + 1, count))
-    for k, (run, side) in enumerate(sides):
-        own = slice(2 * k, 2 * k + 2)
-        part = rows if len(sides) == 1 else Rows(rows.matrix[run])
-        thetas = np.array([tilted[run] * (1.0 - side), tilted[run] * side])
-        if not thetas.any():
-            continue
+    once, few = 0.0 if whole else 2.0 * U, FEW + share_of(tilted)
+    values, errors = [], []
+    for run, side in sides:
+        part = rows if len(sides) == 1 else rows.taken(run)
+        thetas = _parted(tilted, run, side)
+        size = np.array([added_up(abs(theta)) for theta in thetas]) * (1.0 + few)
         if exact:
             pairs = [part.against(theta, exact=True) for theta in thetas]
             found, off = (np.array(one) for one in zip(*pairs, strict=True))
         else:
             found, off = part.against_many(thetas)
-        size = np.abs(thetas).sum(axis=1) * (1.0 + FEW)
-        value[:-1, own], error[:-1, own] = found.T, (off.T + once * part.tops[:, None] * size) * (1.0 + FEW)
-        value[-1, own], error[-1, own] = thetas.sum(axis=1), (FEW + once) * size
-    return Charged(value, error)
+        ones = np.array([added_up(theta) for theta in thetas])
+        values.append(np.vstack([found.T, ones]))
+        off = (off.T + once * part.tops[:, None] * size) * (1.0 + FEW)
+        errors.append(np.vstack([off, (few + once) * size]))
+    return Charged(np.hstack(values), np.hstack(errors))
 
 
 def judged(

@@ -181,10 +181,10 @@ def slopes(loss: Loss, y: Vector, t: Vector, error: Any) -> tuple[Vector, Vector
     """
     if loss.curvature < np.inf and Trait.PIECEWISE_QUADRATIC not in loss.traits:
         slope = loss.derivative(y, t)
-        room = 2.0 * loss.curvature * error + FEW * np.abs(slope)
+        room = 2.0 * loss.curvature * error + FEW * abs(slope)
         return slope - room, slope + room
     low, high = loss.derivative(y, t - 2.0 * error), loss.derivative(y, t + 2.0 * error)
-    return low - FEW * np.abs(low), high + FEW * np.abs(high)
+    return low - FEW * abs(low), high + FEW * abs(high)
 
 
 def _values(

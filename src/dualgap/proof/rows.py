@@ -90,8 +90,9 @@ class Rows:
         size = np.abs(weights) @ self.tops * (1.0 + gamma(self.p))
         return value, (gamma(self.widest) * size + self.widest * LEAST) * (1.0 + FEW)
 
-    def against_many(self, thetas: Matrix) -> tuple[Matrix, Matrix]:
+    def against_many(self, thetas: Any) -> tuple[Matrix, Matrix]:
         """Xᵀθ for every row of θ, a row each, and the error of each entry."""
+        thetas = np.asarray(thetas)
         size = np.abs(thetas).sum(axis=1)[:, None] * (1.0 + gamma(self.n)) * self.tops
         if self.sparse:
             value, roundings = np.asarray((self.matrix.T @ thetas.T).T), self.n
@@ -108,6 +109,14 @@ class Rows:
         part = self.matrix if len(which) == self.p else self.matrix[:, which]
         squares = part.multiply(part).T @ a if self.sparse else np.einsum("ij,ij,i->j", part, part, a)
         return np.asarray(np.sqrt(squares * (1.0 + gamma(self.n + 8)) + self.n * LEAST))
+
+    def cells(self, run: slice, j: int) -> Any:
+        """Some rows of a column."""
+        return self.matrix[run, j]
+
+    def taken(self, run: slice) -> Rows:
+        """Some rows."""
+        return Rows(self.matrix[run])
 
     def columns(self, which: Index) -> Matrix:
         """Some columns as an array."""
@@ -133,6 +142,11 @@ class Rows:
             high, low = _dots(self.matrix[:, part][live], theta)
             value[part] = high + low
         return value, lost(len(live))
+
+
+def with_products(matrix: Any) -> Any:
+    """The rows; those on a device come with products of their own that know their error."""
+    return matrix if hasattr(matrix, "against_many") else Rows(matrix)
 
 
 def _stored_once(matrix: Any) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.device.spaces import space
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
 from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U, two_sum
-from dualgap.proof.rows import Rows
+from dualgap.proof.rows import with_products
 
 SMALL = 1e-4  # objectives below this share of the null objective count as zero
 
@@ -36,9 +37,9 @@ class Statement:
     constraints: Constraints | None = field(default=None, kw_only=True)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> Any:
         """X."""
-        return Rows(self.design.matrix)
+        return with_products(self.design.matrix)
 
     @property
     def free(self) -> Mask:
@@ -83,7 +84,7 @@ class Statement:
     @property
     def centre(self) -> Vector:
         """The targets as the loss sees them once predictions are counted from `misses`' origin."""
-        return np.zeros(len(self.y)) if self.loss.translates else self.y
+        return space(self.y).zeros_like(self.y) if self.loss.translates else self.y
 
     def misses(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Any]:
         """Xw + b, less y where the loss sees only the difference; and the error of each.
@@ -91,11 +92,11 @@ class Statement:
         b − y comes first: both may be huge, and their difference is rounded once.
         """
         coef, level = (w[:-1], float(w[-1])) if self.intercept else (w, 0.0)
-        away = -self.y if self.loss.translates else np.zeros(len(self.y))
-        base, rest = two_sum(np.asarray(level), away)
+        away = -self.y if self.loss.translates else space(self.y).zeros_like(self.y)
+        base, rest = two_sum(level, away)
         value, low, error = self.rows.times(coef, exact=exact)
         if not exact:
-            far = float(np.abs(value).max(initial=0.0)) + float(np.abs(base).max(initial=0.0))
+            far = float(abs(value).max()) + float(abs(base).max()) if len(self.y) else 0.0
             return value + base, error + 4.0 * U * far
         t = (value + base) + (low + rest)
         return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest))

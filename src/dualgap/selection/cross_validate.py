@@ -12,6 +12,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.blocks.dataset import elsewhere
+from dualgap.device.arrivals import on_device, to_host
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
@@ -67,6 +68,7 @@ def cross_validate(  # noqa: PLR0913
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
+    device: Any = None,
 ) -> Search:
     """Score every strength on rows held out, choose one, and fit it on all rows.
 
@@ -89,6 +91,9 @@ def cross_validate(  # noqa: PLR0913
 
     `column_groups` is what dg.fit calls `groups`: the columns that belong together.
 
+    X on a device, or `device="cuda"`, as in dg.fit: strengths and folds are fitted and scored there, folds
+    being runs of rows by their place, as they are for rows in blocks.
+
     `sample_weight` counts in the grid, the fits and the scores. `n_jobs` folds run side by side, a process
     each. On a terminal a line says how far they are (`progress=False`: none). Ctrl-C keeps the folds that
     are finished. `max_time` is for the whole search, and every fold has its share of it: when that is over,
@@ -100,19 +105,13 @@ def cross_validate(  # noqa: PLR0913
     limits = read_limits(tol, max_iter, max_time, None)
     if not penalty_named(penalty).takes_strength:
         raise DataError('penalty="none" has no strength to choose; use dg.fit.')
-    rows = elsewhere(X, y, sample_weight)
-    if rows is not None:
-        from dualgap.selection.streamed import streamed_search  # here: most searches never need it
+    asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
+    asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
+    other = (groups, column_groups, budgets, bounds, constraints)
+    plain = score == "loss" and form == "penalised" and all(one is None for one in other)
 
-        asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
-        refuse_groups(penalty_named(penalty))
-        asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
-        refuse_in_blocks(bounds, constraints)
-        if score != "loss" or groups is not None or budgets is not None or form != "penalised":
-            raise DataError(
-                "Rows in blocks are scored by the loss, over lams: leave score, groups and budgets out."
-            )
-        wanted = PathRequest(
+    def wanted() -> PathRequest:
+        return PathRequest(
             read_exact(exact),
             read_lams(lams),
             read_count(n_lams),
@@ -121,7 +120,26 @@ def cross_validate(  # noqa: PLR0913
             read_solver(solver),
             limits.shared(),
         )
-        return streamed_search(rows, cv, wanted, read_rule(rule), asked)
+
+    if device is not None or on_device(X):
+        from dualgap.selection.resident import resident_search  # here: most searches never need it
+
+        rows_there = (X, y, sample_weight)
+        found = resident_search(rows_there, device, cv, wanted(), read_rule(rule), asked) if plain else None
+        if found is not None:
+            return found
+        X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
+    rows = elsewhere(X, y, sample_weight)
+    if rows is not None:
+        from dualgap.selection.streamed import streamed_search  # here: most searches never need it
+
+        refuse_groups(penalty_named(penalty))
+        refuse_in_blocks(bounds, constraints)
+        if not plain:
+            raise DataError(
+                "Rows in blocks are scored by the loss, over lams: leave score, groups and budgets out."
+            )
+        return streamed_search(rows, cv, wanted(), read_rule(rule), asked)
     reading = read(
         X,
         y,

@@ -22,14 +22,15 @@ def scored(X: Any, w: Vector) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SlopeAt:
-    """The slope of the loss at the predictions of some weights."""
+    """τ times the slope of the loss at the predictions of some weights."""
 
     loss: Loss
     w: Vector
+    tau: float = 1.0
     kind: ClassVar[str] = "slope"
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
-        return self.loss.derivative(y, scored(X, self.w))
+        return np.asarray(self.tau * self.loss.derivative(y, scored(X, self.w)))
 
 
 @dataclass(frozen=True, eq=False)

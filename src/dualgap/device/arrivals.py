@@ -1,0 +1,102 @@
+"""What came in: is it an array of a device, and how it becomes one of torch's; results go back to NumPy."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dualgap.errors import DataError, needed
+
+ROOM = 0.4  # of X beside it: what passes, sums and a sample take was 0.31 of X at 10⁷×100
+GIB = float(2**30)
+
+
+def on_device(X: Any) -> bool:
+    """Is this an array of torch or CuPy? Asks by the name of its library, so that neither is imported."""
+    library = type(X).__module__.split(".", 1)[0]
+    return library in ("torch", "cupy", "cupyx") and hasattr(X, "shape") and hasattr(X, "dtype")
+
+
+def torch_library() -> Any:
+    """torch."""
+    needed("array_api_compat", "device", "A device")
+    return needed("torch", "device", "A device")
+
+
+def as_tensor(values: Any, place: Any = None) -> Any:
+    """A tensor with the same memory where that is possible, on `place` if it is given."""
+    torch = torch_library()
+    library = type(values).__module__.split(".", 1)[0]
+    if library == "torch":
+        found = values.detach()
+    elif library == "cupy":
+        found = torch.from_dlpack(values)
+    else:
+        array = np.ascontiguousarray(values)
+        with warnings.catch_warnings():  # torch warns of memory that must not be written to: we never write
+            warnings.simplefilter("ignore")
+            found = torch.from_numpy(array)
+    return found if place is None else found.to(place)
+
+
+def place_named(name: Any) -> Any:
+    """A device of torch, by name; DataError where this machine has none of that kind."""
+    torch = torch_library()
+    try:
+        place = torch.device(name)
+    except (RuntimeError, TypeError):
+        raise DataError(f'device={name!r} is no name of a device; say "cuda", "cuda:1" or "cpu".') from None
+    if place.type == "cpu":
+        return place
+    if place.type != "cuda" or not torch.cuda.is_available():
+        raise DataError(f"device={name!r}: torch finds no such device here; leave device out.")
+    if (place.index or 0) >= torch.cuda.device_count():
+        raise DataError(f"device={name!r}: this machine has {torch.cuda.device_count()} devices.")
+    return place
+
+
+def to_host(values: Any) -> Any:
+    """NumPy's array of what is anywhere."""
+    if values is None or isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "get") and type(values).__module__.startswith("cupy"):
+        return np.asarray(values.get())
+    if hasattr(values, "detach"):
+        return values.detach().cpu().numpy()
+    return values
+
+
+def like(values: Any, given: Any) -> Any:
+    """NumPy's numbers as an array of the library, and on the device, of `given`; words stay."""
+    if np.asarray(values).dtype.kind not in "biuf":
+        return values
+    library = type(given).__module__.split(".", 1)[0]
+    if library == "torch":
+        return as_tensor(values, given.device)
+    if library in ("cupy", "cupyx"):
+        return sys.modules["cupy"].asarray(values)
+    return values
+
+
+def free_bytes(place: Any) -> float:
+    """What is left on a device; of the host's memory nothing is asked here."""
+    torch = torch_library()
+    if place.type != "cuda":
+        return float("inf")
+    held = torch.cuda.memory_reserved(place) - torch.cuda.memory_allocated(place)
+    return float(torch.cuda.mem_get_info(place)[0] + held)
+
+
+def refuse_full(place: Any, X: Any) -> None:
+    """DataError with GiB in it where X is on a device that has no room left for the work."""
+    size = float(X.numel() * X.element_size()) if hasattr(X, "numel") else float(X.nbytes)
+    wanted, left = ROOM * size, free_bytes(place)
+    if wanted > left:
+        raise DataError(
+            f"X takes {size / GIB:.1f} GiB of the device and the fit up to {wanted / GIB:.1f} GiB beside it, "
+            f"of which {left / GIB:.1f} GiB are free; free some, or give X from the host's memory with "
+            'device="cuda", which streams it.'
+        )

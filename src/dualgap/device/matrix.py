@@ -1,0 +1,364 @@
+"""X on a device, or streamed through one: products in 8-byte numbers that know their error.
+
+They stand where the kernel has `proof.rows.Rows` for the host's arrays. A product of float64 numbers is a
+sum of k terms in whatever order the device likes, off by gamma(k) Σ|x||w| at most; X of 4-byte numbers is
+widened, exactly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, on_device, refuse_full, torch_library
+from dualgap.errors import DataError
+
+U, LEAST, FEW = 2.0**-53, 2.0**-1074, 2.0**-46  # as in proof.rounding, of which nothing may be known here
+TILE = (
+    1 << 12
+)  # rows of a partial sum Xᵀθ: its bound is 5e-13, and 10⁷×100 take 2.0 ms on an H200, X read once
+BESIDE = 128  # rows side by side where the largest of each column is looked for
+LOT, BIG = 1 << 28, 1 << 62  # bytes of a part where rows are widened, copied or squared; and all of it
+ROUGH = (
+    300  # columns from which the metric's products are made of 4-byte numbers: below, they are short anyway
+)
+RAISES = (1e-14, 1e-13, 1e-9, 1e-6, 1e-3)  # shares of the diagonal that make a factor exist
+NARROW = 512  # columns whose matrix is small in any case
+SQUARES = 8  # rows for each column from which it is: three of them are beside X
+FEW_VALUES = 200_000  # of which a quantile is taken: all of 10⁷ took 74 ms
+FEW_ROWS = 10_000  # from which the spread of a column is told
+
+
+def gamma(k: float) -> float:
+    """k roundings."""
+    return k * U / (1.0 - k * U)
+
+
+class DeviceMatrix:
+    """Rows on a device. `X` is a tensor of 8- or 4-byte numbers."""
+
+    sparse = False
+
+    def __init__(self, X: Any) -> None:
+        self.torch = torch_library()
+        self.X, self.place = X, X.device
+        self.n, self.p = int(X.shape[0]), int(X.shape[1])
+        self._last: tuple[Vector, Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n, self.p
+
+    def parts(self, most: int = LOT) -> Iterator[tuple[int, int, Any]]:
+        """First row, last row, these rows in 8-byte numbers; some at a time, or all that need no copy."""
+        whole = self.X.dtype == self.torch.float64 and most == BIG
+        step = max(self.n, 1) if whole else max(TILE, LOT // (8 * max(self.p, 1)) // TILE * TILE)
+        for i in range(0, self.n, step):
+            j = min(i + step, self.n)
+            yield i, j, self.X[i:j].to(self.torch.float64)
+
+    @cached_property
+    def tops(self) -> Vector:
+        """The largest |x| of each column."""
+        torch = self.torch
+        most = torch.zeros(self.p, dtype=torch.float64, device=self.place)
+        for _, _, part in self.parts():
+            rows = len(part) // BESIDE * BESIDE
+            pieces = [part[rows:]] if rows < len(part) else []
+            if rows and part.is_contiguous():  # many columns side by side: reductions down them are slow else
+                pieces.append(part[:rows].view(-1, BESIDE * self.p))
+            elif rows:
+                pieces.append(part[:rows])
+            for piece in pieces:
+                low, high = torch.aminmax(piece, dim=0)
+                found = torch.maximum(-low, high)
+                most = torch.maximum(most, found.view(-1, self.p).amax(0))
+        return np.asarray(self.host(most))
+
+    def host(self, values: Any) -> Any:
+        """As NumPy's."""
+        return values.cpu().numpy()
+
+    def here(self, values: Any) -> Any:
+        """A vector of the host, on the device."""
+        return as_tensor(np.asarray(values, dtype=np.float64), self.place)
+
+    def times(self, w: Vector, *, exact: bool = False) -> tuple[Any, Any, float]:
+        """Xw, no correction, and the error. The last one is kept: the kernel asks for it again."""
+        size = float(self.tops @ np.abs(w)) * (1.0 + gamma(self.p))
+        error = (gamma(self.p) * size + self.p * LEAST) * (1.0 + FEW)
+        if self._last is None or not np.array_equal(self._last[0], w):
+            self._last = (w.copy(), self.product(self.here(w)))
+        return self._last[1], np.zeros(1), error
+
+    def product(self, w: Any) -> Any:
+        """XW for a vector or a table on the device."""
+        if self.X.dtype == self.torch.float64:
+            return self.X @ w
+        return self.torch.cat([part @ w for _, _, part in self.parts()])
+
+    def against_many(self, thetas: Sequence[Any]) -> tuple[Matrix, Matrix]:
+        """Xᵀθ of some vectors, a row each, and the error of each entry."""
+        torch = self.torch
+        table = thetas[0][None] if len(thetas) == 1 else torch.stack(list(thetas))
+        total, roundings = self._against(table)
+        found = self.host(torch.cat([total, table.abs().sum(1)[:, None]], dim=1))
+        size = found[:, -1:] * (1.0 + gamma(self.n)) * self.tops
+        return found[:, :-1], (gamma(roundings) * size + self.n * LEAST) * (1.0 + FEW)
+
+    def _against(self, table: Any) -> tuple[Any, int]:
+        """θX for a table of θ, and how often a term is rounded: sums of TILE rows, then of those sums."""
+        total = self.torch.zeros((len(table), self.p), dtype=self.torch.float64, device=self.place)
+        roundings = 0
+        for i, j, part in self.parts(BIG):
+            tiles = (j - i) // TILE
+            edge = tiles * TILE
+            if tiles:
+                tall = part[:edge].reshape(tiles, TILE, self.p)
+                flat = table[:, i : i + edge].reshape(len(table), tiles, TILE).transpose(0, 1)
+                total += self.torch.bmm(flat, tall).sum(0)
+            if edge < j - i:
+                total += table[:, i + edge : j] @ part[edge:]
+            roundings = max(roundings, min(TILE, j - i) + tiles) + 2
+        return total, roundings
+
+    def pulled(self, table: Any) -> Any:
+        """XᵀS for a table on the device; the error is not told."""
+        return self._against(table.T)[0].T
+
+    def cells(self, run: slice, j: int) -> Any:
+        """Some rows of a column."""
+        return self.X[run, int(j)].to(self.torch.float64)
+
+    def taken(self, run: slice) -> DeviceMatrix:
+        """Some rows."""
+        return type(self)(self.X[run])
+
+    def gathered(self, rows: Any) -> Any:
+        """Some rows by their numbers, or all, 8-byte."""
+        return self.X.to(self.torch.float64) if rows is None else self.X[rows].to(self.torch.float64)
+
+    def block(self, i: int, j: int) -> Matrix:
+        """Rows as the host's."""
+        return np.asarray(self.host(self.X[i:j].to(self.torch.float64)))
+
+    def tall(self, regulariser: Any) -> bool:
+        """Is a matrix of the columns small beside X?"""
+        return self.p <= NARROW or SQUARES * self.p <= self.n
+
+    def scales(self, weight: Any, *, centred: bool) -> Vector:
+        """Standard deviations of the columns (root mean squares if not centred); 1 if constant."""
+        torch = self.torch
+        heavy = float(self.n) if weight is None else float(weight.sum())
+        mean = torch.zeros(self.p, dtype=torch.float64, device=self.place)
+        if centred:
+            mean = self._summed(weight, lambda part: part) / heavy
+        square = self._summed(weight, lambda part: (part - mean) ** 2) / heavy
+        most = self.here(self.tops) ** 2
+        scale = torch.where(
+            square > 1e-24 * most, square.sqrt(), 1.0
+        )  # of a constant column rounding is left
+        return np.asarray(self.host(scale))
+
+    def _summed(self, weight: Any, function: Any) -> Any:
+        total = self.torch.zeros(self.p, dtype=self.torch.float64, device=self.place)
+        for i, j, part in self.parts():
+            values = function(part)
+            total += values.sum(0) if weight is None else weight[i:j] @ values
+        return total
+
+    def sample_spread(self) -> Vector:
+        """Standard deviations of the columns in a few rows; 1 if constant."""
+        rows = self.gathered(self.drawn(FEW_ROWS))
+        spread = self.host(rows.std(0, correction=0))
+        return np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0)
+
+    def labelled(self, y: Any) -> tuple[Any, Any]:
+        """The classes, and the number of each row's; two are found without sorting."""
+        torch = self.torch
+        if y.dtype.is_floating_point and bool(y.isnan().any()):
+            raise DataError("y holds NaN: every row needs a label.")
+        low, high = torch.aminmax(y) if y.dtype != torch.bool else (y.min(), y.max())
+        second = y == high
+        if bool((second | (y == low)).all()):
+            pair = torch.stack([low, high]).cpu().numpy()
+            return (pair if pair[0] != pair[1] else pair[:1]), second.to(torch.int64)
+        classes, number = torch.unique(y, return_inverse=True)
+        return classes.cpu().numpy(), number
+
+    def drawn(self, m: int, seed: int = 0) -> Any:
+        """Numbers of m rows, rising; None: all of them."""
+        if m >= self.n:
+            return None
+        source = self.torch.Generator(device=self.place).manual_seed(seed)
+        return self.torch.randint(self.n, (m,), device=self.place, generator=source).sort().values
+
+    def rough_gram(self, A: Any, h: Any) -> Any:
+        """Aᵀ diag(h) A for h ≥ 0, to half the digits where it is large: a metric needs no more."""
+        torch, many = self.torch, A.shape[1] > ROUGH
+        A = (A * h.sqrt()[:, None]).to(torch.float32 if many else torch.float64)
+        with rough(torch, A.is_cuda and many):
+            return (A.T @ A).to(torch.float64)
+
+    def pulled_from(self, A: Any, u: Any) -> Any:
+        """Aᵀu."""
+        return A.T @ u
+
+    def product_of(self, A: Any, w: Vector) -> Any:
+        """Aw."""
+        return A @ self.here(w)
+
+    def smallest(self, values: Any, share: float) -> float:
+        """The number that about this share of the values is not above: that of some of them."""
+        if len(values) > FEW_VALUES:
+            values = values[self.torch.randint(len(values), (FEW_VALUES,), device=self.place)]
+        return float(self.torch.kthvalue(values, max(1, int(share * len(values)))).values)
+
+    def index(self, numbers: Any) -> Any:
+        """Row or column numbers of the host, on the device."""
+        return as_tensor(np.asarray(numbers, dtype=np.int64), self.place)
+
+    def live(self, near: Any, weight: Any, n: int = 0) -> Any:
+        """The numbers of the rows that are near, or of all n, without those that do not count."""
+        if near is None:
+            near = self.torch.ones(n, dtype=self.torch.bool, device=self.place)
+        return (near if weight is None else near & (weight > 0.0)).nonzero()[:, 0]
+
+    def union(self, lists: Sequence[Any]) -> Any:
+        """Numbers of any of the lists, rising."""
+        return lists[0] if len(lists) == 1 else self.torch.unique(self.torch.cat(list(lists)))
+
+    def beside(self, A: Any, column: Any) -> Any:
+        """A with one more column."""
+        return self.torch.cat([A, column[:, None]], dim=1)
+
+    def with_added(self, values: Any, where: Any, more: Any) -> Any:
+        """A copy of the values with more at some places, none of them twice."""
+        return values.index_add(0, where, more)
+
+    def factored(self, M: Any) -> Any:
+        """b ↦ M⁻¹b on the device, raised a little where M is singular."""
+        torch, scale = self.torch, M.diagonal().clone()
+        for raised in (0.0, *RAISES):
+            factor, failed = torch.linalg.cholesky_ex(M + torch.diag(raised * scale) if raised else M)
+            if not int(failed):
+                break
+        return lambda b: torch.cholesky_solve(b[:, None], factor)[:, 0]
+
+    def inverted(self, H: Any, ridge: Vector) -> Any:
+        """q ↦ (H + ridge)⁻¹q for vectors of the host; raised a little where it is singular."""
+        torch = self.torch
+        H = H + torch.diag(self.here(ridge))
+        scale = H.diagonal().clamp(min=1e-300)
+        for raised in RAISES:
+            factor, failed = torch.linalg.cholesky_ex(H + torch.diag(raised * scale))
+            if not int(failed):
+                break
+        inverse = torch.cholesky_inverse(factor)
+        return lambda q: self.host(inverse @ self.here(q))
+
+
+@contextmanager
+def rough(torch: Any, wanted: bool) -> Iterator[None]:
+    """Products of 4-byte numbers by the units that keep ten bits of them, as long as this lasts."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = bool(wanted)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+class HostMatrix(DeviceMatrix):
+    """Rows that stay in the host's memory, and go through the device part by part."""
+
+    def __init__(self, X: Any, place: Any) -> None:
+        super().__init__(X)
+        self.place = place
+
+    def parts(self, most: int = LOT) -> Iterator[tuple[int, int, Any]]:
+        step = max(TILE, LOT // (8 * max(self.p, 1)) // TILE * TILE)
+        for i in range(0, self.n, step):
+            j = min(i + step, self.n)
+            yield i, j, self.X[i:j].to(self.place, non_blocking=True).to(self.torch.float64)
+
+    def product(self, w: Any) -> Any:
+        return self.torch.cat([part @ w for _, _, part in self.parts()])
+
+    def cells(self, run: slice, j: int) -> Any:
+        return self.X[run, int(j)].to(self.place).to(self.torch.float64)
+
+    def taken(self, run: slice) -> HostMatrix:
+        return HostMatrix(self.X[run], self.place)
+
+    def gathered(self, rows: Any) -> Any:
+        some = self.X if rows is None else self.X[rows.cpu()]
+        return some.to(self.place).to(self.torch.float64)
+
+
+def decided(X: Any, coef: Any, intercept: Any) -> Any:
+    """Xw + b for X on a device, as an array of its library there; a column per class beyond two."""
+    matrix = held(X)
+    table = np.atleast_2d(coef)
+    found = matrix.product(matrix.here(np.ascontiguousarray(table.T))) + matrix.here(np.atleast_1d(intercept))
+    found = found[:, 0] if np.ndim(coef) == 1 else found
+    return found if type(X).__module__.startswith("torch") else sys.modules["cupy"].from_dlpack(found)
+
+
+def held(X: Any, place: Any = None) -> DeviceMatrix:
+    """X as given: on its device, copied to one that has room, streamed through one that has not."""
+    torch = torch_library()
+    if isinstance(X, DeviceMatrix):
+        return X
+    tensor = as_tensor(X if on_device(X) else _numbers(X))
+    if tensor.ndim != 2:
+        raise DataError(f"X must have rows and columns, not the shape {tuple(tensor.shape)}.")
+    if not tensor.dtype.is_floating_point or tensor.dtype not in (torch.float64, torch.float32):
+        tensor = tensor.to(torch.float64)
+    if (
+        place is None
+        or tensor.device == place
+        or (tensor.is_cuda and place.type == "cuda" and place.index is None)
+    ):
+        refuse_full(tensor.device, tensor)
+        return DeviceMatrix(tensor)
+    size = tensor.numel() * tensor.element_size()
+    if (1.0 + ROOM) * size > free_bytes(place):
+        return HostMatrix(tensor, place)
+    return DeviceMatrix(copied(tensor, place))
+
+
+def copied(tensor: Any, place: Any) -> Any:
+    """A copy on the device, by memory that is pinned where it lies: twice as fast as without."""
+    with pinned(tensor, place) as ready:
+        return ready.to(place, non_blocking=True)
+
+
+@contextmanager
+def pinned(tensor: Any, place: Any) -> Iterator[Any]:
+    """Registered with the driver while this lasts; a copy into pinned memory costs eight times as much."""
+    torch = torch_library()
+    size = tensor.numel() * tensor.element_size()
+    runtime = torch.cuda.cudart() if place.type == "cuda" and not tensor.is_cuda else None
+    registered = runtime is not None and int(runtime.cudaHostRegister(tensor.data_ptr(), size, 0)) == 0
+    try:
+        yield tensor
+    finally:
+        if runtime is not None and registered:
+            torch.cuda.synchronize(place)
+            runtime.cudaHostUnregister(tensor.data_ptr())
+
+
+def _numbers(X: Any) -> Any:
+    try:
+        array = np.asarray(X)
+        return array if array.dtype in (np.float64, np.float32) else array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError("X holds no numbers; a device takes arrays of them.") from None

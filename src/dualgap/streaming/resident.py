@@ -1,0 +1,326 @@
+"""Rows that stay where they are and are cheap to go over again: a sample, then full passes, each with its
+proof.
+
+A sample gives the start and the curvature H; a full pass is z = Xw, the slopes u = L′(z) and Xᵀu, which is
+at once the gradient and, but for the penalty's domain, a dual point: so each pass can be a certificate.
+What the sample's curvature lacks, secants learn. The intercept is never a coordinate of the search: at
+every w it is the best one, found from z alone. All of it is written for the vectors of any library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Vector
+from dualgap.blocks.source import RowBlock
+from dualgap.device.arrivals import to_host
+from dualgap.device.spaces import space
+from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.losses import Loss
+from dualgap.proof.blocks import StreamStatement, Visit, judged, visited
+from dualgap.proof.rounding import added_up
+from dualgap.streaming.metrics import Metric, Plain, Priced
+from dualgap.streaming.rules import SlopeAt
+from dualgap.traits import Trait
+
+MANY = 2000  # rows for each column from which a sample of half as many is a good start
+SAMPLE, FEWER = 1000, 50  # rows for each column in it, and where there are fewer rows
+LEAST = 1 << 21  # numbers: data of no more are their own sample
+CURVED = 200  # the same for the metric: at 10⁶×1000 two passes fewer
+STEPS = 12  # on a sample
+ROUGH = 0.1  # of a weight's standard error: where the sample's fit may end
+LEVEL = 0.02  # of the gap wanted that an intercept which is not the best may cost
+INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
+ROUNDED = 1e-12  # share of an objective that rounding may add
+CHEAP = 10**7  # numbers of X up to which every pass is judged, promising or not
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentTask:
+    """One problem on rows of a device: its statement, targets and weights there, and what is asked."""
+
+    statement: StreamStatement
+    y: Any
+    weight: Any
+    heavy: float  # Σs
+    tolerance: float
+    terms: Any
+    eager: bool  # is every pass to be judged?
+
+    @property
+    def prices(self) -> tuple[Vector, Vector]:
+        """l1 and ridge of every column, for g = Σ l1|w| + ½ ridge w²."""
+        regulariser: Any = self.statement.regulariser
+        elastic, p = regulariser.gauge.elastic, self.statement.columns
+        return regulariser.strength * elastic.l1[:p], 2.0 * regulariser.strength * elastic.l2[:p]
+
+
+def null_slopes(task: ResidentTask) -> Any:
+    """s times the slope of every row at the best constant, or at zero."""
+    loss, y, s = task.statement.loss, task.y, task.weight
+    z = space(y).zeros_like(y)
+    if task.statement.intercept:
+        a = s if s is not None else space(y).ones_like(y)
+        if Trait.SMOOTH in loss.traits:
+            guess = added_up(a * y) / task.heavy if loss.translates or Trait.MEANS in loss.traits else 0.0
+            guess = loss.best_constant(np.array([guess]), np.ones(1)) if Trait.MEANS in loss.traits else guess
+            z = z + best_level(loss, y, z, s, guess, 1e-9)
+        else:
+            z = z + loss.best_constant(*(np.asarray(to_host(one)) for one in (y, a / task.heavy)))
+    u = loss.derivative(y, z)
+    return u if s is None else s * u
+
+
+@dataclass(frozen=True, eq=False)
+class PassWish:
+    """A pass at these weights, from this guess of the intercept on."""
+
+    task: ResidentTask
+    coef: Vector
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class PassResult:
+    """The rows gone over, and Σ s L."""
+
+    visit: Visit
+    w: Vector
+    risk: float
+
+    @property
+    def finite(self) -> bool:
+        """False where a number of the rows is none."""
+        return bool(np.isfinite(self.risk) and np.isfinite(self.visit.pull.value).all())
+
+
+def resident_pass(block: RowBlock, wish: PassWish) -> PassResult:
+    """All rows at once."""
+    task = wish.task
+    statement, y, s, w = task.statement, task.y, task.weight, wish.coef
+    if statement.intercept:
+        z = block.X.times(wish.coef)[0]
+        w = np.append(w, best_level(statement.loss, y, z, s, wish.level, LEVEL * task.tolerance))
+    visit = visited(statement, block.X, y, s, w, statement.loss.derivative)
+    losses = statement.loss.value(visit.block.centre, visit.t)
+    return PassResult(visit, w, added_up(losses if s is None else s * losses))
+
+
+def best_level(loss: Loss, y: Any, z: Any, s: Any, level: float, enough: float) -> float:
+    """b with Σ s u(z + b) as near to 0 as that share of Σ s|u|: Newton, halving a bracket where it strays."""
+    low, high = -np.inf, np.inf
+    for _ in range(60):
+        u, h = loss.derivative(y, z + level), loss.second_derivative(y, z + level)
+        if s is not None:
+            u, h = s * u, s * h
+        slope, size, bend = added_up(u), added_up(abs(u)), added_up(h)
+        if not np.isfinite(slope + size) or abs(slope) <= enough * size:
+            return level
+        low, high = (level, high) if slope < 0.0 else (low, level)
+        move = -slope / bend if bend > 0.0 else -np.sign(slope)
+        ahead = level + float(np.clip(move, -1e3, 1e3))
+        if not low < ahead < high:
+            ahead = 0.5 * (low + high)
+        if not low < ahead < high:
+            return level
+        level = ahead
+    return level
+
+
+class ResidentPursuit:
+    """From the sample's answer to the proven one."""
+
+    name = "resident passes"
+
+    def __init__(self, matrix: Any, task: ResidentTask) -> None:
+        self.matrix, self.task = matrix, task
+        self.tops: Vector | None = None
+        self.rows = matrix.n
+        self.null = 0.0
+        self.price, self.ridge = task.prices
+        self.metric: Metric
+        self.before: tuple[Vector, Vector, float] | None = None
+        self.kept: tuple[Vector, Vector, float] | None = None
+        self.coef, self.level = self._start()
+        self.w = self._whole(self.coef, self.level)
+
+    def _whole(self, coef: Vector, level: float) -> Vector:
+        return np.append(coef, level) if self.task.statement.intercept else coef
+
+    def resumed(self) -> None:
+        return None
+
+    def begin(self) -> ScanStep:
+        return ScanStep(None, None, self._request())
+
+    def _request(self) -> ScanRequest:
+        return ScanRequest(resident_pass, (PassWish(self.task, self.coef, self.level),))
+
+    def _start(self) -> tuple[Vector, float]:
+        """The sample's fit, and the metric of the passes."""
+        sample = Sampled.of(self.matrix, self.task)
+        self.null = null_of(self.task, sample.level)
+        coef, level = sample.fitted(self.price, self.ridge)
+        n, p = self.matrix.shape
+        if len(sample.y) < min(n, CURVED * p):
+            sample = Sampled.of(self.matrix, self.task, CURVED)
+        self.metric = sample.metric(coef, level, self.price, self.ridge)
+        return coef, level
+
+    def advance(self, result: PassResult) -> ScanStep:
+        task, visit = self.task, result.visit
+        self.w = result.w
+        self.level = float(result.w[-1]) if task.statement.intercept else 0.0
+        self.tops = visit.block.rows.tops
+        p = task.statement.columns
+        g = visit.pull.value[:p].sum(axis=1) / task.heavy
+        objective = result.risk / task.heavy + float(self.price @ abs(self.coef))
+        objective += 0.5 * float(self.ridge @ (self.coef * self.coef))
+        tau, seems = self._seeming(g, result, objective)
+        found = rule = None
+        if task.eager or seems <= task.tolerance * max(objective, 1e-4 * self.null):
+            seen = visit.weighed(tau)
+            found = judged(task.statement, seen, result.w, task.tolerance, self.null)
+            whole = result.w if task.statement.intercept else np.append(result.w, 0.0)
+            rule = SlopeAt(task.statement.loss, whole, tau)
+        self._move(g, objective)
+        return ScanStep(found, rule, self._request())
+
+    def _seeming(self, g: Vector, result: PassResult, objective: float) -> tuple[float, float]:
+        """The share of θ that keeps its prices, and about how large the gap is with it."""
+        regulariser, p = self.task.statement.regulariser, self.task.statement.columns
+        v = np.zeros(len(result.w))
+        v[:p] = -g
+        free = regulariser.free
+        v[free] = 0.0
+        tau = regulariser.dual_scale(v)
+        tau = tau if tau == 1.0 else tau * (1.0 - INSIDE)
+        bracket, _ = regulariser.fenchel_young(result.w, tau * v, np.zeros(len(v)))
+        size = abs(result.visit.pull.value).sum(axis=1)
+        pulls = np.append(g, 0.0)[: len(free)][free]
+        loose = (
+            float(np.max(abs(pulls) / np.maximum(size[: len(free)][free], 1e-300), initial=0.0))
+            * self.task.heavy
+        )
+        # a share τ of all slopes costs about the square of 1 − τ
+        shrunk = (1.0 - tau) ** 2 * objective
+        return tau, float(bracket) + loose * objective + shrunk
+
+    def _move(self, g: Vector, objective: float) -> None:
+        if self.before is not None:
+            self.metric.learn(self.coef - self.before[0], g - self.before[1])
+        if self.kept is not None and not objective <= self.kept[2] * (1.0 + ROUNDED):
+            self.before = (self.coef, g, objective)
+            self.coef = 0.5 * (self.coef + self.kept[0])  # too far: half the way, with what was learnt
+            return
+        self.before = self.kept = (self.coef, g, objective)
+        self.coef = self.coef + self.metric.step(g, self.coef)
+
+
+def null_of(task: ResidentTask, level: float) -> float:
+    """The objective without columns, on all rows."""
+    y, s = task.y, task.weight
+    losses = task.statement.loss.value(y, space(y).full_like(y, level))
+    return added_up(losses if s is None else s * losses) / task.heavy
+
+
+class Sampled:
+    """Some rows, copied, with a column of ones where there is an intercept."""
+
+    def __init__(
+        self, A: Any, y: Any, a: Any, statement: StreamStatement, matrix: Any, *, level: bool
+    ) -> None:
+        self.A, self.y, self.a, self.statement, self.matrix = A, y, a, statement, matrix
+        self.p = statement.columns
+        self.level = self._constant() if statement.intercept and level else 0.0
+
+    @classmethod
+    def of(cls, matrix: Any, task: ResidentTask, fewer: int = FEWER) -> Sampled:
+        """So many rows for each column, more where there are very many."""
+        n, p = matrix.shape
+        m = n if n * p <= LEAST else min(n, (SAMPLE if n >= MANY * p else fewer) * p)
+        rows = matrix.drawn(m)
+        A, y = matrix.gathered(rows), task.y if rows is None else task.y[rows]
+        a = None
+        if task.weight is not None:
+            a = task.weight if rows is None else task.weight[rows]
+            a = a / added_up(a)
+        return cls(A, y, a, task.statement, matrix, level=fewer == FEWER)
+
+    def _mean(self, values: Any) -> float:
+        return added_up(values) / len(values) if self.a is None else added_up(self.a * values)
+
+    def _constant(self) -> float:
+        """The best constant, from a good guess."""
+        loss = self.statement.loss
+        guess = 0.0
+        if loss.translates:
+            guess = self._mean(self.y)
+        elif Trait.MEANS in loss.traits:
+            guess = loss.best_constant(np.array([self._mean(self.y)]), np.ones(1))
+        zero = space(self.y).zeros_like(self.y)
+        return best_level(loss, self.y, zero, self.a, float(guess), 1e-6)
+
+    def gram(self, h: Any) -> Any:
+        """Σ a h [x, 1][x, 1]ᵀ, the constant eliminated; on the device."""
+        h = h / len(self.y) if self.a is None else self.a * h
+        H = self.matrix.rough_gram(self.A, h)
+        if not self.statement.intercept:
+            return H
+        c, h0 = self.matrix.pulled_from(self.A, h), added_up(h)
+        return H - c[:, None] * (c[None, :] / h0) if h0 > 0.0 else H
+
+    def model(self, h: Any, price: Vector, ridge: Vector) -> Metric:
+        """The metric of these curvatures."""
+        H = self.gram(h)
+        if price.any():
+            return Priced(self.matrix.host(H), ridge, price)
+        return Plain(self.matrix.inverted(H, ridge), ridge)
+
+    def fitted(self, price: Vector, ridge: Vector) -> tuple[Vector, float]:
+        """Weights and intercept, by steps with secants."""
+        loss, coef, level = self.statement.loss, np.zeros(self.p), self.level
+        enough, tied = ROUGH * self.p / len(self.y), self.statement.intercept
+        metric: Metric | None = None
+        kept: Any = None
+        last: Any = None
+        for _ in range(STEPS):
+            z0 = self.matrix.product_of(self.A, coef)
+            if tied:
+                level = best_level(loss, self.y, z0, self.a, level, 1e-4)
+            z = z0 + level
+            value = self._mean(loss.value(self.y, z))
+            value += float(price @ abs(coef)) + 0.5 * float(ridge @ (coef * coef))
+            u = loss.derivative(self.y, z)
+            u = u / len(self.y) if self.a is None else self.a * u
+            g = self.matrix.host(self.matrix.pulled_from(self.A, u))
+            if kept is not None and metric is not None:
+                metric.learn(coef - last[0], g - last[1])
+                if not value <= kept[2] * (1.0 + 1e-9):
+                    last, coef = (coef, g), 0.5 * (coef + kept[0])
+                    continue
+            if metric is None:
+                metric = self.model(loss.second_derivative(self.y, z), price, ridge)
+            last, kept = (coef, g), (coef, g, value)
+            d = metric.step(g, coef)
+            promise = -float((g + ridge * coef) @ d) + float(price @ (abs(coef) - abs(coef + d)))
+            coef = coef + d
+            if promise <= enough * abs(value):
+                break
+        return coef, level
+
+    def metric(self, coef: Vector, level: float, price: Vector, ridge: Vector) -> Metric:
+        """At the sample's answer."""
+        z = self.matrix.product_of(self.A, coef) + level
+        return self.model(self.statement.loss.second_derivative(self.y, z), price, ridge)
+
+
+def served(loss: Loss, regulariser: Any) -> bool:
+    """Can a pursuit of this kind solve it?"""
+    convex = Trait.CONVEX in loss.traits and Trait.CONVEX in regulariser.traits
+    known = Trait.SMOOTH in loss.traits or Trait.PIECEWISE_LINEAR in loss.traits
+    elastic = not regulariser.constrained and regulariser.gauge.elastic is not None
+    return convex and known and elastic and loss.anywhere

@@ -1,0 +1,101 @@
+"""Losses, sums and products of a device against those of NumPy, and of exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from device.rows import LOSSES, drawn, put, targets
+from dualgap.device.matrix import DeviceMatrix, HostMatrix
+from dualgap.losses import Loss
+from dualgap.penalties import L1, L2
+from dualgap.penalties.forms import Penalised
+from dualgap.proof.blocks import StreamStatement, weigh
+from dualgap.proof.rounding import added_up, share_of
+from dualgap.traits import Trait
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_losses_answer_alike_for_any_library(loss: Loss) -> None:
+    rng = np.random.default_rng(0)
+    z = np.concatenate([rng.normal(size=200) * 3.0, [800.0, -800.0, 0.0, 1e-300]])
+    _, y, labels = drawn(len(z))
+    y = targets(loss, y, np.where(labels > 0, 1.0, -1.0))
+    with np.errstate(all="ignore"):
+        low, high = loss.domain(y)
+        u = np.clip(loss.derivative(y, 0.5 * z), low, high)
+        calls: list[tuple[str, tuple[Any, ...]]] = [
+            ("value", (y, z)),
+            ("derivative", (y, z)),
+            ("conjugate", (y, u)),
+            ("fenchel_young", (y, z, u)),
+        ]
+        if Trait.SMOOTH in loss.traits:
+            calls.append(("second_derivative", (y, z)))
+        for name, given in calls:
+            here, there = getattr(loss, name)(*given), getattr(loss, name)(*map(put, given))
+            assert there.dtype.itemsize == 8
+            assert np.allclose(here, there.cpu().numpy(), rtol=1e-12, atol=1e-300, equal_nan=True), name
+        for here, there in zip((low, high), loss.domain(put(y)), strict=True):
+            assert np.array_equal(here, there.cpu().numpy())
+
+
+@pytest.mark.parametrize("n", [1, 5, 1023, 1024, 1025, 70_001])
+def test_sums_are_within_the_error_that_they_state(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=n) * 10.0 ** np.random.default_rng(1).uniform(-8, 8, size=n)
+    exact, size = math.fsum(values), math.fsum(abs(values))
+    assert abs(added_up(put(values)) - exact) <= share_of(put(values)) * size + 2.0**-52 * abs(exact)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 4095, 4097, 9000])
+def test_products_are_within_the_error_that_they_state(n: int, kind: Any) -> None:
+    rng = np.random.default_rng(n)
+    X = (rng.normal(size=(n, 3)) * [1.0, 1e6, 1e-6]).astype(kind)
+    w, theta = rng.normal(size=3), rng.normal(size=(2, n))
+    tensor = put(X)
+    for matrix in (DeviceMatrix(tensor), HostMatrix(tensor.cpu(), tensor.device)):
+        value, _, error = matrix.times(w)
+        for i in (0, n // 2, n - 1):
+            exact = sum(Fraction(float(x)) * Fraction(float(v)) for x, v in zip(X[i], w, strict=True))
+            assert abs(Fraction(float(value[i])) - exact) <= Fraction(error)
+        found, off = matrix.against_many([put(theta[0]), put(theta[1])])
+        for k in range(2):
+            for j in range(3):
+                terms = zip(X[:, j].tolist(), theta[k].tolist(), strict=True)
+                exact = sum((Fraction(x) * Fraction(t) for x, t in terms), Fraction(0))
+                assert abs(Fraction(float(found[k, j])) - exact) <= Fraction(float(off[k, j]))
+        assert np.array_equal(matrix.tops, np.abs(X.astype(np.float64)).max(axis=0))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_the_kernel_weighs_a_device_as_it_weighs_the_host(loss: Loss, intercept: bool) -> None:
+    X, y, labels = drawn(2500)
+    y = targets(loss, y, np.where(labels > 0, 1.0, -1.0)).astype(np.float64)
+    gauge: Any = (L2() if intercept else L1()).gauge(np.ones(X.shape[1]), np.ones(X.shape[1]))
+    regulariser = Penalised(gauge.extended() if intercept else gauge, 0.1)
+    statement = StreamStatement.stated(loss, regulariser, intercept=intercept)
+    rng = np.random.default_rng(1)
+    w, s = rng.normal(size=X.shape[1] + intercept) * 0.02, rng.uniform(0.5, 2.0, size=len(y))
+    u = 0.9 * loss.derivative(y, X @ w[: X.shape[1]])
+    here = weigh(statement, X, y, s, w, u)
+    there = weigh(statement, DeviceMatrix(put(X)), put(y), put(s), w, put(u))
+    for name in ("weight", "risk", "terms", "pull"):
+        one, other = getattr(here, name), getattr(there, name)
+        slack = one.error + other.error + 2.0 * (here.spread + there.spread) + here.apart + there.apart
+        assert np.all(np.abs(np.asarray(one.value) - np.asarray(other.value)) <= slack), name
+    assert there.rows == here.rows and np.array_equal(there.tops, here.tops)
+
+
+def test_neither_library_is_imported_before_it_is_wanted() -> None:
+    said = "import sys, dualgap as dg; dg.fit([[1.0], [2.0]], [1.0, 2.0], loss='squared', lam=1.0); "
+    said += "print(sorted({'torch', 'cupy', 'triton', 'array_api_compat'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

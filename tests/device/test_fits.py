@@ -1,0 +1,226 @@
+"""Every cell that a device serves: the host's answer within both gaps, and a proof that the host takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dualgap as dg
+from device.rows import LOSSES, PLACE, drawn, put, small_samples, targets, torch
+from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.losses import Loss
+
+__all__ = ["small_samples"]
+OBJECTIVES: list[dict[str, Any]] = [
+    {"penalty": "l2", "lam": 0.01},
+    {"penalty": "l1", "lam": 0.02},
+    {"penalty": "elastic_net(0.5)", "lam": 0.02, "fit_intercept": False},
+    {"penalty": "none", "fit_intercept": False},
+    {"penalty": "l2", "C": 0.03, "standardize": True, "penalty_factors": [1.0, 0.0, 2.0, 1.0, 1.0, 1.0]},
+]
+
+
+def agrees(one: Any, other: Any) -> bool:
+    """Each objective is above the other's bound."""
+    return bool(one.objective >= other.bound and other.objective >= one.bound)
+
+
+@pytest.mark.parametrize("asked", OBJECTIVES, ids=lambda one: " ".join(map(str, one.values())))
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_every_cell_is_proven_there_and_again_on_the_host(loss: Loss, asked: dict[str, Any]) -> None:
+    X, y, labels = drawn(800)
+    y = targets(loss, y, labels)
+    found, whole = dg.fit(put(X), put(y), loss=loss, **asked), dg.fit(X, y, loss=loss, **asked)
+    assert found.converged and found.solver.startswith("resident"), found.status
+    assert agrees(found, whole)
+    assert isinstance(found.coef, np.ndarray)
+    again = found.certificate.recheck(X, y)
+    assert again.gap <= 1e-6 * again.objective
+    assert abs(again.objective - found.objective) <= 1e-9 * found.objective
+
+
+@pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber(1.0)", "hinge", "absolute", "quantile(0.3)"])
+def test_more_rows_than_the_sample_has(loss: str, penalty: str) -> None:
+    X, y, labels = drawn(6000, seed=3)
+    y = labels if loss in ("logistic", "hinge") else y
+    found = dg.fit(put(X), put(y), loss=loss, penalty=penalty, lam=0.01)
+    assert found.converged and found.n_iter > 1
+    assert agrees(found, dg.fit(X, y, loss=loss, penalty=penalty, lam=0.01))
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_weights_count(loss: str) -> None:
+    X, y, labels = drawn(2000, seed=4)
+    y = y if loss == "squared" else labels
+    weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    asked: dict[str, Any] = {"loss": loss, "C": 0.02, "penalty": "l2"}
+    found = dg.fit(put(X), put(y), sample_weight=put(weight), **asked)
+    assert found.converged and agrees(found, dg.fit(X, y, sample_weight=weight, **asked))
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "absolute"])
+def test_four_byte_rows_are_what_they_are(loss: str) -> None:
+    X, y, labels = drawn(2000, seed=5)
+    y, X = (labels if loss == "logistic" else y), X.astype(np.float32)
+    found = dg.fit(put(X), put(y), loss=loss, penalty="l2", lam=0.01)
+    assert found.converged and agrees(found, dg.fit(X.astype(float), y, loss=loss, penalty="l2", lam=0.01))
+
+
+def test_arrays_of_the_host_are_taken_there_and_streamed_where_they_have_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, labels = drawn(2000, seed=6)
+    whole = dg.fit(X, labels, loss="logistic", penalty="l2", lam=0.01)
+    assert agrees(dg.fit(X, labels, loss="logistic", penalty="l2", lam=0.01, device=PLACE), whole)
+    from dualgap.device import matrix
+
+    streamed = matrix.HostMatrix(torch.from_numpy(X), torch.device(PLACE))
+    monkeypatch.setattr(matrix, "held", lambda X, place=None: streamed)
+    monkeypatch.setattr("dualgap.fitting.resident.held", lambda X, place=None: streamed)
+    for loss, target in (("logistic", labels), ("absolute", y)):
+        found = dg.fit(X, target, loss=loss, penalty="l2", lam=0.01, device=PLACE)
+        assert found.converged and agrees(found, dg.fit(X, target, loss=loss, penalty="l2", lam=0.01))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_classes_one_against_the_rest(loss: str) -> None:
+    X, y, _ = drawn(1500, seed=7)
+    y = np.digitize(y, [-1.0, 1.0]) + 3
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l2", "lam": 0.01}
+    found, whole = dg.fit(put(X), put(y), **asked), dg.fit(X, y, **asked)
+    assert found.converged and agrees(found, whole)
+    assert np.mean(found.predict(X) == whole.predict(X)) > 0.99
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
+def test_what_a_device_does_not_serve_is_solved_on_the_host() -> None:
+    X, y, _ = drawn(300, seed=8)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "linf", "lam": 0.1}
+    found = dg.fit(put(X), put(y), **asked)
+    assert found.converged and not found.solver.startswith("resident")
+    assert np.array_equal(found.coef, dg.fit(X, y, **asked).coef)
+
+
+def test_predictions_are_where_the_rows_are() -> None:
+    X, _, labels = drawn(800, seed=9)
+    found = dg.fit(put(X), put(labels), loss="logistic", penalty="l2", lam=0.01)
+    for name in ("decision_function", "predict", "predict_proba"):
+        there, here = getattr(found, name)(put(X)), getattr(found, name)(X)
+        assert there.device.type == PLACE and np.allclose(there.cpu().numpy(), here, rtol=1e-12)
+    with pytest.raises(DataError, match="columns"):
+        found.predict(put(X[:, :3]))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "absolute"])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_paths_are_proven_at_every_strength(loss: str, penalty: str) -> None:
+    X, y, labels = drawn(1000, seed=10)
+    y = labels if loss == "logistic" else y
+    path = dg.path(put(X), put(y), loss=loss, penalty=penalty, n_lams=4, exact=False)
+    assert np.all(path.gaps <= 1e-6)
+    host = dg.path(X, y, loss=loss, penalty=penalty, lams=path.lams, exact=False)
+    assert path.n_nonzero[0] == 0 or penalty == "l2"
+    for k, lam in enumerate(path.lams):
+        assert agrees(path.solution(lam=lam), host.solution(lam=lam)), k
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_cross_validation_is_that_of_rows_in_blocks(loss: str) -> None:
+    X, y, labels = drawn(1200, seed=11)
+    y = labels if loss == "logistic" else y
+    lams = [0.3, 0.03, 0.003]
+    found = dg.cross_validate(put(X), put(y), loss=loss, penalty="l2", lams=lams, cv=3)
+    other = dg.cross_validate(dg.dataset(X, y), loss=loss, penalty="l2", lams=lams, cv=3)
+    assert np.allclose(found.scores, other.scores, rtol=2e-3) and np.all(found.gaps <= 1e-6)
+    assert found.solution.converged
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_models_are_saved_and_verified_against_the_rows(loss: str, tmp_path: Path) -> None:
+    X, _, labels = drawn(1200, seed=12)
+    found = dg.fit(put(X), put(labels), loss=loss, penalty="l1", lam=0.01)
+    again = dg.load(found.save(tmp_path / "model.dualgap"))
+    assert np.array_equal(again.coef, found.coef)
+    assert again.certificate.recheck(X, labels).gap <= 1e-6 * found.objective
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "hinge"])
+def test_false_claims_are_rejected(loss: str) -> None:
+    X, y, labels = drawn(1000, seed=13)
+    y = labels if loss in ("logistic", "hinge") else np.abs(y)
+    found = dg.fit(put(X), put(y), loss=loss, penalty="l1", lam=0.02)
+    proof = found.certificate
+    best = dg.fit(X, y, loss=loss, penalty="l1", lam=0.02, tol=1e-9).objective
+    rule = replace(proof.theta, w=proof.theta.w + 0.3)
+    for claim in (
+        replace(proof, coef=proof.coef + 0.1),
+        replace(proof, bound=proof.objective * 2.0),
+        replace(proof, theta=rule),
+        replace(proof, theta=None),
+    ):
+        for rows in ((X, y), (put(X), put(y))):
+            said = claim.recheck(*rows)
+            assert said.objective >= best * (1.0 - 1e-9) and said.bound <= best * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"device": "nonsense"}, "no name of a device"),
+        ({"device": "cuda:77"}, "device"),
+        ({"sample_weight": [1.0]}, "one number for each"),
+        ({"penalty_factors": [1.0]}, "penalty_factors"),
+        ({"lam": -1.0}, "lam"),
+        ({"lam": None}, "exactly one strength"),
+    ],
+)
+def test_bad_wishes_are_said(asked: dict[str, Any], words: str) -> None:
+    X, y, _ = drawn(50)
+    with pytest.raises(DataError, match=words):
+        dg.fit(put(X), put(y), **{"loss": "squared", "penalty": "l2", "lam": 0.1, **asked})
+
+
+def test_bad_rows_are_named() -> None:
+    X, y, labels = drawn(60)
+    broken = X.copy()
+    broken[17, 3] = np.nan
+    with pytest.raises(DataError, match=r"column 3.*row 18"):
+        dg.fit(put(broken), put(y), loss="squared", penalty="l2", lam=0.1)
+    with pytest.raises(DataError, match="row 5"):
+        dg.fit(put(X), put(np.where(np.arange(60) == 5, np.nan, y)), loss="squared", penalty="l2", lam=0.1)
+    with pytest.raises(DataError, match="one class"):
+        dg.fit(put(X), put(labels * 0), loss="logistic", penalty="l2", lam=0.1)
+    with pytest.raises(DataError, match="60 rows"):
+        dg.fit(put(X), put(y[:20]), loss="squared", penalty="l2", lam=0.1)
+
+
+def test_a_device_without_room_is_refused_in_gibibytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = drawn(100)
+    monkeypatch.setattr("dualgap.device.arrivals.free_bytes", lambda place: 10.0)
+    with pytest.raises(DataError, match="GiB"):
+        dg.fit(put(X), put(y), loss="squared", penalty="l2", lam=0.1)
+
+
+def test_limits_and_callbacks_hold() -> None:
+    X, _, labels = drawn(1500, seed=14)
+    seen: list[Any] = []
+    with pytest.warns(NotCertifiedWarning):
+        dg.fit(
+            put(X),
+            put(labels),
+            loss="logistic",
+            penalty="l1",
+            lam=1e-4,
+            tol=1e-13,
+            max_iter=2,
+            callback=seen.append,
+        )
+    assert 1 <= len(seen) <= 2

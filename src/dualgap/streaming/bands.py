@@ -30,6 +30,7 @@ FINE = 0.3  # of the gap wanted: that of the band's own problem
 MU = 1.0  # of the mean distance to the kinks: where a warm interior point starts
 BAND = 0.1  # of the rows are in the first band: with half of that the answer of 4·10⁵×10 lay outside it
 WIDER, NARROWER = 2.5, 0.5  # times the band, where rows crossed that were not in it, and where none did
+NOTHING = 0.05  # of the gap wanted: what weights set to zero may cost
 TRIES = (1.0, 0.5, 0.2, 0.05)  # of the way to the band's answer, where that is worse
 
 
@@ -274,7 +275,13 @@ class BandPursuit:
             start += len(live)
         whole = self.w if task.statement.intercept else np.append(self.w, 0.0)
         self.parts = (whole, where, u)
-        self.u, self.w = u, np.asarray(matrix.host(w))
+        self.u, self.w = u, self._settled(np.asarray(matrix.host(w)))
+
+    def _settled(self, w: Vector) -> Vector:
+        """Priced weights of which an interior point has left a trace are zero: together they cost nothing."""
+        assert self.last is not None
+        wanted = NOTHING * self.task.tolerance * max(self.last[2], 1e-4 * self.null)
+        return np.where(self.price * abs(w) * len(w) <= wanted, np.where(self.price > 0.0, 0.0, w), w)
 
 
 def _rule(task: ResidentTask, kinks: KinkTable, whole: Vector, where: Any, u: Any, matrix: Any) -> Any:

@@ -224,6 +224,10 @@ class Gauge(Protocol):
     def smallest_strength_at_zero(self, v: Vector) -> float:
         """The least strength for which v ∈ ∂(strength·h)(0); infinite if there is none."""
 
+    def strengths_at_zero(self, v: Vector) -> Vector:
+        """`smallest_strength_at_zero` of each group alone, where there are groups."""
+        return np.array([self.smallest_strength_at_zero(v)])
+
     def shares_of_price(self, v: Vector) -> Vector | None:
         """For each coordinate a strength above which it is zero where w·v − strength·h(w) is largest, v ≥ 0.
 

@@ -3,6 +3,7 @@
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
 from dualgap.solvers.closed_form import ClosedForm
 from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
+from dualgap.solvers.groups.descent import GroupDescent
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.newton import Newton
@@ -27,6 +28,7 @@ __all__ = [
     "CoordinateDescent",
     "DualCoordinateAscent",
     "GradientDescent",
+    "GroupDescent",
     "InteriorPoint",
     "Momentum",
     "Nesterov",

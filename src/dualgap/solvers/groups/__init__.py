@@ -1,0 +1,1 @@
+"""Groups of columns under a smooth loss."""

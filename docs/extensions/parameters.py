@@ -59,7 +59,8 @@ WORDS: dict[str, Words] = {
         '"loss", "zero_one" for classes, the name of a scikit-learn scorer, or a function (estimator, X, y) '
         "of which more is better.",
     ),
-    "groups": ("array-like of shape (n_samples,)", "Rows of one group stay in one fold."),
+    "cross_validate.groups": ("array-like of shape (n_samples,)", "Rows of one group stay in one fold."),
+    "column_groups": ("labels, list of lists or 'columns'", "What `dg.fit` calls `groups`."),
     "progress": ("bool", "Whether a terminal sees how far it is."),
     "load.path": ("str or Path", "A file that `solution.save` wrote."),
     "rows": ("path, pattern, list, table or callable", "Where the rows are; see above."),

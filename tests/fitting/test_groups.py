@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
 
 import dualgap as dg
 from dualgap.cli.main import main
@@ -56,21 +57,26 @@ def risk(loss: str, y: Any, z: Any) -> Any:
     ) / len(y)
 
 
-def size(w: Any, share: float) -> Any:
-    """α ‖w‖₁ + (1 − α) Σ √|g| ‖w_g‖₂."""
+def size(w: Any, share: float | None) -> Any:
+    """α ‖w‖₁ + (1 − α) Σ √|g| ‖w_g‖₂; without α the sorted norm, as a sum of those of the largest weights."""
+    if share is None:
+        prices = -ndtri(np.arange(1, 7) * 0.3 / 12)
+        falls = np.append(prices[:-1] - prices[1:], prices[-1])
+        return sum(fall * cp.sum_largest(cp.abs(w), k + 1) for k, fall in enumerate(falls))
     parts = [np.sqrt(np.sum(g == GROUPS)) * cp.norm(w[g == GROUPS], 2) for g in range(3)]
     return share * cp.norm(w, 1) + (1 - share) * sum(parts)
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("form", ["lam", "budget"])
-@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize("share", [0.0, 0.5, None])
 @pytest.mark.parametrize("loss", CONVEX)
-def test_agrees_with_a_conic_solver(loss: str, share: float, form: str) -> None:
+def test_agrees_with_a_conic_solver(loss: str, share: float | None, form: str) -> None:
     X, y = data(loss)
-    penalty = f"sparse_group({share})" if share else "group_lasso"
-    strength = {"lam": 0.05} if form == "lam" else {"budget": 0.8}
-    found = dg.fit(X, y, loss=loss, penalty=penalty, groups=GROUPS, tol=1e-9, **strength)
+    penalty = "slope(0.3)" if share is None else f"sparse_group({share})" if share else "group_lasso"
+    asked: dict[str, Any] = {"lam": 0.05} if form == "lam" else {"budget": 0.8}
+    asked |= {} if share is None else {"groups": GROUPS}
+    found = dg.fit(X, y, loss=loss, penalty=penalty, tol=1e-9, **asked)
     assert found.converged
     w, b = cp.Variable(6), cp.Variable()
     least = risk(loss, y, X @ w + b)

@@ -36,7 +36,13 @@ def _ahead(
 
 @compiled(reassociate=True, inner=True)
 def _on_one(
-    gram: Matrix, w: Vector, residual: Vector, own: Vector, step: Vector, span: tuple[int, int], level: tuple[float, float]
+    gram: Matrix,
+    w: Vector,
+    residual: Vector,
+    own: Vector,
+    step: Vector,
+    span: tuple[int, int],
+    level: tuple[float, float],
 ) -> float:
     """Proximal steps on one group, residuals outside it left behind; the length of the first."""
     first, last = span

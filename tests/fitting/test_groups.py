@@ -122,6 +122,20 @@ def test_factors_weights_scales_and_no_intercept(loss: str) -> None:
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("penalty", ["group_lasso", "slope(0.3)"])
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_linear_constraints(loss: str, penalty: str) -> None:
+    X, y = data(loss)
+    asked: dict[str, Any] = {} if penalty[0] == "s" else {"groups": GROUPS}
+    rows = np.ones((1, 6)), 0.2, 0.3
+    found = dg.fit(X, y, loss=loss, penalty=penalty, lam=0.05, constraints=rows, tol=1e-8, **asked)
+    w, b = cp.Variable(6), cp.Variable()
+    price = 0.05 * size(w, None if penalty[0] == "s" else 0.0)
+    problem = cp.Problem(cp.Minimize(risk(loss, y, X @ w + b) + price), [cp.sum(w) >= 0.2, cp.sum(w) <= 0.3])
+    problem.solve(solver="CLARABEL")
+    assert found.converged and found.objective == pytest.approx(float(problem.value), rel=1e-6)
+
+
 def test_every_way_to_say_groups() -> None:
     X, y = data("squared")
     frame = pd.DataFrame(X, columns=list("abcdef"))

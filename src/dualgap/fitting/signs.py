@@ -206,7 +206,7 @@ def refuse_unbounded_kinds(terms: Any) -> None:
         refuse_signs(
             terms, f"{terms.loss} loss and {terms.penalty}, which are searched", "choose convex ones."
         )
-    if gauge.elastic is None and gauge.ball is None:
+    if terms.bounds is not None and gauge.elastic is None and gauge.ball is None:
         refuse_signs(
             terms, f"penalty={str(terms.penalty)!r}", "use l1, l2, elastic_net, linf, l2_norm or lp."
         )

@@ -19,8 +19,7 @@ from dualgap.fitting.shown import shown
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:
-    from dualgap.fitting.signs import sign_keywords
-from dualgap.fitting.solution import Solution
+    from dualgap.fitting.solution import Solution
 
 METHODS = ("auto", "classical", "robust", "sandwich", "bootstrap")
 FAILED = 0.1  # share of resamples without an answer, a choice: beyond it the others tell too little
@@ -371,6 +370,8 @@ def _drawn(solution: Solution, X: Any, y: Any, seed: Any) -> Vector | None:
     keywords |= {"standardize": bool(np.any(terms.scale != 1.0)), "multiclass": solution.multiclass or "auto"}
     if np.any(terms.factors != 1.0):
         keywords["penalty_factors"] = terms.factors
+    from dualgap.fitting.signs import sign_keywords
+
     keywords |= sign_keywords(terms)
     try:
         with warnings.catch_warnings():

@@ -99,7 +99,7 @@ def _of_files(
         from dualgap.blocks.arrays import MappedArrays
 
         return Dataset(MappedArrays(*given, **({"weight": weights} if weights is not None else {})))
-    files = [found for one in given for found in _found(one)]
+    files = found_files(given)
     if target is None:
         raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import opened
@@ -136,8 +136,12 @@ def reopened(files: Sequence[str], recipe: Any, weights: str | None = None) -> D
     """Files under a recipe that was learnt before."""
     from dualgap.blocks.tabular import followed
 
-    found = [one for pattern in files for one in _found(str(pattern))]
-    return Dataset(followed(found, recipe, weights), recipe=recipe, weights=weights)
+    return Dataset(followed(found_files(files), recipe, weights), recipe=recipe, weights=weights)
+
+
+def found_files(patterns: Sequence[str | Path]) -> list[str]:
+    """Names, patterns and folders as files."""
+    return [one for pattern in patterns for one in _found(str(pattern))]
 
 
 def elsewhere(X: Any, y: Any = None, sample_weight: Any = None) -> Dataset | None:

@@ -16,7 +16,7 @@ from dualgap.tables.frames import from_frame
 from dualgap.tables.gathered import GatheredTable
 from dualgap.tables.learn import Wishes
 from dualgap.tables.prepare import values_of
-from dualgap.tables.recipe import Recipe, Rule
+from dualgap.tables.recipe import Encoded, Recipe, Rule
 
 NARROW = 64  # columns that a block of mixed columns is cut for: what they become is not known before
 SPREAD = 8  # pieces that a sample is drawn from, at least
@@ -164,7 +164,7 @@ class TabularRows(RowSource):
                     yield block
 
     def _encoded(self, batch: Any, where: str, first: int, offset: int) -> RowBlock:
-        raw = from_frame(batch.to_pandas(), where)
+        raw = from_frame(batch.to_pandas(), _called(where, offset))
         target = raw.column(self.recipe.target)
         if isinstance(target, Dates):
             raise DataError(f"The target {self.recipe.target!r} holds dates; predict a number or a class.")
@@ -244,12 +244,26 @@ def _learnt(
         raise DataError(f"There is no column {target!r}. There are {shown}.")
     gathered = GatheredTable(Wishes(target, missing, tuple(drop)), weights)
     for piece in batches.pieces:
-        for batch, where, _ in batches.read(piece):
-            gathered.see(from_frame(batch.to_pandas(), where))
+        for batch, where, offset in batches.read(piece):
+            gathered.see(from_frame(batch.to_pandas(), _called(where, offset)))
     recipe, notes = gathered.recipe()
     found = TabularRows(batches, recipe, weights)
     found.passes += 1.0
     return found, recipe, notes
+
+
+def _called(where: str, offset: int) -> str:
+    """A block by its file and its place, for sentences that count rows within it."""
+    return f"the rows of {where} after row {offset}" if offset else where
+
+
+def encoded_blocks(files: Sequence[str], recipe: Recipe, unseen: str) -> Iterator[Encoded]:
+    """Rows under a recipe, block by block, in the order of the files; they need no target."""
+    wanted = list(dict.fromkeys(rule.name for rule in recipe.rules))
+    batches = CsvBatches(files, wanted) if _are_csv(files) else ParquetBatches(files, wanted)
+    for piece in batches.pieces:
+        for batch, where, offset in batches.read(piece):
+            yield recipe.encode(from_frame(batch.to_pandas(), _called(where, offset)), unseen)
 
 
 def followed(files: Sequence[str], recipe: Recipe, weights: str | None) -> RowSource:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap predict` takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file that `dualgap fit --out` wrote")
-    options.add_rows(parser)
+    options.add_rows(parser, many=True)
     parser.add_argument("--out", metavar="FILE", help="write the CSV here, not to standard output")
     parser.add_argument("--scores", action="store_true", help="the decision function beside the prediction")
     parser.add_argument(
@@ -35,9 +35,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns, predict, write."""
+    from dualgap.cli import streamed
     from dualgap.cli.model import opened, recipe_for
     from dualgap.files.store import write_whole
 
+    if streamed.streams(args):
+        return streamed.predict(args, console)
+    args.rows = args.rows[0]
     solution, raw = opened(args)
     encoded = recipe_for(solution, raw, args.target).encode(raw, args.unseen)
     columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
@@ -70,8 +74,9 @@ def predictions(solution: Solution, X: Any, *, scores: bool, proba: bool) -> dic
     return columns
 
 
-def as_csv(columns: dict[str, Any], rows: Any) -> str:
+def as_csv(columns: dict[str, Any], rows: Any, *, header: bool = True) -> str:
     """A header and a line for each row of the file; empty where a row has no prediction."""
     lines = zip(*(values.tolist() for values in columns.values()), strict=True)
     empty = [""] * len(columns)
-    return csv_text([list(columns), *(next(lines) if used else empty for used in rows.tolist())])
+    first = [list(columns)] if header else []
+    return csv_text([*first, *(next(lines) if used else empty for used in rows.tolist())])

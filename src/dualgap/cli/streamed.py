@@ -140,6 +140,45 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     return ending(solution)
 
 
+def predict(args: argparse.Namespace, console: Console) -> int:
+    """A prediction for every row of files, block by block."""
+    import sys
+    from contextlib import nullcontext
+
+    import dualgap as dg
+    from dualgap.blocks.dataset import found_files
+    from dualgap.blocks.tabular import encoded_blocks
+    from dualgap.cli.console import OK
+    from dualgap.cli.predict import as_csv, predictions
+    from dualgap.files.store import written_whole
+
+    solution = dg.load(args.model)
+    if args.json and not args.out:
+        raise DataError("Rows in blocks are too many for one line of JSON: name a file with --out.")
+    recipe = solution.recipe or _by_names(solution)
+    made = gaps = 0
+    with written_whole(Path(args.out)) if args.out else nullcontext(sys.stdout.buffer) as stream:
+        for encoded in encoded_blocks(found_files(args.rows), recipe, args.unseen):
+            columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
+            stream.write(as_csv(columns, encoded.rows, header=not (made or gaps)).encode())
+            made, gaps = made + int(encoded.rows.sum()), gaps + int((~encoded.rows).sum())
+        stream.flush()
+    if gaps:
+        console.warn(f"{gaps} rows have a missing value and get no prediction; the fit left such rows out.")
+    if args.out:
+        console.say(f"{made} predictions written to {args.out}")
+    console.result({"rows": made, "out": args.out})
+    return OK
+
+
+def _by_names(solution: Solution) -> Any:
+    from dualgap.tables.recipe import Recipe, Rule
+
+    if solution.names is None:
+        raise DataError("The model's columns have no names: it cannot find them in these files.")
+    return Recipe(tuple(Rule(name, "number") for name in solution.names), "refuse", "")
+
+
 def again(files: list[str], solution: Solution) -> Dataset:
     """Files under a model's own recipe."""
     from dualgap.blocks.dataset import reopened

@@ -9,8 +9,10 @@ import os
 import re
 import secrets
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +31,17 @@ BESIDE = re.compile(r"[^/\\\x00]{1,200}\.[0-9a-f]{16}\.npz")
 
 def write_whole(path: Path, content: bytes) -> None:
     """The file as it was, or the file as it shall be; nothing between, whatever happens."""
+    with written_whole(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[IO[bytes]]:
+    """The same for what is written bit by bit: the file is there once all of it is."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(part, path)

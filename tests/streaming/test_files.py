@@ -91,3 +91,31 @@ def test_one_file_streams_when_memory_is_short(tmp_path: Path, capsys: pytest.Ca
     assert main(["fit", file, "--target", "y", "--lam", "0.1", "--memory", "1KB"]) == 0
     assert "read in blocks" in capsys.readouterr().out
     assert main(["fit", file, "--target", "y", "--lam", "0.1", "--memory", "many"]) == 3
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_predictions_of_files_come_block_by_block_as_in_memory(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=3000), "town": rng.choice(["Bern", "Chur", "Genf"], 3000)})
+    frame["y"] = np.where(frame["a"] + (frame["town"] == "Chur") + rng.normal(size=3000) > 0.5, "yes", "no")
+    files = []
+    for k in range(2):
+        part = frame[1500 * k : 1500 * (k + 1)]
+        files.append(str(tmp_path / f"part{k}.{kind}"))
+        part.to_parquet(files[-1], row_group_size=400) if kind == "parquet" else part.to_csv(
+            files[-1], index=False
+        )
+    model, out, page = (str(tmp_path / name) for name in ("m.json", "out.csv", "page.html"))
+    asked = ["--target", "y", "--loss", "logistic", "--lam", "0.01", "--out", model, "--report", page]
+    assert main(["fit", *files, *asked]) == 0
+    assert "rows given, of those that were scanned" in Path(page).read_text(encoding="utf-8")
+    assert main(["predict", model, *files, "--proba", "--out", out]) == 0
+    found, whole = pd.read_csv(out), dg.load(model)
+    assert list(found["prediction"]) == list(whole.predict(frame[["a", "town"]]))
+    assert np.allclose(found["probability yes"], whole.predict_proba(frame[["a", "town"]])[:, 1])
+    frame.loc[2900, "town"] = "Uri"
+    frame[1500:].to_csv(tmp_path / "late.csv", index=False)
+    late = [str(tmp_path / "late.csv"), "--memory", "1KB"]
+    assert main(["predict", model, *late, "--out", out, "--force"]) == 3
+    assert main(["predict", model, *late, "--out", out, "--force", "--unseen", "reference"]) == 0

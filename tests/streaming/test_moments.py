@@ -102,3 +102,50 @@ def test_moments_of_other_columns_or_losses_are_refused() -> None:
         dg.moments(X, y) + dg.moments(X[:, :3], y)
     with pytest.raises(dg.errors.DataError, match="squared loss"):
         dg.fit(dg.moments(X, y), loss="absolute", penalty="l2", lam=0.1)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_folds_within_budgets_and_wrong_classes(loss: str, tmp_path: Path) -> None:
+    X, y, labels = drawn(3000)
+    rows = memory(X, y if loss == "squared" else labels, tmp_path)
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l1", "budgets": [0.1, 0.4], "cv": 3}
+    found = dg.cross_validate(rows, **asked)
+    assert found.form == "constrained" and found.proven and found.solution.converged
+    assert found.solution.terms.budget == found.budget and found.scores.shape == (3, 2)
+    if loss == "squared":
+        with pytest.raises(dg.errors.DataError, match="wrong classes"):
+            dg.cross_validate(rows, **asked, score="zero_one")
+        return
+    wrong = dg.cross_validate(rows, **asked, score="zero_one")
+    assert wrong.score == "zero_one" and np.all((wrong.scores > 0.0) & (wrong.scores < 0.6))
+    alone = np.mean(wrong.solution.predict(X) != labels)
+    assert abs(alone - wrong.mean[wrong.index]) < 0.05
+
+
+def test_what_a_scan_cannot_hold_is_refused_with_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = drawn(300)
+    monkeypatch.setattr("dualgap.fitting.streamed.free_bytes", lambda: 100)
+    for loss in ("squared", "huber"):
+        with pytest.raises(dg.errors.DataError, match="GiB"):
+            dg.fit(memory(X, y, tmp_path), loss=loss, penalty="l2", lam=0.1)
+
+
+def test_sparse_blocks_are_read_with_their_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.sparse as sp
+
+    X, y, _ = drawn(600)
+    X[X < 0.5] = 0.0
+
+    def blocks() -> Any:
+        for i in range(0, 600, 200):
+            yield sp.csr_array(X[i : i + 200]), y[i : i + 200]
+
+    found = dg.fit(dg.dataset(blocks), loss="huber", penalty="l1", lam=0.01)
+    whole = dg.fit(X, y, loss="huber", penalty="l1", lam=0.01)
+    assert found.converged and found.objective >= whole.bound and whole.objective >= found.bound
+    monkeypatch.setattr("dualgap.blocks.chunks.LARGEST", 100)
+    with pytest.raises(dg.errors.DataError, match="Block 0 is sparse"):
+        dg.dataset(blocks)

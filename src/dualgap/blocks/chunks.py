@@ -10,6 +10,19 @@ import numpy as np
 from dualgap.blocks.source import RowBlock, RowSource
 from dualgap.errors import DataError
 
+LARGEST = 1 << 27  # numbers of a block, 1 GiB
+
+
+def _dense(X: Any, k: int) -> Any:
+    """A sparse block with its zeros."""
+    cells = int(X.shape[0]) * int(X.shape[1])
+    if cells > LARGEST:
+        raise DataError(
+            f"Block {k} is sparse, and takes {8 * cells / 2**30:.1f} GiB with its zeros; give blocks of "
+            "fewer rows, or fit the sparse matrix in memory."
+        )
+    return X.toarray()
+
 
 class Chunks(RowSource):
     """Blocks as they come; their number and lengths must be the same in every scan."""
@@ -41,11 +54,12 @@ class Chunks(RowSource):
 
     def _raw(self) -> Iterator[RowBlock]:
         rows = 0
-        for k, given in enumerate(self.make()):
-            parts = tuple(given) if isinstance(given, tuple | list) else ()
+        for k, found in enumerate(self.make()):
+            parts = tuple(found) if isinstance(found, tuple | list) else ()
             if len(parts) not in (2, 3):
                 raise DataError(f"Block {k} is no pair (X, y) and no triple (X, y, weights).")
-            X = np.array(parts[0], dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
+            given = _dense(parts[0], k) if hasattr(parts[0], "toarray") else parts[0]
+            X = np.array(given, dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
             y = np.array(parts[1]).reshape(-1)
             weight = np.asarray(parts[2], dtype=np.float64).reshape(-1) if len(parts) == 3 else None
             columns = getattr(self, "p", X.shape[-1])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 TEXT = 3  # times the bytes of a text file that its table takes in memory while it is read
 SHARE = 0.5  # of the free memory that rows may take before they are read in blocks
+PICTURED = 20_000  # rows that a page shows errors of: its dots are a few thousand
 LOOKED = 10_000  # targets that are looked at where no loss is named
 
 
@@ -122,7 +123,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     """Open, fit, say, save."""
     from dualgap.cli.answer import described, ending
 
-    for option, given in (("--report", args.report), ("--test", args.test), ("--hold-out", args.hold_out)):
+    refused = (("--test", args.test), ("--hold-out", args.hold_out), ("--intervals", args.intervals))
+    for option, given in refused:
         if given:
             raise DataError(f"{option} is for rows in memory; leave it out, or fit fewer rows.")
     rows, how = opened(args, console), Solving(args)
@@ -133,11 +135,22 @@ def fit(args: argparse.Namespace, console: Console) -> int:
         solution.save(args.out)
         files = " ".join(args.rows[:3]) + (" …" if len(args.rows) > 3 else "")
         console.say(f"\nmodel written to {args.out}; check it with: dualgap verify {args.out} {files}")
-    told = described(solution) | {"scans": solution.scans, "model": args.out}
+    if args.report:
+        page(rows, solution, search, args.report, console)
+    told = described(solution) | {"scans": solution.scans, "model": args.out, "report": args.report}
     if search is not None:
         told |= {name: getattr(search, name) for name in ("lams", "mean", "se", "lam_min", "lam_1se")}
     console.result(told)
     return ending(solution)
+
+
+def page(rows: Dataset, solution: Solution, search: Search | None, path: str, console: Console) -> None:
+    """A page about the fit; its pictures of errors are of a sample of the rows."""
+    from dualgap.cli import pages
+
+    sample = rows.source.sample(PICTURED)
+    console.note(f"errors are shown of {len(sample)} rows drawn from all; the proof is one of all rows")
+    pages.write(search or solution, path, console, data=(sample.X, sample.y))
 
 
 def predict(args: argparse.Namespace, console: Console) -> int:

@@ -22,9 +22,11 @@ from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.claims import Fitted
+from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.joint_problem import joint_family, joint_problem
 from dualgap.fitting.multiclass import joined, read_form
+from dualgap.fitting.names import penalty_named
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, read
@@ -100,6 +102,8 @@ def certify(  # noqa: PLR0913
         if loss is None:
             raise DataError("Weights for a data set need loss= and a strength beside them.")
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
+        refuse_groups(penalty_named(penalty))
+        del asked["groups"]
         asked |= {"loss": loss, "multiclass": multiclass}
         return certify_streamed(rows, y, intercept if coef is None else coef, limits, asked)
     if loss is None:

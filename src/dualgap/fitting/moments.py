@@ -18,7 +18,14 @@ from dualgap.fitting.inputs import Table, read_factors, read_strength
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.streamed import StreamedObjective, claimed, read_columns, shift_of, solver_of
+from dualgap.fitting.streamed import (
+    StreamedObjective,
+    claimed,
+    read_columns,
+    refuse_wide,
+    shift_of,
+    solver_of,
+)
 from dualgap.proof.moments import MomentSums
 from dualgap.streaming.asked import ScanTask, Targets
 from dualgap.streaming.columns import refuse_bad
@@ -119,6 +126,7 @@ def moments(rows: Any, y: Any = None, *, target: str | None = None, weights: Any
 def scanned_moments(rows: Dataset, folds: int = 1, watch: Any = None) -> FoldMoments:
     """The moments of every fold, by one scan and a small sample."""
     source, targets = rows.source, Targets(None, folds=folds)
+    refuse_wide(source.p)
     shift = shift_of(drawn(source, None, rows=FEW_ROWS), targets)
     found: FoldMoments = source.reduced(moments_scan, targets, shift, watch=watch)
     if not found.finite:

@@ -16,6 +16,7 @@ from dualgap.blocks.dataset import Dataset, dataset
 from dualgap.blocks.source import RowBlock, RowSource
 from dualgap.design import Dense
 from dualgap.drive.limits import Limits, Status
+from dualgap.drive.memory import free_bytes
 from dualgap.drive.scans import ScanOutcome, ScanPursuit, scanned
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
@@ -51,6 +52,7 @@ SOFT = 1e-9  # of the loss: the bound of a hinge without a penalty, 10⁶ rows, 
 ROUGH = 1e-6  # the same for a sample, whose answer is off by a thousandth anyway; it may tell classes apart
 ENOUGH = 100  # iterations for a sample: with rare levels, 1000 were counted without it
 KINKED = 4  # fits of kinked losses that share their scans: each holds rows of its own
+PAIRS = 4  # matrices of products that a scan and what follows it hold at a time
 SHIFT = 10_000  # rows whose means the moments are taken about: a hundredth of a standard deviation off
 
 
@@ -193,6 +195,17 @@ def _gigabytes(rows: Dataset) -> float:
     return 8.0 * (n or 0) * p / 2**30
 
 
+def refuse_wide(p: int) -> None:
+    """A scan sums products of every two columns: DataError where those do not fit into memory."""
+    bytes_ = PAIRS * 8.0 * (p + 2) ** 2
+    if bytes_ > free_bytes():
+        raise DataError(
+            f"{p} columns have {(p + 2) ** 2:.1e} products of two, which take {bytes_ / 2**30:.1f} GiB in a "
+            f"scan, and {free_bytes() / 2**30:.1f} GiB are free. Take fewer columns, or fit a sparse matrix "
+            "of them in memory."
+        )
+
+
 def _refuse_searches(reading: StreamedReading, rows: Dataset) -> None:
     terms = reading.terms
     if Trait.CONVEX not in terms.loss.traits & terms.regulariser.traits:
@@ -216,6 +229,7 @@ def read_streamed(  # noqa: PLR0913
 ) -> tuple[StreamedReading, DrawnRows, bool]:
     """Check what is asked, learn the classes, draw the sample; True where scales come from the moments."""
     source = rows.source
+    refuse_wide(source.p)
     loss, penalty = loss_named(loss), penalty_named(penalty)
     tied, scaled = read_flag("fit_intercept", fit_intercept), read_flag("standardize", standardize)
     classes = classes_of(source) if Trait.CLASSIFICATION in loss.traits else None
@@ -457,13 +471,18 @@ def together(reading: StreamedReading, parts: list[Solution], tolerance: float, 
 
 
 def fit_strengths(
-    rows: Dataset, lams: Vector, limits: Limits, asked: dict[str, Any], folds: int = 1
+    rows: Dataset,
+    strengths: Vector,
+    limits: Limits,
+    asked: dict[str, Any],
+    folds: int = 1,
+    form: str = "lam",
 ) -> list[Solution]:
-    """A fit at every strength (and without every fold), all of them by the same scans."""
+    """A fit at every λ or budget (and without every fold), all of them by the same scans."""
     began = time.perf_counter()
     limits = limits.shared()
     plain = {name: value for name, value in asked.items() if name != "multiclass"}
-    reading, sample, _ = read_streamed(rows, **{**plain, "lam": float(lams[0])})
+    reading, sample, _ = read_streamed(rows, **{**plain, form: float(strengths[0])})
     if reading.many_classes:
         raise DataError(
             "Rows in blocks have paths and folds for numbers and for two classes; fit each class."
@@ -473,8 +492,8 @@ def fit_strengths(
     for fold in range(folds):
         without = fold if folds > 1 else None
         targets = Targets(reading.classes, folds=folds, without=without, loss=reading.terms.loss)
-        for lam in lams:
-            own = replace(reading, terms=replace(reading.terms, lam=float(lam)))
+        for strength in strengths:
+            own = replace(reading, terms=replace(reading.terms, **{form: float(strength)}))
             pursuits.append(_pursuit(own, sample, 1, limits, scaled=False, targets=targets))
     lot = len(pursuits) if Trait.SMOOTH in reading.terms.loss.traits else KINKED
     runs = []

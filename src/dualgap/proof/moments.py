@@ -25,7 +25,7 @@ from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, two_product
 from dualgap.proof.statement import SMALL
 
-PART = 4096  # rows of a product: its bound on rounding is a tenth of that of a whole block, at the same speed
+PART = 1024  # rows of a product: its bound on rounding is a thirtieth of that of a block, at the same speed
 ENTRY = 8  # roundings of a term before it is added: shift, root of the weight, product
 FREE = 1e-10  # share of a free column's square that is left beside those before it, at which it is left open
 

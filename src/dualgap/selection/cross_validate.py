@@ -135,11 +135,15 @@ def cross_validate(  # noqa: PLR0913
 
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(bounds, constraints)
-        if not plain:
+        if score not in ("loss", "zero_one") or groups is not None:
             raise DataError(
-                "Rows in blocks are scored by the loss, over lams: leave score, groups and budgets out."
+                'Rows in blocks are scored by "loss" or "zero_one", in folds by their place: leave other '
+                "scores and groups out."
             )
-        return streamed_search(rows, cv, wanted(), read_rule(rule), asked)
+        if _read_form(form, lams, budgets) == "constrained" and budgets is None:
+            raise DataError("Over rows in blocks a search within budgets needs them: give budgets.")
+        within = None if budgets is None else read_budgets(budgets)
+        return streamed_search(rows, cv, wanted(), read_rule(rule), asked, within, score)
     reading = read(
         X,
         y,

@@ -11,7 +11,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.streaming.far import far_out
 
-FAR = 8.0  # times ρ that a z is taken to move at most: of 10⁷ rows with log-normal columns few are as far out
+FAR = 4.0  # times ρ that a z is taken to move at most: few rows are as far out, and what they lose is clipped
 FEWER = 4  # where one row in so many is near an edge, all are looked at in one product
 
 

@@ -16,6 +16,8 @@ from dualgap.traits import Trait
 
 ROWS = 100_000  # of a sample at least: at 2·10⁶×50 logistic and hinge needed two scans with it
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
+LARGEST = 1 << 26  # numbers of a sample at most, 512 MB,
+FEWEST = 4  # unless these rows for each column are more: fewer say nothing
 ALL = 1 << 21  # numbers: data of no more are their own sample
 ROUGH, HALVES = (
     1e-5,
@@ -32,7 +34,7 @@ SCARCE = (
 
 def sample_size(n: int, p: int) -> int:
     """How many rows to draw."""
-    return n if n * p <= ALL else min(n, max(ROWS, PER_COLUMN * p))
+    return n if n * p <= ALL else min(n, max(ROWS, PER_COLUMN * p), max(LARGEST // p, FEWEST * p))
 
 
 @dataclass(frozen=True, eq=False)

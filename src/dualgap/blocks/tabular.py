@@ -12,6 +12,7 @@ from dualgap.blocks.parquet import ParquetRows, _stamp
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
 from dualgap.errors import DataError, needed
 from dualgap.tables.columns import Dates, Numbers
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.frames import from_frame
 from dualgap.tables.gathered import GatheredTable
 from dualgap.tables.learn import Wishes
@@ -257,9 +258,9 @@ def _called(where: str, offset: int) -> str:
     return f"the rows of {where} after row {offset}" if offset else where
 
 
-def encoded_blocks(files: Sequence[str], recipe: Recipe, unseen: str) -> Iterator[Encoded]:
+def encoded_blocks(files: Sequence[str], recipe: Recipe | FormulaRecipe, unseen: str) -> Iterator[Encoded]:
     """Rows under a recipe, block by block, in the order of the files; they need no target."""
-    wanted = list(dict.fromkeys(rule.name for rule in recipe.rules))
+    wanted = list(dict.fromkeys(rule.name for rule in recipe.inputs))
     batches = CsvBatches(files, wanted) if _are_csv(files) else ParquetBatches(files, wanted)
     for piece in batches.pieces:
         for batch, where, offset in batches.read(piece):

@@ -493,7 +493,8 @@ def fit_strengths(
         without = fold if folds > 1 else None
         targets = Targets(reading.classes, folds=folds, without=without, loss=reading.terms.loss)
         for strength in strengths:
-            own = replace(reading, terms=replace(reading.terms, **{form: float(strength)}))
+            lam, budget = (float(strength), None) if form == "lam" else (None, float(strength))
+            own = replace(reading, terms=replace(reading.terms, lam=lam, budget=budget))
             pursuits.append(_pursuit(own, sample, 1, limits, scaled=False, targets=targets))
     lot = len(pursuits) if Trait.SMOOTH in reading.terms.loss.traits else KINKED
     runs = []

@@ -93,7 +93,8 @@ def _by_moments(work: _Folds) -> Search:
         exact &= path.exact
 
     def refit(strength: float) -> Solution:
-        terms = replace(task.terms, **{"lam": None, work.form: strength})
+        lam, budget = (strength, None) if work.budgets is None else (None, strength)
+        terms = replace(task.terms, lam=lam, budget=budget)
         return replace(task.fit(terms), scans=rows.source.passes, recipe=rows.recipe)
 
     return _search(work, lams, (scores, gaps, nonzero, weights), exact, task.terms, refit)

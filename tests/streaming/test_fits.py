@@ -242,7 +242,7 @@ def test_levels_that_the_sample_has_hardly_met_cost_no_scan(loss: str, tmp_path:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "hinge"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "exponential"])
 def test_a_class_that_hardly_one_row_has(loss: str, tmp_path: Path) -> None:
     X, _, _ = drawn(30_000, seed=10)
     rng = np.random.default_rng(0)

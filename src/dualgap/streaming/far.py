@@ -33,6 +33,18 @@ class KeptRows:
         )
 
 
+def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
+    """All lots and the last one below each other; a lot is gone once it is copied, for all are large."""
+    n = sum(map(len, lots)) + len(last)
+    X, below = np.empty((n, last.shape[1]), order="F"), n - len(last)
+    X[below:] = last
+    while lots:
+        lot = lots.pop()
+        X[below - len(lot) : below] = lot
+        below -= len(lot)
+    return X
+
+
 def centred(X: Matrix) -> tuple[Vector, Vector]:
     """The mean and the deviation of every column; of one that is constant its value and zero."""
     centre, scale, same = X.mean(axis=0), X.std(axis=0), X.max(axis=0) == X.min(axis=0)

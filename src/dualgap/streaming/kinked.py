@@ -18,7 +18,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
-from dualgap.streaming.far import KeptRows, far_out, suspects
+from dualgap.streaming.far import KeptRows, emptied, far_out, suspects
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
@@ -26,7 +26,7 @@ from dualgap.traits import Trait
 WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
 NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
 FINE = 0.1  # of the tolerance: the gap of the small problem
-LIVE = 1 << 26  # numbers of live rows held at a time, 512 MB; beyond, the nearest to a kink, and another scan
+LIVE = 1 << 25  # numbers of live rows held at a time, 256 MB, and solvers copy them; beyond, the nearest to a kink
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +160,9 @@ class KinkedPursuit:
         asked, live = self.asked, result.live
         some = np.flatnonzero(result.resting[:, 0] > 0.0)
         sums = result.resting[some]
-        X = np.concatenate([*live.X, sums[:, 2:] / sums[:, :1]])
+        X = emptied(live.X, sums[:, 2:] / sums[:, :1])
         targets = np.sign(sums[:, 1]) if self.labels else sums[:, 1] / sums[:, 0]
         y, weight = np.concatenate([*live.y, targets]), np.concatenate([*live.weight, sums[:, 0]])
-        live.X.clear()
         plain = bool(np.all(weight == 1.0))
         problem = SmallProblem(X, y, None if plain else weight, False, FINE * asked.tolerance, self.w)
         small = asked.solve(problem)

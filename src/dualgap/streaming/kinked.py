@@ -26,7 +26,7 @@ from dualgap.traits import Trait
 WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
 NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
 FINE = 0.1  # of the tolerance: the gap of the small problem
-LIVE = 1 << 25  # numbers of live rows held at a time, 256 MB, and solvers copy them; beyond, the nearest to a kink
+LIVE = 1 << 26  # numbers of live rows held at a time, 512 MB; beyond, the nearest to a kink, and another scan
 
 
 @dataclass(frozen=True, eq=False)

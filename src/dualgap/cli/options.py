@@ -87,7 +87,9 @@ def add_objective(parser: argparse.ArgumentParser) -> None:
     signs.add_argument(
         "--bounds", metavar="FILE", help="ends of weights: a CSV of column,low,high; an empty end is none"
     )
-    group.add_argument("--multiclass", default="auto", help="auto, one_vs_rest or multinomial")
+    group.add_argument(
+        "--multiclass", default="auto", help="auto, one_vs_rest, multinomial or crammer_singer"
+    )
 
 
 def add_strength(parser: argparse.ArgumentParser) -> None:

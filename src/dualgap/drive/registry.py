@@ -1,7 +1,8 @@
 """Which solvers there are, which fit a problem, and why the others do not.
 
 Every solver is for one kind of problem, and every problem tells its kind: "convex" (one vector of weights),
-"multinomial" (all classes jointly), "search" (not convex), "kernel" and two kinds of "margin" (C = ∞).
+"multinomial" and "joint hinge" (all classes at once), "search" (not convex), "kernel", "kernel levels" (ν)
+and two kinds of "margin" (C = ∞).
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ SOLVERS: dict[str, type[Any]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
 GIVEN: set[str] = set()  # work on the problem as it was asked
 AT_ONCE: list[type[Any]] = []  # may need neither good coordinates nor a comparison
-BY_NAME = ("convex", "multinomial", "search")  # kinds whose solvers can be asked for by `solver=`
+BY_NAME = (
+    "convex",
+    "multinomial",
+    "joint hinge",
+    "search",
+)  # kinds whose solvers can be asked for by `solver=`
 PROBLEMS = {
     "convex": "convex problems",
     "multinomial": "the multinomial problem",
+    "joint hinge": "the joint hinge of many classes",
     "search": "problems that are not convex",
 }
 
@@ -143,7 +150,7 @@ def named(name: str, kind: str = "convex") -> Any:
 
 def _elsewhere(name: str, kind: str) -> str:
     """What to say of a solver for problems of another kind."""
-    others = ' Or ask for multiclass="one_vs_rest".' if kind == "multinomial" else ""
+    others = ' Or ask for multiclass="one_vs_rest".' if kind in ("multinomial", "joint hinge") else ""
     able = ", ".join(sorted(of_kind(kind)))
     return f"The solver {name!r} does not solve {PROBLEMS[kind]}; these do: auto, {able}.{others}"
 

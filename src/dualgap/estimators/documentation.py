@@ -83,9 +83,9 @@ PARAMETERS: dict[str, Words] = {
         '"balanced" gives every class the same total.',
     ),
     "multiclass": (
-        '{"auto", "one_vs_rest", "multinomial"}',
+        '{"auto", "one_vs_rest", "multinomial", "crammer_singer"}',
         'What to do with more than two classes. "auto" is multinomial for the logistic loss, one against the '
-        "rest for the others.",
+        'rest for the others; "crammer_singer" is the joint form of the hinge.',
     ),
     "probability": (
         "bool",

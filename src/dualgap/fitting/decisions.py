@@ -11,6 +11,7 @@ from scipy.special import log_expit, log_softmax
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Design
 from dualgap.losses import Loss
+from dualgap.losses.joint import joint_hinge
 
 
 def decisions(design: Design, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
@@ -55,6 +56,11 @@ def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None,
         return loss.value(targets, scores)
     if scores.ndim == 1:
         return loss.value(np.where(targets == 1, 1.0, -1.0), scores)
+    if multiclass == "multinomial" and joint_hinge(loss):
+        own = np.arange(len(targets)), targets.astype(np.intp)
+        ahead = 1.0 + scores - scores[own][:, None]
+        ahead[own] = 0.0
+        return np.asarray(ahead.max(axis=1))
     if multiclass == "multinomial":
         return np.asarray(-log_softmax(scores, axis=1)[np.arange(len(targets)), targets.astype(np.intp)])
     each = [loss.value(np.where(targets == k, 1.0, -1.0), scores[:, k]) for k in range(scores.shape[1])]

@@ -72,9 +72,10 @@ def fit(  # noqa: PLR0913
     `dg.fit("mpg ~ horsepower + C(origin)", frame, loss=…)` makes the columns by a formula (by formulaic).
     The relative gap of the answer is at most `tol`; if it is not, `converged` is False and a
     NotCertifiedWarning says the gap. More than two classes: `multiclass="one_vs_rest"` for any loss,
-    "multinomial" for the logistic one, where it is what "auto" means. Matrix products run on `n_threads`
-    cores: one, so that the same data give the same bits, unless more are asked for. `verbose` says on
-    standard error how the gap closes: the first iterate, then one whenever the time has doubled.
+    "multinomial" for the logistic one, where it is what "auto" means, and "crammer_singer", the joint hinge.
+    Matrix products run on `n_threads` cores: one, so that the same data give the same bits, unless more are
+    asked for. `verbose` says on standard error how the gap closes: the first iterate, then one whenever the
+    time has doubled.
 
     `groups` says which columns belong together, for group_lasso and sparse_group: one label for each column,
     a list of lists of columns (by name or number; the others are on their own), or "columns": one group for

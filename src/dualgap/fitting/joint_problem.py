@@ -11,6 +11,8 @@ from dualgap.design import Design
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.signs import refuse_signs
+from dualgap.losses.joint import joint_hinge
+from dualgap.multinomial.hinge import JointHingeProblem
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.working import JointWorking
 from dualgap.penalties import Penalised, Regulariser
@@ -38,7 +40,8 @@ def joint_problem(terms: Objective, design: Design, numbers: Vector, classes: in
     """The problem on these data, `numbers` being class numbers; rows of weight zero are left out."""
     one = terms.problem(design, numbers)
     regulariser = joint_regulariser(terms, classes)
-    return MultinomialProblem(one.design, one.y, one.a, one.loss, regulariser, one.intercept, classes)
+    kind = JointHingeProblem if joint_hinge(one.loss) else MultinomialProblem
+    return kind(one.design, one.y, one.a, one.loss, regulariser, one.intercept, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ def joint_family(reading: Reading) -> JointFamily:
     asked = joint_problem(terms, design, numbers, len(reading.classes))
     single = precondition(terms.problem(design, np.where(numbers == 0, 1.0, -1.0)))
     inner, regulariser = single.problem, _inner(asked, single)
-    problem = MultinomialProblem(
+    problem = type(asked)(
         inner.design, asked.y, inner.a, inner.loss, regulariser, inner.intercept, asked.classes
     )
     kept = {one.name: getattr(single, one.name) for one in fields(single)}

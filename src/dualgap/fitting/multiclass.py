@@ -1,4 +1,4 @@
-"""More than two classes: one against the rest for every classification loss, jointly for the logistic one."""
+"""More than two classes: one against the rest for every classification loss, jointly for two of them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, relative_gap
 from dualgap.losses import Loss
+from dualgap.losses.joint import joint_hinge
 from dualgap.proof.certificate import Certificate, narrowest
 from dualgap.proof.rounding import added
 from dualgap.traits import Trait
 
-FORMS = ("auto", "one_vs_rest", "multinomial")
+FORMS = ("auto", "one_vs_rest", "multinomial", "crammer_singer")
 
 
 def read_form(multiclass: Any, loss: Loss) -> str:
-    """ "one_vs_rest" or "multinomial", checked against the loss."""
+    """ "one_vs_rest", or "multinomial" for all classes jointly, checked against the loss."""
     if multiclass not in FORMS:
         close = difflib.get_close_matches(str(multiclass), FORMS, n=1, cutoff=0.3)
         hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -39,6 +40,12 @@ def read_form(multiclass: Any, loss: Loss) -> str:
         raise DataError(
             f'multiclass="multinomial" is a form of the logistic loss; with {loss} use "one_vs_rest".'
         )
+    if multiclass == "crammer_singer":
+        if not joint_hinge(loss):
+            raise DataError(
+                f'multiclass="crammer_singer" is a form of the hinge loss; with {loss} use "one_vs_rest".'
+            )
+        return "multinomial"
     return "multinomial" if joint and multiclass == "auto" else str(multiclass).replace("auto", "one_vs_rest")
 
 

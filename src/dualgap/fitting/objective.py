@@ -150,9 +150,11 @@ class Objective:
         if Trait.CONVEX not in self.loss.traits & self.regulariser.traits:
             raise DataError(f"{self.words()} is not convex: only a search proves a bound, and none is named.")
         if certificate.form == "multinomial" and classes is not None:
-            if Trait.ENTROPIC not in self.loss.traits:
-                raise DataError(f"The multinomial form is one of the logistic loss, not of {self.loss}.")
             from dualgap.fitting.joint_problem import joint_problem
+            from dualgap.losses.joint import joint_hinge
+
+            if Trait.ENTROPIC not in self.loss.traits and not joint_hinge(self.loss):
+                raise DataError(f"All classes jointly are a form of logistic and hinge, not of {self.loss}.")
 
             numbers = class_numbers(y, rows, classes)
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]

@@ -1,5 +1,6 @@
 """Many classes at once: the problem, its coordinates and its solvers."""
 
+import dualgap.multinomial.hinge
 import dualgap.multinomial.interior
 import dualgap.multinomial.lagrangian
 import dualgap.multinomial.newton

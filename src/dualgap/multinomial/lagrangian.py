@@ -46,7 +46,7 @@ class MultinomialLagrangian:
 
     def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a Newton step."""
-        descent = _Descent(problem, start.w)
+        descent = Descent(problem, start.w)
         for _ in range(ROUNDS):
             taken = 0
             for iterate in descent.steps():
@@ -57,13 +57,13 @@ class MultinomialLagrangian:
             descent.tighten(growth(taken, STIFFER))
 
 
-class _Descent:
+class Descent:
     """loss(Xw) + penalty smoothed around its multiplier + η/2 ‖w − centre‖², and a point."""
 
     def __init__(self, problem: MultinomialProblem, w: Vector) -> None:
         self.problem, self.w = problem, w
         self.z = problem.predict(w)
-        steep = problem.diagonal_curvature(softmax(self.z, axis=1))[~problem.free]
+        steep = self._steepness(self.probabilities(self.z))[~problem.free]
         sigma = float(steep.mean()) if len(steep) else 1.0
         self.penalty = weights_of(problem.regulariser, sigma, np.zeros(problem.p))
         self.curve = self.penalty.at(w)
@@ -71,6 +71,22 @@ class _Descent:
         share = 1.0 if problem.width > problem.n else 1e-3
         self.eta = 0.0 if self.exact else share * sigma
         self.centre = w
+
+    def probabilities(self, z: Matrix) -> Matrix:
+        """Of the classes, by the scores."""
+        return np.asarray(softmax(z, axis=1))
+
+    def falling(self, z: Matrix) -> Matrix:
+        """θ: what the loss falls by along each score."""
+        return self.problem.slope(z)
+
+    @property
+    def weights(self) -> Vector:
+        """Of the rows in the Hessian."""
+        return self.problem.a
+
+    def _steepness(self, pi: Matrix) -> Vector:
+        return self.problem.diagonal_curvature(pi) * float(self.weights[0] / self.problem.a[0])
 
     def tighten(self, factor: float) -> None:
         """The next round: the multiplier and the centre are where this one ended."""
@@ -82,13 +98,13 @@ class _Descent:
     def steps(self) -> Iterator[Iterate]:
         """Newton steps until the gradient is small beside the change of the multiplier, or nothing falls."""
         for count in range(INNER):
-            theta = self.problem.slope(self.z)
+            theta = self.falling(self.z)
             gradient = self.curve.v - self.problem.correlation(theta) + self.eta * (self.w - self.centre)
             if count and float(np.linalg.norm(gradient)) <= 0.1 * self._progress():
                 return
             if not self._move(self._direction(gradient), gradient):
                 return
-            yield Iterate(self.curve.primal, self.problem.slope(self.z))
+            yield Iterate(self.curve.primal, self.falling(self.z))
 
     def _progress(self) -> float:
         if self.exact:
@@ -100,11 +116,11 @@ class _Descent:
         first = float(gradient @ dw)
         if not first < 0.0:
             return False
-        problem, dz = self.problem, self.problem.predict(dw)
+        dz = self.problem.predict(dw)
         drift, spread = float((self.w - self.centre) @ dw), float(dw @ dw)
 
         def slope(t: float) -> float:
-            falls = float((problem.slope(self.z + t * dz) * dz).sum())
+            falls = float((self.falling(self.z + t * dz) * dz).sum())
             return float(self.penalty.at(self.w + t * dw).v @ dw) - falls + self.eta * (drift + t * spread)
 
         t = convex_step(slope)
@@ -121,21 +137,21 @@ class _Descent:
 
     def _by_cholesky(self, gradient: Vector) -> Vector:
         problem, curve = self.problem, self.curve
-        system = hessian(problem.design.toarray(), problem.a, softmax(self.z, axis=1).T)
+        system = hessian(problem.design.toarray(), self.weights, self.probabilities(self.z).T)
         pin_shift(system, problem.classes, problem.free)
         curve.add_to(system, self.eta)
         return -cholesky(system)(gradient)
 
     def _by_conjugate_gradients(self, gradient: Vector) -> Vector:
-        pi = softmax(self.z, axis=1)
-        diagonal = self.problem.diagonal_curvature(pi) + self.curve.diagonal + self.eta
+        pi = self.probabilities(self.z)
+        diagonal = self._steepness(pi) + self.curve.diagonal + self.eta
         diagonal[diagonal <= 0.0] = 1.0
         accuracy = min(0.1, float(np.linalg.norm(gradient)) ** 0.5)
         return conjugate_gradients(self._product(pi), -gradient, diagonal, accuracy, PRODUCTS)
 
     def _product(self, pi: Matrix) -> Callable[[Vector], Vector]:
         problem, curve = self.problem, self.curve
-        weights = problem.a[:, None] * pi
+        weights = self.weights[:, None] * pi
 
         def times(x: Vector) -> Vector:
             dz = problem.predict(x)

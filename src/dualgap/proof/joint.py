@@ -1,4 +1,5 @@
-"""Several classes at once (softmax): the same sum of terms, each the divergence of two distributions.
+"""Several classes at once: the same sum of terms, each the divergence of two distributions (softmax), or what
+the own class is short of being ahead of all others by one, less the mean of that over a distribution (hinge).
 
 A dual point is given by its entries off the row's own class, φ_ik = −θ_ik ≥ 0 with Σ_k φ_ik ≤ a_i: then
 π_ik = φ_ik/a_i, what is left belongs to the own class, and Σ_k θ_ik = 0 holds by construction.
@@ -14,6 +15,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses.base import FAINT, divergence
+from dualgap.losses.joint import joint_hinge
 from dualgap.proof.balance import grid, orthogonal, taken
 from dualgap.proof.check import AWAY, SLACK, Checked, coarse, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
@@ -51,18 +53,42 @@ def _checked(problem: Joint, w: Vector, theta: Matrix, *, exact: bool) -> Checke
     share = phi / a[:, None] * AWAY
     step = slack / a[:, None] + 16.0 * U * share  # what it may be off by
     share[rows, own] = 1.0 - share.sum(axis=1)
+    terms, loose = (_short if joint_hinge(problem.loss) else _divergent)(z, error, share, step, own)
+    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
+    along = float(np.abs(w) @ np.abs(v))
+    rounding = width + total(a * loose) + SLACK * (primal + bracket + along) + excess * primal
+    gap = total(a * terms) + bracket + rounding
+    return told(Checked(w, full, primal, gap, rounding, v, reach, width=width))
+
+
+def _divergent(z: Matrix, error: float, share: Matrix, step: Matrix, own: Index) -> tuple[Vector, Vector]:
+    """The divergence of the shares from the softmax of the scores, row by row, and what may hide in it."""
+    rows, classes = np.arange(len(own)), z.shape[1]
     model, depth = _softmax(z)
     terms = divergence(share, model, depth).sum(axis=1)
     # a step up to the share itself costs no more than it times the slope and one, here and in the own class
     slope = np.abs(np.log(np.maximum(share, LEAST)) + depth)
     there = slope[rows, own]
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
-    loose += error * (np.abs(model - share).sum(axis=1) + error)
-    bracket, excess = problem.regulariser.fenchel_young(w, v, reach)
-    along = float(np.abs(w) @ np.abs(v))
-    rounding = width + total(a * loose) + SLACK * (primal + bracket + along) + excess * primal
-    gap = total(a * terms) + bracket + rounding
-    return told(Checked(w, full, primal, gap, rounding, v, reach, width=width))
+    return terms, loose + error * (np.abs(model - share).sum(axis=1) + error)
+
+
+def _short(z: Matrix, error: float, share: Matrix, step: Matrix, own: Index) -> tuple[Vector, Vector]:
+    """max_k (1[k ≠ y] + z_k) less its mean over the shares, a sum of terms ≥ 0, and what may hide in it."""
+    ahead = _ahead(z, own)
+    behind = ahead.max(axis=1, keepdims=True) - ahead
+    terms = (np.maximum(share, 0.0) * behind).sum(axis=1)
+    most = behind.max(axis=1)
+    # a share that is off by a step is so at the expense of the own class's
+    loose = most * (2.0 * step.sum(axis=1) + gamma(z.shape[1] + 4)) + FEW * terms
+    return terms, loose + 2.0 * error
+
+
+def _ahead(z: Matrix, own: Index) -> Matrix:
+    """1[k ≠ y] + z_k, for scores counted from the own class's."""
+    ahead = 1.0 + z
+    ahead[np.arange(len(own)), own] = 0.0
+    return ahead
 
 
 def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matrix, float]:
@@ -87,16 +113,24 @@ def _scores(problem: Joint, w: Vector, own: Index, *, exact: bool) -> tuple[Matr
 
 def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, float]:
     """P(w) from above, and how far below that it may be."""
+    if joint_hinge(problem.loss):
+        losses = _ahead(z, problem.y.astype(np.intp)).max(axis=1)
+        return _priced(problem, w, losses, total(problem.a * (losses > -2.0 * error)) * error)
     top = z.max(axis=1)  # ≥ 0, which is the own class's
     others = np.exp(z - top[:, None])
     others[np.arange(len(z)), problem.y.astype(np.intp)] = 0.0
     tail = others.sum(axis=1)
     losses = np.where(top > 0.0, top + np.log(np.exp(-top) + tail), np.log1p(tail))
-    risk = total(problem.a * losses) if problem.a.min() >= FAINT else np.inf
-    priced, doubt = problem.regulariser.priced(w)
     # the slopes of a row's loss add up to at most one, and to e^loss − 1 times what its error makes of that
     spread = total(problem.a * np.minimum(1.0, 2.0 * losses * np.exp(error))) * error
-    lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (z.size + len(w))
+    return _priced(problem, w, losses, spread)
+
+
+def _priced(problem: Joint, w: Vector, losses: Vector, spread: float) -> tuple[float, float]:
+    """The losses and the penalty, with what the errors of scores may add and what rounding may hide."""
+    risk = total(problem.a * losses) if problem.a.min() >= FAINT else np.inf
+    priced, doubt = problem.regulariser.priced(w)
+    lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (problem.classes * len(losses) + len(w))
     return risk + spread + priced + lost, 2.0 * (spread + lost)
 
 

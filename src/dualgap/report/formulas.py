@@ -8,6 +8,7 @@ import numpy as np
 
 from dualgap.fitting.objective import Objective
 from dualgap.losses import Loss
+from dualgap.losses.joint import joint_hinge
 from dualgap.penalties import Penalty
 from dualgap.report.markup import number, safe
 
@@ -94,6 +95,11 @@ MULTINOMIAL = (
     "All classes jointly: the probabilities of a row add up to one.",
 )
 
+JOINT_HINGE = (
+    "max<sub>k</sub> ( 1[k ≠ y] + z<sub>k</sub> − z<sub>y</sub> )",
+    "All classes jointly: a row costs nothing where its class is ahead of every other by one.",
+)
+
 
 def loss_formula(loss: Loss, multiclass: str | None = None) -> str:
     """L(y, z) with its parameters filled in; markup."""
@@ -109,6 +115,8 @@ def loss_words(loss: Loss, multiclass: str | None = None) -> str:
 
 
 def _wording(loss: Loss, multiclass: str | None) -> tuple[str, str]:
+    if multiclass == "multinomial" and joint_hinge(loss):
+        return JOINT_HINGE
     return MULTINOMIAL if multiclass == "multinomial" else LOSSES.get(loss.name, ("", ""))
 
 

@@ -26,6 +26,7 @@ from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.signs import refuse_unbounded_kinds
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective
+from dualgap.losses.joint import joint_hinge
 from dualgap.penalties import Penalty
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.proof.certificate import Certificate
@@ -114,7 +115,7 @@ class Reader:
         multiclass = top.one_of("multiclass", ("one_vs_rest", "multinomial")) if many else None
         if not many and top.has("multiclass"):
             raise top.refuse("multiclass", "null, for there are no more than two classes")
-        if multiclass is not None:
+        if multiclass is not None and not (multiclass == "multinomial" and joint_hinge(self.terms.loss)):
             read_form(multiclass, self.terms.loss)
         answer = top.part("answer")
         apart = multiclass == "one_vs_rest"

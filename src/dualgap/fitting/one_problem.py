@@ -11,6 +11,7 @@ from dualgap.drive.limits import Limits
 from dualgap.drive.registry import as_given, at_once, candidates
 from dualgap.drive.run import Outcome, drive, drive_asked
 from dualgap.drive.solver import Solver
+from dualgap.fitting.feasibility import refuse_unmet
 from dualgap.fitting.options import read_iterate
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.separation import refuse_unattained, watched
@@ -43,6 +44,7 @@ def fit_one(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
     )
     refuse_unattained(working, outcome.bounds, reading)
+    refuse_unmet(reading.terms, outcome.bounds)
     return _told(reading, problem, outcome, limits, began, given=given)
 
 

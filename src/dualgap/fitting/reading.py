@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.errors import DataError, UnboundedError
+from dualgap.fitting.feasibility import refuse_infeasible
 from dualgap.fitting.groups import read_groups
 from dualgap.fitting.inputs import (
     Table,
@@ -150,6 +151,7 @@ def read(  # noqa: PLR0913
     )
     _ = terms.regulariser  # refuses factors that the penalty cannot take
     refuse_unbounded_kinds(terms)
+    refuse_infeasible(terms, table)
     return Reading(table, terms, targets, classes)
 
 

@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualgap.arrays import Vector
+from dualgap.penalties.weight_bounds import WeightBounds
+from dualgap.proof.constraints import Constraints
 
 if TYPE_CHECKING:
     from dualgap.problem.problem import Problem
 
 ROUNDS = 20  # of projections; what is not met then is too far away
+ROUNDED = 4e-16  # of the size of a row's terms: nothing is to be had below
 NEAR = 1e-11  # of the size of a row's terms: rows that are met so closely are kept in a move
 
 
 def onto(problem: Problem, w: Vector) -> Vector:
     """The nearest weights that meet the rows missed, again until none is; w itself where none ever was."""
-    constraints, tied = problem.constraints, problem.intercept
+    constraints, box, tied = problem.constraints, problem.regulariser.box, problem.intercept
     assert constraints is not None
-    A, given, box = constraints.matrix, w, problem.regulariser.box
-    count = A.shape[1]
+
+    def inside(coef: Vector) -> Vector:
+        return problem.coef(problem.regulariser.feasible(np.append(coef, w[-1]) if tied else coef))
+
+    coef = problem.coef(w)
+    ends = None if box is None else WeightBounds(box.low[: len(coef)], box.high[: len(coef)])
+    found = _projected(constraints, ends, coef, inside)
+    if np.array_equal(found, coef):
+        return w
+    return np.append(found, w[-1]) if tied else found
+
+
+def nearest_on(constraints: Constraints, box: WeightBounds, coef: Vector) -> Vector:
+    """The same with bounds alone."""
+    return _projected(constraints, box, coef, box.clip)
+
+
+def _projected(
+    constraints: Constraints, box: WeightBounds | None, coef: Vector, inside: Callable[[Vector], Vector]
+) -> Vector:
+    A = constraints.matrix
     for _ in range(ROUNDS):
-        coef = problem.coef(w)
         value, size = A @ coef, constraints.sizes(coef)
-        target = np.clip(value, constraints.lower, constraints.upper)
-        off = target - value
-        if np.all(np.abs(off) <= 4e-16 * size):
+        off = np.clip(value, constraints.lower, constraints.upper) - value
+        if np.all(np.abs(off) <= ROUNDED * size):
             break
-        edge = (np.abs(value - constraints.lower) <= NEAR * size) | (
-            np.abs(value - constraints.upper) <= NEAR * size
-        )
-        rows = edge | (off != 0.0)
-        loose = np.ones(count, dtype=bool)
+        near = np.minimum(np.abs(value - constraints.lower), np.abs(value - constraints.upper))
+        rows = (near <= NEAR * size) | (off != 0.0)
+        loose = np.ones(len(coef), dtype=bool)
         if box is not None:  # weights at an end stay there, unless nothing else can move
-            loose = (coef > box.low[:count]) & (coef < box.high[:count])
+            loose = (coef > box.low) & (coef < box.high)
             if not A[np.ix_(off != 0.0, loose)].any():
-                loose = np.ones(count, dtype=bool)
-        step = np.linalg.lstsq(A[np.ix_(rows, loose)], off[rows], rcond=None)[0]
+                loose = box.low < box.high
         moved = coef.copy()
-        moved[loose] += step
-        w = problem.regulariser.feasible(np.append(moved, w[-1]) if tied else moved)
-    return given if np.array_equal(w, given) else w
+        moved[loose] += np.linalg.lstsq(A[np.ix_(rows, loose)], off[rows], rcond=None)[0]
+        coef = inside(moved)
+    return coef

@@ -1,6 +1,7 @@
 """The solvers. A new one is a new file with `@solver("name")` and a line here."""
 
 from dualgap.solvers.augmented_lagrangian import AugmentedLagrangian
+from dualgap.solvers.bounded.working_box import BoxNewton
 from dualgap.solvers.closed_form import ClosedForm
 from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
 from dualgap.solvers.groups.descent import GroupDescent
@@ -24,6 +25,7 @@ from dualgap.solvers.textbook import (
 
 __all__ = [
     "AugmentedLagrangian",
+    "BoxNewton",
     "ClosedForm",
     "CoordinateDescent",
     "DualCoordinateAscent",

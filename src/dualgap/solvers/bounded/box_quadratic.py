@@ -1,0 +1,93 @@
+"""½ wᵀGw − cᵀw + Σ price |w| + ½ ridge w²  for low ≤ w ≤ high, G at hand: sweeps, and steps of Newton."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Matrix, Vector
+from dualgap.compiled.mechanism import compiled
+
+ROUNDS = 60  # of sweeps and a step of Newton; 5 to 20 are usual
+SWEEPS = 8  # between two steps: enough for the ends to settle mostly
+EXACT = 1e-13  # of the largest force: what is left is rounding
+
+
+@compiled(reassociate=True)
+def sweep_in_box(  # noqa: PLR0913
+    gram: Matrix,
+    w: Vector,
+    residual: Vector,
+    price: Vector,
+    ridge: Vector,
+    low: Vector,
+    high: Vector,
+    sweeps: int,
+) -> float:
+    """Sweeps over all coordinates, in place; `residual` is c − Gw and is kept so. The last largest force."""
+    size = w.shape[0]
+    largest = 0.0
+    for _ in range(sweeps):
+        largest = 0.0
+        for j in range(size):
+            curvature = gram[j, j] + ridge[j]
+            if curvature <= 0.0:
+                continue
+            point = residual[j] + gram[j, j] * w[j]
+            if point > price[j]:
+                point -= price[j]
+            elif point < -price[j]:
+                point += price[j]
+            else:
+                point = 0.0
+            ahead = min(max(point / curvature, low[j]), high[j])
+            step = ahead - w[j]
+            if step != 0.0:
+                largest = max(largest, abs(step) * curvature)
+                w[j] = ahead
+                for k in range(size):
+                    residual[k] -= step * gram[j, k]
+        if largest == 0.0:
+            break
+    return largest
+
+
+def solve_in_box(
+    gram: Matrix, w: Vector, residual: Vector, prices: tuple[Vector, Vector], ends: tuple[Vector, Vector]
+) -> None:
+    """w and residual moved, in place, to where no force is left."""
+    (price, ridge), (low, high) = prices, ends
+    scale = float(np.abs(residual).max(initial=0.0) + price.max(initial=0.0)) or 1.0
+    for _ in range(ROUNDS):
+        force = sweep_in_box(gram, w, residual, price, ridge, low, high, SWEEPS)
+        if force <= EXACT * scale:
+            break
+        _newton(gram, w, residual, prices, ends)
+
+
+def _newton(
+    gram: Matrix, w: Vector, residual: Vector, prices: tuple[Vector, Vector], ends: tuple[Vector, Vector]
+) -> None:
+    """A step on the weights that are inside, as far as the first of them meets an end or zero."""
+    (price, ridge), (low, high) = prices, ends
+    inside = np.flatnonzero((w > low) & (w < high) & ((w != 0.0) | (price == 0.0)))
+    if not len(inside):
+        return
+    system = gram[np.ix_(inside, inside)].copy()
+    system.flat[:: len(inside) + 1] += ridge[inside]
+    here, own = w[inside], price[inside]
+    right = residual[inside] - own * np.sign(here) - ridge[inside] * here
+    try:
+        factor = np.linalg.cholesky(system)
+        step = np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+    except np.linalg.LinAlgError:  # columns that repeat each other: sweeps alone
+        return
+    below = np.where((own > 0.0) & (here > 0.0), np.maximum(low[inside], 0.0), low[inside])
+    above = np.where((own > 0.0) & (here < 0.0), np.minimum(high[inside], 0.0), high[inside])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(
+            step > 0.0, (above - here) / step, np.where(step < 0.0, (below - here) / step, np.inf)
+        )
+    share = min(1.0, float(room.min(initial=np.inf)))
+    moved = np.clip(here + share * step, below, above)
+    residual -= (moved - here) @ gram[inside]
+    w[inside] = moved

@@ -16,6 +16,7 @@ from dualgap.drive.progress import ProgressLine, bar
 from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.shown import shown
+from dualgap.fitting.signs import sign_keywords
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:

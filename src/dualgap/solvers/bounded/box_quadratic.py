@@ -5,50 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
-from dualgap.compiled.mechanism import compiled
+from dualgap.linalg.cholesky import cholesky
+from dualgap.solvers.bounded.box_sweeps import sweep_in_box
 
 ROUNDS = 60  # of sweeps and a step of Newton; 5 to 20 are usual
 SWEEPS = 8  # between two steps: enough for the ends to settle mostly
 EXACT = 1e-13  # of the largest force: what is left is rounding
-
-
-@compiled(reassociate=True)
-def sweep_in_box(  # noqa: PLR0913
-    gram: Matrix,
-    w: Vector,
-    residual: Vector,
-    price: Vector,
-    ridge: Vector,
-    low: Vector,
-    high: Vector,
-    sweeps: int,
-) -> float:
-    """Sweeps over all coordinates, in place; `residual` is c − Gw and is kept so. The last largest force."""
-    size = w.shape[0]
-    largest = 0.0
-    for _ in range(sweeps):
-        largest = 0.0
-        for j in range(size):
-            curvature = gram[j, j] + ridge[j]
-            if curvature <= 0.0:
-                continue
-            point = residual[j] + gram[j, j] * w[j]
-            if point > price[j]:
-                point -= price[j]
-            elif point < -price[j]:
-                point += price[j]
-            else:
-                point = 0.0
-            ahead = min(max(point / curvature, low[j]), high[j])
-            step = ahead - w[j]
-            if step != 0.0:
-                largest = max(largest, abs(step) * curvature)
-                w[j] = ahead
-                for k in range(size):
-                    residual[k] -= step * gram[j, k]
-        if largest == 0.0:
-            break
-    return largest
 
 
 def solve_in_box(
@@ -77,8 +39,7 @@ def _newton(
     here, own = w[inside], price[inside]
     right = residual[inside] - own * np.sign(here) - ridge[inside] * here
     try:
-        factor = np.linalg.cholesky(system)
-        step = np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+        step = cholesky(system)(right)
     except np.linalg.LinAlgError:  # columns that repeat each other: sweeps alone
         return
     below = np.where((own > 0.0) & (here > 0.0), np.maximum(low[inside], 0.0), low[inside])

@@ -149,3 +149,11 @@ def test_sparse_blocks_are_read_with_their_zeros(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("dualgap.blocks.chunks.LARGEST", 100)
     with pytest.raises(dg.errors.DataError, match="Block 0 is sparse"):
         dg.dataset(blocks)
+
+
+def test_predictions_want_the_columns_of_the_fit() -> None:
+    X, y, _ = drawn(300)
+    found = dg.fit(dg.dataset(X, y), loss="squared", penalty="l2", lam=0.1)
+    assert np.allclose(found.predict(dg.dataset(X, y)), found.predict(X))
+    with pytest.raises(dg.errors.DataError, match="4 columns, the fit had 5"):
+        found.predict(dg.dataset(X[:, :4], y))

@@ -516,6 +516,9 @@ def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
 
 def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
     """Xw + b of all rows, block by block."""
+    p = np.atleast_2d(coef).shape[1]
+    if rows.source.p != p:
+        raise DataError(f"The data set has {rows.source.p} columns, the fit had {p}.")
     parts = [decisions(Dense(np.asarray(block.X)), coef, intercept) for block in rows.source.blocks()]
     return np.concatenate(parts)
 

@@ -371,8 +371,6 @@ def _drawn(solution: Solution, X: Any, y: Any, seed: Any) -> Vector | None:
     keywords |= {"standardize": bool(np.any(terms.scale != 1.0)), "multiclass": solution.multiclass or "auto"}
     if np.any(terms.factors != 1.0):
         keywords["penalty_factors"] = terms.factors
-    from dualgap.fitting.signs import sign_keywords
-
     keywords |= sign_keywords(terms)
     try:
         with warnings.catch_warnings():

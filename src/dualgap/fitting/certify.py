@@ -27,6 +27,7 @@ from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.joint_problem import joint_family, joint_problem
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.names import penalty_named
+from dualgap.fitting.offsets import parted, read_offset, refuse_offset, without
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, read
@@ -60,6 +61,7 @@ def certify(  # noqa: PLR0913
     budget: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    offset: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
@@ -78,7 +80,8 @@ def certify(  # noqa: PLR0913
     objective is read off it; or a model file of LIBLINEAR or LIBSVM, with its `C`; or a Solution. The dual
     point that proves the answer is found here, so that the excess is the true one up to `tol`. Where the
     problem is not convex a search proves the bound, for as long as `max_time` says (a minute, if nothing
-    does); what it could not prove is said in a note. Rows in blocks have their target with them:
+    does); what it could not prove is said in a note. A model that does not keep its `offset`, such as glum's,
+    needs that beside it. Rows in blocks have their target with them:
     `certify(dg.dataset(...), coef, intercept, loss=...)`.
     """
     began = time.perf_counter()
@@ -99,6 +102,7 @@ def certify(  # noqa: PLR0913
     if rows is not None:  # the target is with the rows: what follows them are the weights
         from dualgap.fitting.streamed import certify_streamed
 
+        refuse_offset(offset, "rows that are read in blocks")
         if loss is None:
             raise DataError("Weights for a data set need loss= and a strength beside them.")
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
@@ -108,9 +112,9 @@ def certify(  # noqa: PLR0913
         return certify_streamed(rows, y, intercept if coef is None else coef, limits, asked)
     if loss is None:
         given = {**asked, "multiclass": multiclass, "intercept": intercept}
-        task = _of_model(X, y, coef, sample_weight, given)
+        task = _of_model(X, y, coef, (sample_weight, offset), given)
     else:
-        reading = read(X, y, loss=loss, sample_weight=sample_weight, **asked)
+        reading = read(X, y, loss=loss, sample_weight=sample_weight, offset=offset, **asked)
         form = read_form(multiclass, reading.terms.loss)
         task = _Task(
             (reading,), _weights(coef, intercept, reading), form, "These weights", (), reading.labels
@@ -156,7 +160,8 @@ def _weights(coef: Any, intercept: Any, reading: Reading, problems: int | None =
     return full
 
 
-def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, Any]) -> _Task:
+def _of_model(X: Any, y: Any, model: Any, by_row: tuple[Any, Any], given: dict[str, Any]) -> _Task:
+    """`by_row` are the weights and the offset of the rows."""
     notes: tuple[str, ...] = ()
     file = isinstance(model, str | PathLike)
     C = given.pop("C") if file else None
@@ -167,7 +172,7 @@ def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, A
             f"Give loss= beside {stray[0]}=; or a fitted model alone, which says what it minimised."
         )
     if file:
-        return _of_fitted(X, y, read_model_file(Path(model), C), sample_weight, notes)
+        return _of_fitted(X, y, read_model_file(Path(model), C), by_row, notes)
     while hasattr(model, "named_steps") or hasattr(model, "best_estimator_"):
         if hasattr(model, "best_estimator_"):
             notes += (f"the best of {type(model).__name__}, {model.best_params_}",)
@@ -179,13 +184,16 @@ def _of_model(X: Any, y: Any, model: Any, sample_weight: Any, given: dict[str, A
         model = model.steps[-1][1]
     model = getattr(model, "solution_", model)
     if not isinstance(model, Solution):
-        return _of_fitted(X, y, read_model(model), sample_weight, notes)
-    if sample_weight is not None:
-        raise DataError("A Solution knows the weights of its rows; leave sample_weight out.")
+        return _of_fitted(X, y, read_model(model), by_row, notes)
+    if any(value is not None for value in by_row):
+        raise DataError(
+            "A Solution knows the weights and the offset of its rows; leave sample_weight and offset out."
+        )
     return replace(_of_solution(X, y, model), notes=notes)
 
 
 def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
+    X = without(X, solution.terms.offset_name)
     terms, table = solution.terms, read_table(X, learn=True)
     n = table.design.shape[0]
     if (n, table.design.shape[1]) != (len(terms.sample_weight), len(terms.scale)):
@@ -207,16 +215,25 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
     return _Task((reading,), weights, form, "This Solution", (), reading.labels)
 
 
-def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[str, ...]) -> _Task:
-    claim, columns = fitted.claim, read_table(X, learn=True)
+def _of_fitted(X: Any, y: Any, fitted: Fitted, by_row: tuple[Any, Any], notes: tuple[str, ...]) -> _Task:
+    sample_weight, offset = by_row
+    claim = fitted.claim
+    X, offset, column = parted(X, offset)
+    columns = read_table(X, learn=True)
     n, p = columns.design.shape
     fitted = fitted.on(p)
     fitted.check(n, columns.names)
     weights = read_weights(sample_weight, n)
     weights = weights * _class_weights(fitted, y, weights)
     penalty, lam = claim.objective(weights)
+    offset = _known_offset(fitted, read_offset(offset, n, claim.loss, column))
     keywords: dict[str, Any] = dict(
-        loss=claim.loss, penalty=penalty, lam=lam, fit_intercept=fitted.fit_intercept, sample_weight=weights
+        loss=claim.loss,
+        penalty=penalty,
+        lam=lam,
+        fit_intercept=fitted.fit_intercept,
+        sample_weight=weights,
+        offset=offset,
     )
     if claim.labels:
         assert fitted.classes is not None
@@ -231,9 +248,20 @@ def _of_fitted(X: Any, y: Any, fitted: Fitted, sample_weight: Any, notes: tuple[
     reading = read(X, y, **keywords)
     full = _weights(fitted.coef, fitted.intercept, reading)
     if claim.noise is not None:
-        residual = reading.y - reading.table.design.matvec(full[0, :-1]) - full[0, -1]
+        scores = reading.table.design.matvec(full[0, :-1]) + full[0, -1]
+        residual = reading.y - reading.terms.shifted(scores)
         notes = claim.scale_notes(residual, weights) + notes
     return _Task((reading,), full, claim.multiclass, fitted.name, claim.notes + notes, reading.labels)
+
+
+def _known_offset(fitted: Fitted, given: Vector | None) -> Vector | None:
+    """That of the model, where it keeps one; else the one given."""
+    known = fitted.claim.offset
+    if known is None or given is None:
+        return given if known is None else known
+    if not np.array_equal(known, given):
+        raise DataError(f"This {fitted.name} was fitted with another offset; leave offset= out.")
+    return known
 
 
 def _check_classes(fitted: Fitted, y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

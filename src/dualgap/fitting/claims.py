@@ -36,6 +36,7 @@ class Claim:
     multiclass: str = "one_vs_rest"
     notes: tuple[str, ...] = ()
     intercept: bool = True  # can it have one at all?
+    offset: Vector | None = None  # of the rows of its fit, where it keeps one
 
     def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
         """(penalty, λ) of mean loss + λ·penalty."""

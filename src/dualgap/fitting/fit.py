@@ -19,6 +19,7 @@ from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import fit_many, read_form
 from dualgap.fitting.names import penalty_named
+from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read, rows_of_formula
@@ -43,6 +44,7 @@ def fit(  # noqa: PLR0913
     budget: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    offset: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
@@ -90,6 +92,9 @@ def fit(  # noqa: PLR0913
     over where they are, for every smooth or piecewise linear loss with l1, l2, elastic_net or none (the rest
     is solved on the host), and the answer is NumPy's.
 
+    `offset` is added to every prediction, a number for each row or the name of a column of X, which is then
+    none of the others: the loss is that of Xw + b + offset. Of counts with an exposure it is log(exposure).
+
     X may be a data set (dg.dataset), moments (dg.moments) or a Dask collection: then rows are scanned, and
     `checkpoint` names a file from which a fit that was cut off goes on.
     """
@@ -101,6 +106,7 @@ def fit(  # noqa: PLR0913
         "penalty": penalty,
         "fit_intercept": fit_intercept,
         "sample_weight": sample_weight,
+        "offset": offset,
         "penalty_factors": penalty_factors,
         "standardize": standardize,
         "groups": groups,
@@ -111,16 +117,19 @@ def fit(  # noqa: PLR0913
         from dualgap.fitting.resident import fit_resident  # here: most fits never need it
 
         wanted = asked | {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
+        on_host = is_infinite(C) or wanted.pop("offset") is not None
         with limited(n_threads):
-            resident = None if is_infinite(C) else fit_resident(X, y, sample_weight, device, limits, wanted)
+            resident = None if on_host else fit_resident(X, y, sample_weight, device, limits, wanted)
         if resident is not None:
             return _doubted(resident, limits)
         X, y, asked["sample_weight"] = to_host(X), to_host(y), to_host(sample_weight)
+        asked["offset"] = to_host(offset)
     rows = elsewhere(X, y, sample_weight)
     if rows is not None or hasattr(X, "fitted"):
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
-        del asked["sample_weight"], asked["groups"]
+        del asked["sample_weight"], asked["offset"], asked["groups"]
+        refuse_offset(offset, "rows that are read in blocks")
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
         if rows is not None:
             asked["checkpoint"] = checkpoint
@@ -130,6 +139,7 @@ def fit(  # noqa: PLR0913
         if lam is None and budget is None and is_infinite(C):
             from dualgap.fitting.hard_margin import fit_hard_margin  # here: most fits never need it
 
+            refuse_offset(asked.pop("offset"), "a hard margin (C=inf)")
             solution = fit_hard_margin(X, y, limits, **asked)
         else:
             reading = read(X, y, lam=lam, C=C, budget=budget, **asked)

@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
-from dualgap.losses import Loss
+from dualgap.losses import Loss, with_offset
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.bounded import bounded
 from dualgap.penalties.forms import unregularised
@@ -60,6 +60,8 @@ class Objective:
         default=None, kw_only=True
     )  # of the weights, the intercept not among them
     constraints: Constraints | None = field(default=None, kw_only=True)
+    offset: Vector | None = field(default=None, kw_only=True)  # what each prediction is counted from, a number a row
+    offset_name: str | None = field(default=None, kw_only=True)  # the column of X that it was in
 
     hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed
 
@@ -117,6 +119,7 @@ class Objective:
     def problem(self, design: Design, y: Vector) -> Problem:
         """The problem on these data; rows of weight zero are left out."""
         weights = self.sample_weight
+        loss, y = with_offset(self.loss, y, self.offset)
         if not self.all_used:
             design, y, weights = design.rows(self.used), y[self.used], weights[self.used]
         full = WithOnes(design) if self.fit_intercept else design
@@ -124,18 +127,23 @@ class Objective:
             full,
             y,
             weights / weights.sum(),
-            self.loss,
+            loss,
             self.regulariser,
             self.fit_intercept,
             constraints=self.constraints,
         )
 
+    def shifted(self, scores: Vector) -> Vector:
+        """Xw + b on the rows of the fit, or strengths × rows of them, with their offset."""
+        return scores if self.offset is None else scores + self.offset
+
     def tasks(self, certificate: Certificate, X: Any, y: Any) -> Sequence[Task]:
         """The problem stated again on the rows given: one per class where each is held against the rest."""
         from dualgap.fitting.inputs import read_table
+        from dualgap.fitting.offsets import without
         from dualgap.fitting.targets import class_numbers, read_targets
 
-        design = read_table(X, learn=True).design
+        design = read_table(without(X, self.offset_name), learn=True).design
         rows, columns = len(self.sample_weight), len(self.scale)
         if design.shape != (rows, columns):
             raise DataError(
@@ -169,7 +177,7 @@ class Objective:
         return ", ".join([self._priced(), *self.signs()])
 
     def _priced(self) -> str:
-        loss = f"mean {self.loss} loss"
+        loss = f"mean {self.loss} loss{self._from()}"
         if self.budget is not None:
             return loss + self._in_numbers(self.penalty.subject(self.budget)) + self._details()
         if not self.lam:
@@ -187,6 +195,12 @@ class Objective:
             count = len(self.constraints)
             said.append(f"{count} linear constraint{'s' * (count > 1)}")
         return said
+
+    def _from(self) -> str:
+        """What predictions are counted from."""
+        if self.offset is None:
+            return ""
+        return " with an offset" + ("" if self.offset_name is None else f" ({self.offset_name})")
 
     def _in_numbers(self, formula: str) -> str:
         """The penalty's formula with its parameters filled in."""

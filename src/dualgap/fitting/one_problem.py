@@ -33,7 +33,7 @@ def fit_one(
         from dualgap.fitting.searched import fit_searched
 
         return fit_searched(reading, problem, solver, limits, warm_start)
-    first = at_once(problem) if solver == "auto" and warm_start is None else None
+    first = at_once(problem.unshifted) if solver == "auto" and warm_start is None else None
     if first is not None:
         outcome = drive_asked(problem, first, lambda working: candidates(working.problem, solver), limits)
         return _told(reading, problem, outcome, limits, began)

@@ -24,6 +24,7 @@ from dualgap.fitting.inputs import (
 )
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective, column_scales, spreads
+from dualgap.fitting.offsets import parted, read_offset, refuse_offset
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.signs import read_bounds, read_constraints, refuse_unbounded_kinds
 from dualgap.losses import Loss
@@ -104,6 +105,7 @@ def read(  # noqa: PLR0913
     budget: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    offset: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
@@ -112,6 +114,7 @@ def read(  # noqa: PLR0913
 ) -> Reading:
     """Check everything a fit needs."""
     loss, penalty = loss_named(loss), penalty_named(penalty)
+    X, offset, column = parted(X, offset)
     table = read_table(X, learn=True)
     penalty = read_groups(penalty, groups, table)
     n = table.design.shape[0]
@@ -122,6 +125,7 @@ def read(  # noqa: PLR0913
     else:
         targets = read_numbers(y, n)
     weights = read_weights(sample_weight, n)
+    shift = read_offset(offset, n, loss, column)
     fit_intercept, standardize = (
         read_flag("fit_intercept", fit_intercept),
         read_flag("standardize", standardize),
@@ -148,10 +152,17 @@ def read(  # noqa: PLR0913
         scale,
         bounds=read_bounds(bounds, table),
         constraints=read_constraints(constraints, table),
+        offset=shift,
+        offset_name=column,
     )
-    _ = terms.regulariser  # refuses factors that the penalty cannot take
+    regulariser = terms.regulariser  # refuses factors that the penalty cannot take
     refuse_unbounded_kinds(terms)
     refuse_infeasible(terms, table)
+    if shift is not None:
+        if classes is not None and len(classes) > 2:
+            refuse_offset(shift, f"{len(classes)} classes, whose scores only count beside each other")
+        if Trait.CONVEX not in loss.traits & regulariser.traits:
+            refuse_offset(shift, f"the search for {loss} with {penalty}")
     return Reading(table, terms, targets, classes)
 
 

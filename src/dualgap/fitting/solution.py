@@ -18,6 +18,7 @@ from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.proof.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -106,12 +107,15 @@ class Solution:
         """How many columns have a weight."""
         return int(np.count_nonzero(np.atleast_2d(self.coef).any(axis=0)))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Xw + b; one column per class beyond two classes. A data set is read in blocks.
 
-        For X on a device (torch, CuPy) the answer is there too, here and in `predict` and `predict_proba`;
-        labels that are no numbers are NumPy's.
+        A fit with an offset needs that of these rows, and adds it: numbers, the name of a column of X, or 0
+        for one unit of exposure. A column that was named in the fit is found in X. For X on a device (torch,
+        CuPy) the answer is there too, here and in `predict` and `predict_proba`; labels that are no numbers
+        are NumPy's.
         """
+        X, offset = of_new_rows(self.terms, X, offset)
         if on_device(X):
             from dualgap.device.matrix import decided
 
@@ -119,7 +123,9 @@ class Solution:
                 raise DataError(
                     f"X has {X.shape[1]} columns, the fit had {np.atleast_2d(self.coef).shape[1]}."
                 )
-            return decided(X, self.coef, self.intercept)  # type: ignore[no-any-return]
+            there = decided(X, self.coef, self.intercept)
+            shift = read_offset(to_host(offset), len(there), self.terms.loss)
+            return there if shift is None else there + like(shift, X)  # type: ignore[no-any-return]
         rows = elsewhere(X)
         if rows is not None:
             from dualgap.fitting.streamed import scores_of
@@ -135,26 +141,28 @@ class Solution:
                 f"Column {differs} of X is {table.names[differs]!r}, "
                 f"the fit had {self.names[differs]!r} there."
             )
-        return decisions(table.design, self.coef, self.intercept)
+        found = decisions(table.design, self.coef, self.intercept)
+        shift = read_offset(offset, len(found), self.terms.loss)
+        return found if shift is None else found + shift
 
-    def linear_predictor(self, X: Any) -> NDArray[np.float64]:
+    def linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """z = Xw + b, another name for `decision_function`: what a loss of means has a link to."""
-        return self.decision_function(X)
+        return self.decision_function(X, offset)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, offset: Any = None) -> NDArray[Any]:
         """The number that a regression expects, on the scale of y; the class of a classification."""
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, offset)
         if self.classes is None:
             return self.terms.loss.mean(scores)
         if on_device(X):
             return like(np.asarray(self.classes[said(to_host(scores))]), X)  # type: ignore[no-any-return]
         return np.asarray(self.classes[said(scores)])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """P(class) given each row, a column per class; for losses that speak of log-odds."""
         if self.classes is None or not hasattr(self.terms.loss, "log_odds"):
             raise DataError(f"The {self.loss} loss gives no probabilities; logistic and exponential do.")
-        scores = to_host(self.decision_function(X))
+        scores = to_host(self.decision_function(X, offset))
         return like(np.exp(log_probabilities(self.terms.loss, scores, self.multiclass)), X)  # type: ignore[no-any-return]
 
     def summary(self) -> str:

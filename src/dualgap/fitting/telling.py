@@ -149,4 +149,5 @@ def fitted_to(reading: Reading, problem: Problem, proof: Certificate) -> tuple[V
     positive = 1
     if reading.many_classes:
         positive = int(reading.y[reading.terms.used][problem.y > 0][0])
-    return reading.targets(positive), reading.table.design.matvec(proof.coef) + proof.intercept
+    scores = reading.table.design.matvec(proof.coef) + proof.intercept
+    return reading.targets(positive), reading.terms.shifted(scores)

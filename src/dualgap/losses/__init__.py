@@ -12,6 +12,7 @@ from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic
 from dualgap.losses.poisson import Poisson
 from dualgap.losses.quantile import Absolute, Quantile
+from dualgap.losses.shifted import Shifted, with_offset
 from dualgap.losses.sigmoid import Sigmoid
 from dualgap.losses.squared import Squared
 from dualgap.losses.squared_hinge import SquaredHinge
@@ -52,6 +53,7 @@ __all__ = [
     "Perceptron",
     "Poisson",
     "Quantile",
+    "Shifted",
     "Sigmoid",
     "Squared",
     "SquaredEpsilonInsensitive",
@@ -59,4 +61,5 @@ __all__ = [
     "Terms",
     "Tweedie",
     "ZeroOne",
+    "with_offset",
 ]

@@ -125,13 +125,24 @@ class Loss(ABC):
         """This loss for targets and predictions divided by `unit`."""
         return self
 
+    def centred(self, y: Vector) -> tuple[Loss, Vector, tuple[Vector, ...]]:
+        """(loss, targets, shifts) with L(y, z) = loss(targets, z + Σ shifts), for who adds them with care."""
+        return (self, y - y, (-y,)) if self.translates else (self, y, ())
+
+    def unshifted(self, y: Vector) -> tuple[Loss, Vector]:
+        """(loss, targets) that are the same, to a rounding, with an offset of the rows inside the targets."""
+        return self, y
+
     def best_constant(self, y: Vector, a: Vector) -> float:
         """The b that minimises Σ a L(y, b)."""
+        return self._balance(y, a, float(y.min()) - 1.0, float(y.max()) + 1.0)
+
+    def _balance(self, y: Vector, a: Vector, low: float, high: float) -> float:
+        """The b at which Σ a L' is 0, looked for from between these."""
 
         def slope(b: float) -> float:
             return float(a @ self.derivative(y, np.full(len(y), b)))
 
-        low, high = float(y.min()) - 1.0, float(y.max()) + 1.0
         for _ in range(60):
             if slope(low) <= 0.0 <= slope(high):
                 break

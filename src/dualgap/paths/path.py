@@ -22,6 +22,7 @@ from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import read_targets
 from dualgap.paths.curve import SolutionCurve
@@ -148,26 +149,34 @@ class Path:
         risks = [problem.risk(problem.predict(w)) for w in self._weights]
         return np.array(risks) * self._family.unit
 
-    def decision_functions(self, X: Any) -> Matrix:
-        """Xw + b at every point, one row each."""
-        return predictions(self._design(X), self.coefs, self.intercepts)
+    def decision_functions(self, X: Any, offset: Any = None) -> Matrix:
+        """Xw + b at every point, one row each; a path with an offset needs that of these rows, and adds it."""
+        design, shift = self._design(X, offset)
+        return predictions(design, self.coefs, self.intercepts) + shift
 
-    def _design(self, X: Any) -> Design:
+    def _design(self, X: Any, offset: Any) -> tuple[Design, Any]:
         recipe = self._reading.table.recipe
-        return read_table(X if recipe is None else recipe.read(X)).design
+        X, offset = of_new_rows(self.terms, X, offset)
+        design = read_table(X if recipe is None else recipe.read(X)).design
+        shift = read_offset(offset, design.shape[0], self.terms.loss)
+        return design, 0.0 if shift is None else shift
 
-    def test_risks(self, X: Any, y: Any) -> Vector:
+    def test_risks(self, X: Any, y: Any, offset: Any = None) -> Vector:
         """The mean loss of every point on other rows."""
-        return self.risks_of(self.coefs, self.intercepts, X, y)[1]
+        return self.risks_of(self.coefs, self.intercepts, X, y, offset)[1]
 
-    def risks_of(self, coefs: Matrix, intercepts: Vector, X: Any, y: Any) -> tuple[Vector, Vector]:
+    def risks_of(
+        self, coefs: Matrix, intercepts: Vector, X: Any, y: Any, offset: Any = None
+    ) -> tuple[Vector, Vector]:
         """The mean loss of any weights, on the rows of the path and on other rows."""
         reading, loss = self._reading, self.terms.loss
-        design = self._design(X)
+        design, shift = self._design(X, offset)
         targets = read_targets(y, design.shape[0], reading.labels)
         share = self.terms.sample_weight / self.terms.sample_weight.sum()
-        here = loss.value(reading.targets(), predictions(reading.table.design, coefs, intercepts)) @ share
-        return here, np.asarray(loss.value(targets, predictions(design, coefs, intercepts)).mean(axis=1))
+        own = self.terms.shifted(predictions(reading.table.design, coefs, intercepts))
+        here = loss.value(reading.targets(), own) @ share
+        there = predictions(design, coefs, intercepts) + shift
+        return here, np.asarray(loss.value(targets, there).mean(axis=1))
 
     # -- anywhere ------------------------------------------------------------------------------------
 

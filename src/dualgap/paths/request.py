@@ -17,6 +17,7 @@ from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
+from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read, rows_of_formula
 from dualgap.fitting.signs import refuse_in_blocks
@@ -48,6 +49,7 @@ def path(  # noqa: PLR0913
     C: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    offset: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
     groups: Any = None,
@@ -96,6 +98,7 @@ def path(  # noqa: PLR0913
         "loss": loss,
         "fit_intercept": fit_intercept,
         "sample_weight": sample_weight,
+        "offset": offset,
         "penalty_factors": penalty_factors,
         "standardize": standardize,
         "groups": groups,
@@ -104,11 +107,13 @@ def path(  # noqa: PLR0913
     }
     if device is not None or on_device(X):
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
-        there: Path | None = _there(X, y, device, penalty, wanted, what) if over == "strength" else None
+        asked = {name: value for name, value in what.items() if name != "offset"}
+        served = over == "strength" and offset is None
+        there: Path | None = _there(X, y, device, penalty, wanted, asked) if served else None
         if there is not None:
             return there
         X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
-        what["sample_weight"] = sample_weight
+        what["sample_weight"], what["offset"] = sample_weight, to_host(offset)
     if over == "quantile":
         from dualgap.paths.quantiles import quantiles_of  # here: most paths never need it
 
@@ -125,7 +130,8 @@ def path(  # noqa: PLR0913
 
         refuse_groups(penalty)
         refuse_in_blocks(what.pop("bounds"), what.pop("constraints"))
-        del what["sample_weight"], what["groups"]
+        del what["sample_weight"], what["offset"], what["groups"]
+        refuse_offset(offset, "rows that are read in blocks")
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
         streamed: Any = streamed_path(X, rows, wanted, {**what, "penalty": penalty})
         return streamed  # type: ignore[no-any-return]

@@ -94,7 +94,7 @@ def unchanged(asked: Problem, *, as_given: bool = False) -> Working:
     """The problem exactly as it was asked; `as_given` for algorithms that are to be watched, not helped."""
     p = asked.p - asked.intercept
     one, zero = np.ones(p), np.zeros(p)
-    return Unchanged(asked, asked, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
+    return Unchanged(asked, asked.unshifted, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
 
 
 def precondition(asked: Problem) -> Working:
@@ -125,15 +125,16 @@ def precondition(asked: Problem) -> Working:
 
 def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:
     """Where the loss depends on z − y alone, the targets may be moved and scaled."""
-    if not asked.loss.translates:
+    plain = asked.unshifted
+    if not plain.loss.translates:
         return 1.0, 0.0, asked.y, asked.loss
-    offset = asked.best_constant if asked.intercept else 0.0
-    y = asked.y - offset
+    offset = plain.best_constant if asked.intercept else 0.0
+    y = plain.y - offset
     unit = 1.0
-    if asked.loss.degree:
+    if plain.loss.degree:
         size = float(asked.a @ np.abs(y)) or float(np.abs(y).max(initial=0.0))
         unit = _power_of_two(np.array([size]))[0] if size > 0 else 1.0
-    return unit, offset, y / unit, asked.loss.rescaled(unit)
+    return unit, offset, y / unit, plain.loss.rescaled(unit)
 
 
 def _power_of_two(values: Vector) -> Vector:

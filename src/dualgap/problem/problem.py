@@ -23,7 +23,8 @@ ROUNDED = 1e-12  # share of Σ|θ| that Xᵀθ may be off by where columns are o
 ASTRAY = 10.0  # the size that a free weight may have in good coordinates
 FLAT = 300_000  # numbers: beyond, a product takes much longer than the views around it
 # answers that another regulariser does not change
-OF_THE_DATA = {"null_weights", "null", "dual_bounds", "column_means", "column_squares", "rows"}
+OF_THE_ROWS = {"column_means", "column_squares", "rows"}
+OF_THE_DATA = {"null_weights", "null", "dual_bounds", "centred", *OF_THE_ROWS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,17 @@ class Problem(Statement):
         if self.constraints is not None:
             needed |= self.constraints.matrix.any(axis=0)
         return needed
+
+    @cached_property
+    def unshifted(self) -> Problem:
+        """The same with an offset of the rows inside the targets, where the loss allows that, to a rounding:
+        for solvers, not for proofs.
+        """
+        loss, y = self.loss.unshifted(self.y)
+        if loss is self.loss:
+            return self
+        known = {name: value for name, value in vars(self).items() if name in OF_THE_ROWS}
+        return _told(dataclasses.replace(self, loss=loss, y=y), known)
 
     @cached_property
     def null_weights(self) -> Vector:

@@ -15,6 +15,7 @@ from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 
 FEW = 100  # targets that are looked at before all of them are
+PAIR = np.array([1.0, 0.7654321])  # of a target and its offset: any two numbers without a common measure
 NEAR = 1e-12  # rows whose keys are this much apart are compared number by number
 
 
@@ -78,9 +79,15 @@ def equal_rows(problem: Problem) -> tuple[Index, Index]:
 
 def _told_apart(problem: Problem) -> bool:
     """Are no two rows the same, by their targets alone or by a few numbers of each?"""
-    if _all_differ(problem.y[:FEW]) and _all_differ(problem.y):
+    y = _marks(problem)
+    if _all_differ(y[:FEW]) and _all_differ(y):
         return True
-    return _all_differ(problem.design.row_marks() + 0.1234567 * problem.y)
+    return _all_differ(problem.design.row_marks() + 0.1234567 * y)
+
+
+def _marks(problem: Problem) -> Vector:
+    """The targets; those that are pairs as a number each."""
+    return problem.y if problem.y.ndim == 1 else problem.y @ PAIR
 
 
 def _all_differ(values: Vector) -> bool:
@@ -93,8 +100,9 @@ def _keys(problem: Problem) -> Vector:
     size = np.sqrt(problem.column_squares)
     drawn = np.random.default_rng(0).uniform(0.5, 1.5, problem.p + 1)
     part = np.divide(drawn[:-1], size, out=np.zeros_like(size), where=size > 0)
-    largest = float(np.abs(problem.y).max()) or 1.0
-    return np.asarray(problem.design.matvec(part) + problem.y * (drawn[-1] / largest))
+    y = _marks(problem)
+    largest = float(np.abs(y).max()) or 1.0
+    return np.asarray(problem.design.matvec(part) + y * (drawn[-1] / largest))
 
 
 def _totals(group: Index, values: Vector) -> Vector:
@@ -103,6 +111,8 @@ def _totals(group: Index, values: Vector) -> Vector:
 
 def _equal(problem: Problem, left: Index, right: Index) -> Mask:
     same: Mask = problem.y[left] == problem.y[right]
+    if same.ndim == 2:
+        same = same.all(axis=1)
     near = np.flatnonzero(same)
     same[near] &= problem.design.same_rows(left[near], right[near])
     return same

@@ -108,7 +108,8 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     with np.errstate(all="ignore"):
         given, w = w, inside(problem, w)
         t, error = problem.misses(w, exact=True)
-        sides = [problem.loss.value(problem.centre, t + side * error) for side in (-2.0, 0.0, 2.0)]
+        loss, y, _ = problem.centred
+        sides = [loss.value(y, t + side * error) for side in (-2.0, 0.0, 2.0)]
         risk, (priced, doubt) = total(problem.a * np.max(sides, axis=0)), problem.regulariser.priced(w)
     # what is not flat may underflow
     under = 8.0 * LEAST * len(t) if risk or (t.any() and Trait.SMOOTH in problem.loss.traits) else 0.0
@@ -124,7 +125,7 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
 def _checked(
     problem: Statement, w: Vector, theta: Vector, tolerance: float, null: float, *, exact: bool
 ) -> Checked:
-    loss, a, y = problem.loss, problem.a, problem.centre
+    a, (loss, y, _) = problem.a, problem.centred
     t, error = problem.misses(w, exact=exact)
     low, high = slopes(loss, y, t, error)
     objective, width = _values(problem, w, t, error, low, high)
@@ -191,12 +192,12 @@ def _values(
     problem: Statement, w: Vector, t: Vector, error: Any, low: Vector, high: Vector
 ) -> tuple[float, float]:
     """P(w) from above, and how far below that it may be."""
-    a = problem.a
-    risk = total(a * problem.loss.value(problem.centre, t)) if a.min() >= FAINT else np.inf
+    a, (loss, y, _) = problem.a, problem.centred
+    risk = total(a * loss.value(y, t)) if a.min() >= FAINT else np.inf
     priced, doubt = problem.regulariser.priced(w)
     spread = total(a * (error * np.maximum(-low, high)))
     # products that underflow: none where the loss is flat, as exponentials never are
-    flat = Trait.PIECEWISE_QUADRATIC in problem.loss.traits and not (low.any() or high.any())
+    flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
     under = 0.0 if flat else 8.0 * LEAST * (len(a) + len(w))
     lost = FEW * (risk + spread + priced) + doubt + under
     return risk + spread + priced + lost, 2.0 * (spread + lost)

@@ -25,7 +25,7 @@ from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, missed, slopes, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, two_product, two_sum
 from dualgap.proof.rows import Rows, _dots, _parts
-from dualgap.proof.statement import SMALL, Statement
+from dualgap.proof.statement import SMALL, Statement, moved_exactly
 
 # Of K scaled to a diagonal of ones the least eigenvalue was never below −7 √n U: linear, polynomial, Gaussian
 # and Laplacian kernels of 15 to 300 rows with 2 to 50 columns, some of them 1000 from zero.
@@ -138,21 +138,23 @@ class KernelStatement:
     lam: float
     intercept: bool
 
-    @property
-    def centre(self) -> Vector:
-        """The targets as the loss sees them once predictions are counted from `misses`' origin."""
-        return np.zeros(len(self.y)) if self.loss.translates else self.y
+    @cached_property
+    def centred(self) -> tuple[Loss, Vector, tuple[Vector, ...]]:
+        """The loss, and its targets once predictions are counted from `misses`' origin, which is this far."""
+        return self.loss.centred(self.y)
 
     def level(self, b: float) -> float:
         """b; 0 without an intercept."""
         return b if self.intercept else 0.0
 
     def misses(self, image: Product, b: float) -> tuple[Vector, Vector]:
-        """Kβ + b, less y where the loss sees only the difference, and the error of each; b − y first."""
-        base, rest = two_sum(np.asarray(b), -self.y if self.loss.translates else np.zeros(len(self.y)))
+        """Kβ + b and the offset, less y where the loss sees only the difference, and the error of each; all
+        but Kβ first.
+        """
+        base, rest, slack = moved_exactly(np.full(len(self.a), b), self.centred[2])
         high, rounded = two_sum(image.value, base)
         t = high + (image.low + rest + rounded)
-        small = np.abs(image.low) + np.abs(rest)  # `rounded` is less than U |t| and these
+        small = np.abs(image.low) + slack  # `rounded` is less than U |t| and these
         return t, (image.error + 4.0 * U * (np.abs(t) + small)) * (1.0 + FEW)
 
     def feasible(self, theta: Vector) -> Vector:
@@ -207,7 +209,7 @@ class _Value:
 
 
 def _valued(problem: KernelStatement, beta: Vector, b: float, *, exact: bool) -> _Value:
-    loss, a, y, lam = problem.loss, problem.a, problem.centre, problem.lam
+    a, lam, (loss, y, _) = problem.a, problem.lam, problem.centred
     image = problem.products.times(beta, exact=exact)
     t, error = problem.misses(image, b)
     wide = error + np.abs(image.shift)
@@ -230,7 +232,8 @@ def _checked(problem: KernelStatement, beta: Vector, b: float, theta: Vector, *,
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
     u = -(theta / a) * AWAY
     apart = np.maximum(u - found.low, found.high - u) + FAINT  # u may have underflown
-    terms = problem.loss.fenchel_young(problem.centre, found.t, u)
+    loss, y, _ = problem.centred
+    terms = loss.fenchel_young(y, found.t, u)
     objective = found.objective
     bracket, doubt = distance_between(
         problem.products, found.image, beta, theta, problem.lam, objective, exact=exact

@@ -13,19 +13,19 @@ from dualgap.penalties.separable import Separable
 from dualgap.proof.balance import zero_sums
 from dualgap.proof.check import AWAY, SLACK, slopes
 from dualgap.proof.rounding import FEW, LEAST, U, gamma
-from dualgap.proof.statement import Statement
+from dualgap.proof.statement import Statement, moved
 
 
 def check_many(
     problem: Statement, gauge: Separable, strengths: Vector, weights: Matrix, thetas: Matrix
 ) -> tuple[Vector, Vector]:
     """The objectives from above and the bounds, a row of weights and of θ per strength."""
-    loss, a, y = problem.loss, problem.a, problem.centre
+    a, (loss, y, shifts) = problem.a, problem.centred
     coefs, levels = (weights[:, :-1], weights[:, -1:]) if problem.intercept else (weights, np.zeros((1, 1)))
-    base = levels - problem.y if problem.loss.translates else np.broadcast_to(levels, (len(weights), len(a)))
+    base, beyond = moved(np.broadcast_to(levels, (len(weights), len(a))), shifts)
     value, error = problem.rows.times_many(coefs)
     t = np.ascontiguousarray(value + base)  # so that sums over the rows are made in pairs
-    far = np.abs(value).max(axis=1, initial=0.0) + np.abs(base).max(axis=1, initial=0.0)
+    far = np.abs(value).max(axis=1, initial=0.0) + beyond
     error = (error + 4.0 * U * far)[:, None]
     low, high = slopes(loss, y, t, error)
     risk = _sums(a * loss.value(y, t)) if a.min() >= FAINT else np.inf

@@ -81,25 +81,34 @@ class Statement:
         """Which columns have a coordinate among these."""
         return coordinates[:-1] if self.intercept else coordinates
 
+    @cached_property
+    def centred(self) -> tuple[Loss, Vector, tuple[Vector, ...]]:
+        """The loss, and its targets once predictions are counted from `misses`' origin, which is this far."""
+        return self.loss.centred(self.y)
+
     @property
     def centre(self) -> Vector:
-        """The targets as the loss sees them once predictions are counted from `misses`' origin."""
-        return space(self.y).zeros_like(self.y) if self.loss.translates else self.y
+        """These targets."""
+        return self.centred[1]
 
     def misses(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Any]:
-        """Xw + b, less y where the loss sees only the difference; and the error of each.
+        """Xw + b and the offset, less y where the loss sees only the difference; and the error of each.
 
-        b − y comes first: both may be huge, and their difference is rounded once.
+        All but Xw comes first: b and y may be huge, and their difference is rounded once.
         """
         coef, level = (w[:-1], float(w[-1])) if self.intercept else (w, 0.0)
-        away = -self.y if self.loss.translates else space(self.y).zeros_like(self.y)
-        base, rest = two_sum(level, away)
         value, low, error = self.rows.times(coef, exact=exact)
+        shifts = self.centred[2]
         if not exact:
-            far = float(abs(value).max()) + float(abs(base).max()) if len(self.y) else 0.0
-            return value + base, error + 4.0 * U * far
+            base: Any = level
+            far = 0.0 if shifts else abs(level)
+            for shift in shifts if len(self.a) else ():
+                base = base + shift
+                far = far + float(abs(base).max())
+            return value + base, error + 4.0 * U * (far + (float(abs(value).max()) if len(self.a) else 0.0))
+        base, rest, slack = moved_exactly(level, shifts)
         t = (value + base) + (low + rest)
-        return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + np.abs(rest))
+        return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + slack)
 
     def dual_bounds_inside(self) -> tuple[Vector, Vector]:
         """θ between these has −θ/a in the domain of the conjugate, whatever the rounding of a."""
@@ -111,3 +120,23 @@ class Statement:
             return low, high
         least, most = self.constraints.domain
         return np.append(low, least), np.append(high, most)
+
+
+def moved(level: Matrix, shifts: tuple[Vector, ...]) -> tuple[Matrix, Any]:
+    """level + Σ shifts, and a number that its rounding is at most U of: one for each row of levels."""
+    base, far = level, np.abs(level).max(axis=-1, initial=0.0) if not shifts else 0.0
+    for shift in shifts:
+        base = base + shift
+        far = far + np.abs(base).max(axis=-1, initial=0.0)
+    return base, far
+
+
+def moved_exactly(level: Any, shifts: tuple[Vector, ...]) -> tuple[Any, Any, Any]:
+    """The same as a value and a correction, and a number that the correction is at most: it is off by no more
+    than U of that.
+    """
+    base, rest, slack = level, 0.0, 0.0
+    for shift in shifts:
+        base, lost = two_sum(base, shift)
+        rest, slack = rest + lost, slack + abs(lost)
+    return base, rest, slack

@@ -18,6 +18,7 @@ from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import penalty_named
+from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
 from dualgap.fitting.reading import Reading, read, rows_of_formula
 from dualgap.fitting.signs import refuse_in_blocks
@@ -55,6 +56,7 @@ def cross_validate(  # noqa: PLR0913
     exact: bool | str = "auto",
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    offset: Any = None,
     penalty_factors: Any = None,
     standardize: bool = False,
     column_groups: Any = None,
@@ -107,7 +109,7 @@ def cross_validate(  # noqa: PLR0913
         raise DataError('penalty="none" has no strength to choose; use dg.fit.')
     asked = {"loss": loss, "penalty": penalty, "fit_intercept": fit_intercept}
     asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
-    other = (groups, column_groups, budgets, bounds, constraints)
+    other = (groups, column_groups, budgets, bounds, constraints, offset)
     plain = score == "loss" and form == "penalised" and all(one is None for one in other)
 
     def wanted() -> PathRequest:
@@ -129,12 +131,14 @@ def cross_validate(  # noqa: PLR0913
         if found is not None:
             return found
         X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
+        offset = to_host(offset)
     rows = elsewhere(X, y, sample_weight)
     if rows is not None:
         from dualgap.selection.streamed import streamed_search  # here: most searches never need it
 
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(bounds, constraints)
+        refuse_offset(offset, "rows that are read in blocks")
         if score not in ("loss", "zero_one") or groups is not None:
             raise DataError(
                 'Rows in blocks are scored by "loss" or "zero_one", in folds by their place: leave other '
@@ -152,6 +156,7 @@ def cross_validate(  # noqa: PLR0913
         lam=1.0,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
+        offset=offset,
         penalty_factors=penalty_factors,
         standardize=standardize,
         groups=column_groups,

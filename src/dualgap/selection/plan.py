@@ -52,12 +52,13 @@ def part(reading: Reading, rows: Any, *, standardize: bool = False) -> Reading:
     """Some of the rows; where asked, columns are standardised by these rows alone."""
     design = reading.table.design.rows(rows)
     weights, scale = reading.terms.sample_weight[rows], reading.terms.scale
+    offset = None if reading.terms.offset is None else reading.terms.offset[rows]
     if standardize:
         scale = column_scales(design, weights, centred=reading.terms.fit_intercept)
     return dataclasses.replace(
         reading,
         table=dataclasses.replace(reading.table, design=design),
-        terms=dataclasses.replace(reading.terms, sample_weight=weights, scale=scale),
+        terms=dataclasses.replace(reading.terms, sample_weight=weights, scale=scale, offset=offset),
         y=reading.y[rows],
     )
 

@@ -43,7 +43,7 @@ class Held:
         """Xw + b, strengths × rows, or strengths × rows × classes."""
         matrix = self.reading.table.design.matrix
         if coefs.ndim == 2:
-            return np.asarray((matrix @ coefs.T).T + intercepts[:, None])
+            return self.reading.terms.shifted(np.asarray((matrix @ coefs.T).T + intercepts[:, None]))
         return np.array([matrix @ coef.T + b for coef, b in zip(coefs, intercepts, strict=True)])
 
 

@@ -32,6 +32,10 @@ WORDS: dict[str, Words] = {
     "C": ("float", "C · summed loss + penalty; infinity is the hard margin."),
     "budget": ("float", "Mean loss where the penalty is at most this."),
     "sample_weight": ("array-like of shape (n_samples,)", "How much each row counts; 1 unless given."),
+    "offset": (
+        "array-like of shape (n_samples,), number or str",
+        "What is added to every prediction, or the column of X that holds it; log(exposure) for rates.",
+    ),
     "warm_start": ("Solution or array-like", "Where to start: it changes the way, never the answer."),
     "callback": ("callable", "Called with a record of every iterate; the run ends when it returns True."),
     "stop": ("Stop", "A rule of `dg.stopping` that may end the run before the gap does."),

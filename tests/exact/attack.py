@@ -35,10 +35,10 @@ KINDS = {
     "levels": "exact.levels",
     "margins": "exact.margins",
     "subsets": "exact.subsets",
+    "offsets": "exact.offsets",
 }
-PATTERN = (
-    ("fits",) * 11 + ("forged",) * 3 + ("margins",) * 3 + ("kernels",) * 2 + ("files", "subsets", "levels")
-)
+PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2
+PATTERN += ("files", "subsets", "levels")
 SECONDS = 60  # a case that takes longer is a finding
 GRACE = 45  # compiled code does not hear the alarm: then the worker is ended
 BATCH = 10

@@ -31,7 +31,11 @@ STRENGTHS = ("lam", "C", "budget")
 
 def run(rng: Rng) -> Trial:
     """One case."""
-    case = problem(rng)
+    return asked(problem(rng), rng)
+
+
+def asked(case: Case, rng: Rng) -> Trial:
+    """One way to ask of a case."""
     draw = rng.random()
     if draw < 0.83:
         return fitted(case)

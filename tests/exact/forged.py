@@ -17,8 +17,12 @@ FORGERIES = 5
 
 
 def run(rng: Rng) -> Trial:
+    """One case."""
+    return attacked(problem(rng), rng)
+
+
+def attacked(case: Case, rng: Rng) -> Trial:
     """One fit, some forgeries of its certificate."""
-    case = problem(rng)
     trial = Trial(kind=case.kind, asked=(case.X, case.y, case.asked()))
     solution = attempt(
         trial, lambda: dg.fit(case.X, case.y, **case.asked()), lambda: Question(case.X, case.y, case.keywords)

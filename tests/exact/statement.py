@@ -134,7 +134,9 @@ class Statement:
         if name in CLASSIFICATION:
             return margin_loss(name, z if y > 0 else -z)
         if name in MEANS:
-            return mean_loss(name, t, rational(y), z)
+            return max(
+                mean_loss(name, t, rational(y), z), real.zero
+            )  # half a deviance: below 0 it is rounding
         return residual_loss(name, t, z - rational(y))
 
     def _softmax(self, w: Vector, b: Vector) -> list[Value]:

@@ -159,3 +159,28 @@ def test_files_of_libsvm(tmp_path: Path) -> None:
     (tmp_path / "cut.model").write_text(text.replace(rho, ""))
     with pytest.raises(DataError, match="damaged model file"):
         dg.certify(X, LABELS, tmp_path / "cut.model", C=0.7)
+
+
+def test_offsets_and_exposures() -> None:
+    """statsmodels keeps them; glum does not, and is told."""
+    exposure, counts = np.exp(0.3 * X[:, 0] + 1.0), np.round(np.exp(0.3 * Z + 0.7))
+    claimed = dg.fit(X, counts, loss="poisson", penalty="none", offset=np.log(exposure), tol=1e-10)
+    models = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    with_ones, family = models.add_constant(X), models.families.Poisson()
+    for model in (
+        models.GLM(counts, with_ones, family=family, exposure=exposure),
+        models.GLM(counts, with_ones, family=family, offset=np.log(exposure)),
+        models.Poisson(counts, with_ones, exposure=exposure),
+    ):
+        found = dg.certify(X, counts, model.fit(disp=0))
+        assert found.excess <= 1e-9 and found.objective == pytest.approx(claimed.objective, rel=1e-8)
+        with pytest.raises(DataError, match="another offset"):
+            dg.certify(X, counts, model.fit(disp=0), offset=exposure)
+    amounts, power = np.exp(Z), models.families.Tweedie(var_power=1.5, link=models.families.links.Log())
+    for family in (models.families.Gamma(models.families.links.Log()), power):
+        assert dg.certify(X, amounts, models.GLM(amounts, with_ones, family=family).fit()).excess <= 1e-9
+    glum = pytest.importorskip("glum", reason="glum is not installed")
+    model = glum.GeneralizedLinearRegressor(family="poisson", alpha=0.1, gradient_tol=1e-9)
+    model.fit(X, counts, offset=np.log(exposure))
+    assert dg.certify(X, counts, model, offset=np.log(exposure)).excess <= 1e-6
+    assert dg.certify(X, counts, model).excess > 1e-3

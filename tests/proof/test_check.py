@@ -163,7 +163,7 @@ def test_good_points_are_proven_good(loss: str, penalty: str) -> None:
         best = optimum(one.exact, [])
         w = np.array([float(v) for v in ([*best.w, best.b] if one.exact.intercept else best.w)])
         t, _ = one.problem.misses(w, exact=True)
-        theta = -one.problem.a * one.problem.loss.derivative(one.problem.centre, t)
+        theta = -one.problem.a * one.problem.loss.derivative(one.problem.centred[1], t)
         found = check(one.problem, w, theta, 0.0, 1.0)
         judged(one, found, [[*best.w, best.b] if one.exact.intercept else best.w])
         assert found.gap <= (1e-11 if k < 2 else 1e-5) * max(found.primal, 1.0)

@@ -24,7 +24,7 @@ from proof.test_joint import joint
 
 def slope(one: Made, w: Any) -> Any:
     t, _ = one.problem.misses(w, exact=True)
-    return -one.problem.a * one.problem.loss.derivative(one.problem.centre, t)
+    return -one.problem.a * one.problem.loss.derivative(one.problem.centred[1], t)
 
 
 def drawn(rng: np.random.Generator, loss: str, penalty: str, intercept: bool) -> Made:

@@ -296,11 +296,11 @@ def test_misses_keep_their_digits() -> None:
     t, error = problem.misses(image_of([1.0, 2.0]), far)
     np.testing.assert_array_equal(t, [0.75, 2.5])
     np.testing.assert_allclose(error, 4 * U * t, rtol=1e-10)
-    np.testing.assert_array_equal(problem.centre, 0.0)
+    np.testing.assert_array_equal(problem.centred[1], 0.0)
     labels = simple(losses.Hinge(), [1.0, -1.0])
     t, _ = labels.misses(image_of([1.0, 2.0]), -3.0)
     np.testing.assert_array_equal(t, [-2.0, -1.0])
-    np.testing.assert_array_equal(labels.centre, [1.0, -1.0])
+    np.testing.assert_array_equal(labels.centred[1], [1.0, -1.0])
 
 
 def test_misses_know_their_error() -> None:
@@ -629,7 +629,7 @@ def test_what_cancels_is_kept() -> None:
 
 def written_out(problem: KernelStatement, beta: Any, b: float) -> tuple[float, float, Any, Any, Any, Any]:
     """Objective, width, t, the reach of t and both slopes, by the formulas, with the roundings of `loud`."""
-    a, lam, y = problem.a, problem.lam, problem.centre
+    a, lam, y = problem.a, problem.lam, problem.centred[1]
     image = problem.products.times(beta)
     t, error = problem.misses(image, b)
     wide = error + np.abs(image.shift)
@@ -669,7 +669,7 @@ def test_loud_values(loss: Loss, shift: float, loud: None, monkeypatch: pytest.M
         theta = problem.feasible(theta)
         u = -theta / a * 1.25
         apart = np.maximum(np.abs(low - u), np.abs(high - u)) + 1 / 32
-        terms = float((a * loss.fenchel_young(problem.centre, t, u)).sum()) * (1 + 1 / 64)
+        terms = float((a * loss.fenchel_young(problem.centred[1], t, u)).sum()) * (1 + 1 / 64)
         image = problem.products.times(beta)
         bracket, doubt = distance_between(problem.products, image, beta, theta, 0.7, objective, exact=False)
         rounding = width + float((a * wide * apart).sum()) * (1 + 1 / 64) + (objective + bracket) / 16 + doubt

@@ -64,8 +64,8 @@ def test_a_number_for_each_coordinate() -> None:
     some = np.array([True, False, True])
     assert stated(X, y, Squared(), intercept=True).gathered(some).tolist() == [True, False]
     assert stated(X, y, Squared(), intercept=False).gathered(some[:2]).tolist() == [True, False]
-    assert stated(X, y, Squared(), intercept=True).centre.tolist() == [0.0, 0.0]
-    assert stated(X, y, Hinge(), intercept=True).centre.tolist() == [3.0, 4.0]
+    assert stated(X, y, Squared(), intercept=True).centred[1].tolist() == [0.0, 0.0]
+    assert stated(X, y, Hinge(), intercept=True).centred[1].tolist() == [3.0, 4.0]
     assert stated(X, y, Squared(), intercept=True).curvature == 2.0
     assert stated(X, y, Hinge(), intercept=True).curvature == np.inf
     assert SMALL == 1e-4

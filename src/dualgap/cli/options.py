@@ -36,6 +36,11 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         help='target and columns in one: "price ~ area + C(district) + log(age)" (needs the extra formula)',
     )
     group.add_argument("--weights", metavar="COL", help="a column of row weights")
+    group.add_argument(
+        "--offset",
+        metavar="COL",
+        help='a column that is added to every prediction; "log(COL)" for counts with a column of exposures',
+    )
     group.add_argument("--drop", metavar="COL", action="append", default=[], help="do not use this column")
     group.add_argument(
         "--missing",

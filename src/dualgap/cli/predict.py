@@ -25,6 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", metavar="COL", help="a column to ignore, for a model without names")
     parser.add_argument(
+        "--offset", metavar="COL", help="the column of the offset, where it is not that of the fit"
+    )
+    parser.add_argument(
         "--unseen",
         choices=("refuse", "reference"),
         default="refuse",
@@ -36,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Load, treat the columns, predict, write."""
     from dualgap.cli import streamed
-    from dualgap.cli.model import opened, recipe_for
+    from dualgap.cli.model import offset_in, opened, recipe_for
     from dualgap.files.store import write_whole
 
     if streamed.streams(args):
@@ -44,7 +47,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     args.rows = args.rows[0]
     solution, raw = opened(args)
     encoded = recipe_for(solution, raw, args.target).encode(raw, args.unseen)
-    columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
+    offset = offset_in(solution, raw, encoded.rows, args.offset)
+    columns = predictions(solution, encoded.matrix, offset, scores=args.scores, proba=args.proba)
     gaps = int((~encoded.rows).sum())
     if gaps:
         console.warn(f"{gaps} rows have a missing value and get no prediction; the fit left such rows out.")
@@ -57,19 +61,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return OK
 
 
-def predictions(solution: Solution, X: Any, *, scores: bool, proba: bool) -> dict[str, Any]:
+def predictions(solution: Solution, X: Any, offset: Any, *, scores: bool, proba: bool) -> dict[str, Any]:
     """Named columns of what is to be written."""
     import dataclasses
 
     bare = dataclasses.replace(solution, names=None, recipe=None)
-    columns: dict[str, Any] = {"prediction": bare.predict(X)}
+    columns: dict[str, Any] = {"prediction": bare.predict(X, offset)}
     labels = [] if bare.classes is None else bare.classes.tolist()
     if scores:
-        found = bare.decision_function(X)
+        found = bare.decision_function(X, offset)
         each = zip(labels, found.T, strict=True) if found.ndim == 2 else ()
         columns |= {f"score {label}": one for label, one in each} or {"score": found}
     if proba:
-        chances = zip(labels, bare.predict_proba(X).T, strict=True)
+        chances = zip(labels, bare.predict_proba(X, offset).T, strict=True)
         columns |= {f"probability {label}": one for label, one in chances}
     return columns
 

@@ -14,10 +14,12 @@ from dualgap.cli.column_groups import groups_named
 from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
+from dualgap.fitting.offsets import named
 from dualgap.fitting.solution import Solution
 from dualgap.losses import CATALOGUE
 from dualgap.tables.columns import RawTable, rows_in_words
 from dualgap.tables.learn import Wishes
+from dualgap.tables.offsets import offset_of
 from dualgap.tables.prepare import Prepared, default_target, prepare, prepare_formula, repeat
 from dualgap.tables.sources import read_rows
 
@@ -28,7 +30,8 @@ class PreparedTask:
 
     prepared: Prepared
     keywords: dict[str, Any]
-    test: tuple[Any, Any] | None = None  # rows that the fit does not see
+    offset: str | None = None  # the column that it is in
+    test: tuple[Any, ...] | None = None  # rows that the fit does not see, with their offset if there is one
 
     @property
     def X(self) -> Any:
@@ -48,15 +51,17 @@ class PreparedTask:
     def split(self, share: float) -> PreparedTask:
         """The task with a share of its rows to test on, drawn the same way every time."""
         out, kept = held_out(len(self.y), share)
-        weights = self.prepared.weights
+        weights, offset = self.prepared.weights, self.prepared.offset
         prepared = dataclasses.replace(
             self.prepared,
             X=self.X[kept],
             y=self.y[kept],
             weights=None if weights is None else weights[kept],
+            offset=None if offset is None else offset[kept],
         )
-        keywords = {**self.keywords, "sample_weight": prepared.weights}
-        return PreparedTask(prepared, keywords, (self.X[out], self.y[out]))
+        keywords = {**self.keywords, "sample_weight": prepared.weights, "offset": prepared.offset}
+        test = (self.X[out], self.y[out], *(() if offset is None else (offset[out],)))
+        return dataclasses.replace(self, prepared=prepared, keywords=keywords, test=test)
 
     @property
     def search_keywords(self) -> dict[str, Any]:
@@ -70,6 +75,7 @@ class PreparedTask:
         """The solution with the names of the columns and the recipe that made them."""
         recipe = self.prepared.recipe
         parts = tuple(dataclasses.replace(part, names=recipe.names) for part in solution.parts)
+        solution = named(solution, self.offset)
         return dataclasses.replace(solution, names=recipe.names, recipe=recipe, parts=parts)
 
 
@@ -90,14 +96,15 @@ def read(args: argparse.Namespace) -> RawTable:
 def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared, str]:
     """Read and prepare; the name of the target too."""
     raw = read(args)
+    offset = getattr(args, "offset", None)
     if args.formula:
         wishes = Wishes("", args.missing, (), tuple(args.na))
-        prepared = prepare_formula(raw, args.formula, wishes, args.weights)
+        prepared = prepare_formula(raw, args.formula, wishes, args.weights, offset)
         target = prepared.recipe.target
     else:
         target = args.target or _target(raw)
         wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
-        prepared = prepare(raw, wishes, args.weights)
+        prepared = prepare(raw, wishes, args.weights, offset)
     n, p = prepared.X.shape
     console.note(f"{raw.source}: {n} rows, {p} columns to predict {target!r} from")
     for note in prepared.notes:
@@ -114,7 +121,8 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
     """Read, prepare, choose the loss."""
     prepared, target = prepared_rows(args, console)
     loss = args.loss or _loss(prepared.y, target, console)
-    keywords = {"loss": loss, "sample_weight": prepared.weights, **objective_keywords(args)}
+    by_row = {"sample_weight": prepared.weights, "offset": prepared.offset}
+    keywords = {"loss": loss, **by_row, **objective_keywords(args)}
     if args.groups is not None:
         keywords["groups"] = groups_named(args.groups, prepared.recipe)
     keywords["fit_intercept"] &= prepared.recipe.constant
@@ -122,7 +130,9 @@ def task_of(args: argparse.Namespace, console: Console) -> PreparedTask:
         keywords["bounds"] = _by_number(keywords["bounds"], prepared.recipe.names)
     if keywords["standardize"] and args.penalty != "none":
         console.note("the penalty counts weights per standard deviation of their column")
-    return PreparedTask(prepared, keywords)
+    if args.offset is not None:
+        console.note(f"every prediction is counted from {args.offset}, which is no column to predict from")
+    return PreparedTask(prepared, keywords, args.offset)
 
 
 def _by_number(bounds: dict[str, Any], names: Sequence[str]) -> dict[int, Any]:
@@ -138,9 +148,11 @@ def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) ->
     """The task with rows to test on, where some are asked for."""
     recipe = task.prepared.recipe
     if args.test:
-        rows = repeat(read_rows(args.test, absent=recipe.absent, form=args.format), recipe)
+        raw = read_rows(args.test, absent=recipe.absent, form=args.format)
+        rows = repeat(raw, recipe)
         console.note(f"{args.test}: {rows_in_words(len(rows.y))} to test on")
-        return dataclasses.replace(task, test=(rows.X, rows.y))
+        more = () if task.offset is None else (offset_of(raw, task.offset, rows.rows),)
+        return dataclasses.replace(task, test=(rows.X, rows.y, *more))
     if args.hold_out is None:
         return task
     kept = task.split(args.hold_out)

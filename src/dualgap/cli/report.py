@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         solution, raw = opened(args)
         rows = repeated(solution, raw, args.target)
         effects = pages.effects(solution, rows.sample)
-        pages.write(solution, args.out, console, data=(rows.X, rows.y), effects=effects)
+        pages.write(solution, args.out, console, data=(rows.X, rows.y, rows.offset), effects=effects)
     else:
         pages.write(dg.load(args.model), args.out, console)
     console.result({"out": args.out})

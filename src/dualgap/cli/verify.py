@@ -41,8 +41,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     rows = repeated(solution, raw, args.target)
     if args.hold_out is not None:
         kept = held_out(len(rows.y), args.hold_out)[1]
-        rows = replace(rows, X=rows.X[kept], y=rows.y[kept])
-    objections, values = examine(solution, rows.X, rows.y)
+        offset = None if rows.offset is None else rows.offset[kept]
+        rows = replace(rows, X=rows.X[kept], y=rows.y[kept], offset=offset)
+    objections, values = examine(solution, rows.X, rows.y, rows.offset)
     verified = not objections
     console.say(solution.terms.words())
     console.say(f"  rows              {rows_in_use(solution.terms)}")
@@ -119,7 +120,8 @@ def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dic
     import dualgap as dg
 
     terms = solution.terms
-    if solution.certificate.search is not None or terms.hard:
+    unknown = terms.offset is not None and rows.offset is None
+    if solution.certificate.search is not None or terms.hard or unknown:
         return
     X = sp.csc_array(rows.X / terms.scale) if sp.issparse(rows.X) else rows.X / terms.scale
     objective: dict[str, Any] = dict(
@@ -136,6 +138,7 @@ def _elsewhere(solution: Solution, rows: Prepared, console: Console, values: dic
             fit_intercept=terms.fit_intercept,
             penalty_factors=factors,
             **_scaled_signs(terms),
+            offset=rows.offset,
             multiclass=solution.multiclass or "auto",
         )
     except ValueError as error:  # other classes, one class only, no minimum: there is nothing to compare with

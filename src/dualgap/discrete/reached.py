@@ -23,7 +23,8 @@ def reached(problem: Problem, w: Vector, tolerance: float) -> float:
     if problem.loss_has(Trait.CONVEX) or problem.loss_has(Trait.SMOOTH):
         with np.errstate(all="ignore"):
             t, error = problem.misses(w)
-            ends = [problem.loss.value(problem.centre, t + side * error) for side in (-2.0, 2.0)]
+            loss, y, _ = problem.centred
+            ends = [loss.value(y, t + side * error) for side in (-2.0, 2.0)]
             risk, priced = total(problem.a * np.maximum(*ends)), problem.regulariser.value(w)
             over = risk - float(problem.a @ np.minimum(*ends))
             found = (risk + priced) * (1.0 + 4.0 * FEW + gamma(len(w)))

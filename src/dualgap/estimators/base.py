@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.names import loss_named
+from dualgap.fitting.offsets import of_new_rows
 from dualgap.losses import Loss
 from dualgap.traits import Trait
 
@@ -35,7 +36,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """How many points were looked at; w = 0 always is."""
         return max(int(self.solution_.n_iter), 1)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -46,13 +47,15 @@ class Model(BaseEstimator):  # type: ignore[misc]
             The numbers to predict, or the classes, of any kind that can be sorted.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the row given twice.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            What is added to f(x), row by row, or the column of X that holds it; log(exposure) for rates.
 
         Returns
         -------
         self : estimator
             The fitted model.
         """
-        self._fit(X, one_column(y), sample_weight)
+        self._fit(X, one_column(y), sample_weight, offset=offset)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
@@ -75,12 +78,18 @@ class Model(BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _scored(self, X: Any) -> Any:
-        """X for a prediction."""
+    def _scored(self, X: Any, offset: Any) -> tuple[Any, Any]:
+        """X and the offset for a prediction."""
         check_is_fitted(self)
-        return self._table(X, reset=False)
+        X, offset = of_new_rows(self._terms, X, offset)
+        return self._table(X, reset=False), offset
 
-    def _scores(self, X: Any) -> Any:
+    @property
+    def _terms(self) -> Any:
+        """What was asked of the fit, where that may have an offset."""
+        return getattr(self.solution_, "terms", None)
+
+    def _scores(self, X: Any, offset: Any) -> Any:
         """The decision values."""
         raise NotImplementedError
 

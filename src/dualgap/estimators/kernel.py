@@ -18,6 +18,7 @@ from dualgap.estimators.regression import LOSSES
 from dualgap.fitting.calibration import Calibration
 from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
 from dualgap.fitting.kernel_fit import KernelAsked, KernelFit, calibrate, fit_kernel, kernel_rows
+from dualgap.fitting.offsets import parted, read_offset, refuse_offset
 from dualgap.fitting.reading import refuse_one_class
 from dualgap.kernel_machines.answer import KernelSolution
 from dualgap.kernels import Kernel
@@ -100,8 +101,14 @@ class KernelModel(Model):
         super()._table(X, reset=reset)
         return rows
 
-    def _scores(self, X: Any) -> Any:
-        return self._fitted.scores(X)
+    @property
+    def _terms(self) -> Any:
+        return self.solution_.certificate.terms
+
+    def _scores(self, X: Any, offset: Any) -> Any:
+        scores = self._fitted.scores(X)
+        shift = read_offset(offset, len(scores), self._fitted.asked.loss)
+        return scores if shift is None else scores + shift
 
 
 @documented(SHOWN, loss=LOSSES, **OWN, intercept_=("float", "The constant."))
@@ -147,11 +154,14 @@ class KernelRegressor(Regressor, KernelModel):
         keep(self, locals())
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        X, offset, name = parted(X, more.get("offset"))
         asked, table = self._asked(), self._table(X, reset=True)
+        shift = read_offset(offset, table.shape[0], asked.loss, name), name
         targets = read_numbers(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
         asked.loss.check_targets(targets[weights > 0])
-        self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=whole_numbers(X))
+        whole = whole_numbers(X)
+        self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=whole, offset=shift)
 
 
 @documented(
@@ -215,15 +225,21 @@ class KernelClassifier(Classifier, KernelModel):
         keep(self, locals())
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        X, offset, name = parted(X, more.get("offset"))
         asked, table = self._asked(), self._table(X, reset=True)
+        shift = read_offset(offset, table.shape[0], asked.loss, name), name
         self.classes_, which = read_labels(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
         if self.class_weight is not None:
             weights = weighted_by_class(self.class_weight, y, sample_weight)
         refuse_one_class(self.classes_, which[weights > 0])
         whole = whole_numbers(X)
-        self._fitted = fit_kernel(asked, table, which, weights, self.classes_, whole_numbers=whole)
+        self._fitted = fit_kernel(
+            asked, table, which, weights, self.classes_, whole_numbers=whole, offset=shift
+        )
         own = not self.probability or hasattr(asked.loss, "log_odds")
+        if not own:
+            refuse_offset(shift[0], "probability=True")
         self.calibration_ = None if own else calibrate(self._fitted, table, which, weights)
 
     def _log_probabilities(self, scores: Any) -> Any:

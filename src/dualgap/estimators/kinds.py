@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
@@ -15,6 +16,7 @@ from dualgap.estimators.base import one_column
 from dualgap.fitting.decisions import explained, said
 from dualgap.fitting.inputs import read_numbers, read_weights
 from dualgap.fitting.names import loss_named
+from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.losses import Loss
 from dualgap.traits import Trait
 
@@ -59,68 +61,97 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
             tags.classifier_tags.poor_score = zero_is_optimal(loss_named(self.loss))
         return tags
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """f(x), which is positive for the second of two classes and largest for the best of more.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The decision values.
         """
-        return np.asarray(self._scores(self._scored(X)))
+        return np.asarray(self._scores(*self._scored(X, offset)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, offset: Any = None) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        numbers = said(self.decision_function(X))  # first: it refuses a model that is not fitted
+        numbers = said(self.decision_function(X, offset))  # first: it refuses a model that is not fitted
         return np.asarray(self.classes_[numbers])
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes, finite however small these are.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         logarithms : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return np.asarray(self._log_probabilities(self.decision_function(X)))
+        return np.asarray(self._log_probabilities(self.decision_function(X, offset)))
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Probabilities of the classes, monotone in the decision values.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`; every row adds up to one.
         """
-        return np.asarray(np.exp(self.predict_log_proba(X)))
+        return np.asarray(np.exp(self.predict_log_proba(X, offset)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """The share of rows that are given their class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The columns, as in `fit`.
+        y : array-like of shape (n_samples,)
+            The classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1.
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
 
 class Regressor(RegressorMixin):  # type: ignore[misc]
@@ -139,37 +170,41 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
             tags.target_tags.positive_only = loss.lowest >= 0.0
         return tags
 
-    def linear_predictor(self, X: Any) -> NDArray[np.float64]:
+    def linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """z = f(x), which the loss's link makes of the mean: for poisson, gamma and tweedie its logarithm.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         z : ndarray of shape (n_samples,)
             The decision values.
         """
-        return np.asarray(self._scores(self._scored(X)))
+        return np.asarray(self._scores(*self._scored(X, offset)))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Predict numbers.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             The predictions, on the scale of the targets.
         """
-        return loss_named(self.loss).mean(self.linear_predictor(X))
+        return loss_named(self.loss).mean(self.linear_predictor(X, offset))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """R²; of the losses of means D², the share of the deviance that the columns take away.
 
         Parameters
@@ -180,6 +215,8 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            That of these rows, where the model was fitted with one; a column that `fit` named is found.
 
         Returns
         -------
@@ -188,8 +225,9 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
         """
         loss = loss_named(self.loss)
         if Trait.MEANS not in loss.traits:
-            return float(super().score(X, y, sample_weight))
-        z = self.linear_predictor(X)
+            return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        z = self.linear_predictor(X, offset)
         targets, weights = read_numbers(one_column(y), len(z)), read_weights(sample_weight, len(z))
         loss.check_targets(targets)
-        return explained(loss, targets, z, weights)
+        shift = read_offset(of_new_rows(self._terms, X, offset)[1], len(z), loss)
+        return explained(loss, targets, z, weights, shift)

@@ -10,6 +10,7 @@ from dualgap.errors import DataError, NoSolverError
 from dualgap.estimators.base import DEFAULT_C, Model, shaped
 from dualgap.fitting.fit import fit
 from dualgap.fitting.names import penalty_named
+from dualgap.fitting.offsets import named, parted
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.stream import Stream, learn, row_by_row
 from dualgap.penalties import Penalty
@@ -42,10 +43,12 @@ class LinearModel(Model):
 
     solution_: Solution
 
-    def _solve(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Solution:
+    def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
         """The solution of the problem that the keywords state, kept as `solution_`."""
         self.__dict__.pop("_stream", None)  # what partial_fit learnt is for partial_fit to go on with
-        self.solution_ = fit(**self._asked(X, y, sample_weight), **self._start(y), **more)
+        X, offset, name = parted(X, offset)
+        asked = self._asked(X, y, sample_weight)
+        self.solution_ = named(fit(**asked, offset=offset, **self._start(y), **more), name)
         return self.solution_
 
     def _asked(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -86,8 +89,8 @@ class LinearModel(Model):
             stream = self._stream = Stream.after(rule, classes, self.n_features_in_, last, tied=tied)
         self.solution_ = learn(self, stream, X, y, shaped(sample_weight))
 
-    def _scores(self, X: Any) -> Any:
-        return self.solution_.decision_function(X)
+    def _scores(self, X: Any, offset: Any) -> Any:
+        return self.solution_.decision_function(X, offset)
 
 
 def learns_by_rows(model: LinearModel) -> bool:

@@ -21,6 +21,7 @@ from dualgap.estimators.kinds import Classifier, Regressor
 from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
 from dualgap.fitting.kernel_fit import kernel_rows
 from dualgap.fitting.nu_fit import NuAsked, NuFit, fit_nu
+from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.reading import refuse_one_class
 from dualgap.kernel_machines.answer import KernelSolution
 from dualgap.kernels import Kernel
@@ -184,6 +185,7 @@ class NuClassifier(Classifier, NuModel):
         return self.rho_
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        refuse_offset(more.get("offset"), "a machine with ν")
         asked, table = self._asked(), self._table(X, reset=True)
         self.classes_, which = read_labels(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
@@ -199,7 +201,7 @@ class NuClassifier(Classifier, NuModel):
             asked, table, labels, weights, "classes", self.classes_, whole_numbers=whole_numbers(X)
         )
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Any, offset: Any) -> Any:
         scores = self._fitted.sums(X) / self.rho_ + self.intercept_
         if len(self.classes_) == 2:
             return scores[:, 0]
@@ -276,12 +278,13 @@ class NuRegressor(Regressor, NuModel):
         return asked
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        refuse_offset(more.get("offset"), "a machine with ν")
         asked, table = self._asked(), self._table(X, reset=True)
         targets = read_numbers(y, table.shape[0])
         weights = read_weights(shaped(sample_weight), table.shape[0])
         self._fitted = fit_nu(asked, table, targets, weights, "numbers", whole_numbers=whole_numbers(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Any, offset: Any) -> Any:
         return self._fitted.sums(X)[:, 0] + self.intercept_
 
 
@@ -336,7 +339,7 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         """−ρ."""
         return np.array([-self.offset_])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -347,12 +350,15 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
             There for pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the row given twice.
+        offset : None
+            There for the other machines: one class has none.
 
         Returns
         -------
         self : OneClass
             The fitted model.
         """
+        refuse_offset(offset, "one class")
         asked, table = self._asked(), self._table(X, reset=True)
         weights = read_weights(shaped(sample_weight), table.shape[0])
         self._fitted = fit_nu(asked, table, None, weights, "one class", whole_numbers=whole_numbers(X))
@@ -371,7 +377,7 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         scores : ndarray of shape (n_samples,)
             f(x).
         """
-        rows = self._scored(X)  # first: it refuses a model that is not fitted
+        rows, _ = self._scored(X, None)  # first: it refuses a model that is not fitted
         found, rho = self._fitted.sums(rows)[:, 0], self.offset_
         return np.where(np.abs(found - rho) <= ON_IT * abs(rho), rho, found)
 

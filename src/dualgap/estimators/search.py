@@ -10,6 +10,7 @@ from dualgap.estimators.classification import LinearClassifier
 from dualgap.estimators.documentation import documented
 from dualgap.estimators.linear import LinearModel
 from dualgap.estimators.regression import LinearRegressor
+from dualgap.fitting.offsets import named, parted
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -41,7 +42,9 @@ class Searched(LinearModel):
         """Folds need all rows at once."""
         raise AttributeError(f"{type(self).__name__} has no partial_fit: folds need all rows at once.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, offset: Any = None
+    ) -> Self:
         """Choose the strength and fit the model.
 
         Parameters
@@ -54,22 +57,25 @@ class Searched(LinearModel):
             Weights of the rows in grid, fits and scores; a weight of 2 is the row given twice.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows for `cv` to keep together.
+        offset : array-like of shape (n_samples,), number or str, default=None
+            What is added to f(x), row by row, or the column of X that holds it; log(exposure) for rates.
 
         Returns
         -------
         self : estimator
             The fitted model.
         """
-        self._fit(X, one_column(y), sample_weight, groups=groups)
+        self._fit(X, one_column(y), sample_weight, groups=groups, offset=offset)
         return self
 
-    def _solve(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Solution:
+    def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
         """The search and its solution on all rows, kept."""
+        X, offset, name = parted(X, offset)
         over = {name: getattr(self, name) for name in SEARCHED_OVER.split()}
         asked = self._asked(X, y, sample_weight)
         asked["column_groups"] = asked.pop("groups")
-        self.search_ = cross_validate(**asked, **over, score=self.scoring, **more)
-        self.solution_ = self.search_.solution
+        self.search_ = cross_validate(**asked, **over, score=self.scoring, offset=offset, **more)
+        self.solution_ = self.search_.solution = named(self.search_.solution, name)
         return self.solution_
 
 

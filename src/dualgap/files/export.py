@@ -24,6 +24,11 @@ def export(solution: Solution, path: str | Path, table: str = "data") -> Path:
     target = Path(path)
     if target.suffix not in WAYS:
         raise DataError(f"A model is exported to a file that ends in {', '.join(WAYS)}, not {target.name!r}.")
+    if solution.terms.offset is not None:
+        raise DataError(
+            "An exported prediction is Xw + b alone, and this model adds an offset to it; use "
+            "solution.predict(X, offset=…) or `dualgap predict`."
+        )
     content = WAYS[target.suffix](solution, table)
     write_whole(target, content if isinstance(content, bytes) else content.encode("utf-8"))
     return target

@@ -22,6 +22,7 @@ from dualgap.files.store import SIGNED, Beside, read_document
 from dualgap.fitting.hard_margin import HardMargin, refuse_soft
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import read_offset
 from dualgap.fitting.searched import SearchRun
 from dualgap.fitting.signs import refuse_unbounded_kinds
 from dualgap.fitting.solution import Solution
@@ -156,6 +157,7 @@ class Reader:
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values, **signed)
         if self.scanned:
             terms = StreamedObjective(*values)
+        terms = self._shifted(terms, part)
         if terms.hard:
             refuse_soft(terms.loss, terms.penalty)
         if terms.hard and lam != 1.0:
@@ -164,15 +166,11 @@ class Reader:
             raise part.refuse("scale", "positive numbers")
         _ = terms.regulariser  # refuses factors that the penalty cannot take
         refuse_unbounded_kinds(terms)
-        if bool(terms.signs()) != (self.version == SIGNED):
+        signed = bool(terms.signs()) or terms.offset is not None
+        if signed != (self.version == SIGNED):
+            none, some = "no bounds, no constraints and no offset", "bounds, constraints or an offset"
             raise ModelFileError(
-                f"{part.file}: a model file of version {self.version} has "
-                + (
-                    "no bounds and no constraints"
-                    if terms.signs()
-                    else "bounds or constraints, and this has none"
-                )
-                + "."
+                f"{part.file}: a model file of version {self.version} has {none if signed else some}."
             )
         return terms
 
@@ -223,6 +221,17 @@ class Reader:
         if np.any(lower > upper):
             raise inner.refuse("ends", "ends in their order")
         return Constraints(inner.array("matrix", (count, self.p)), lower, upper)
+
+    def _shifted(self, terms: Objective, part: Fields) -> Objective:
+        if not part.has("offset"):
+            return terms
+        many = self.classes is not None and len(self.classes) > 2
+        convex = Trait.CONVEX in terms.loss.traits & terms.regulariser.traits
+        if self.scanned or terms.hard or many or not convex:
+            raise part.refuse("offset", "absent, for this problem has none")
+        name = part.optional(part.text, "offset_name")
+        offset = read_offset(part.array("offset", (self.n,)), self.n, terms.loss, name)
+        return dataclasses.replace(terms, offset=offset, offset_name=name)
 
     def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:
         if not part.has(name):

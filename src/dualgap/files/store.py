@@ -21,7 +21,7 @@ from dualgap.errors import DataError, ModelFileError
 from dualgap.version import __version__
 
 MADE_BY = f"dualgap {__version__}"
-SIGNED = 3  # the version with bounds or constraints, which older readers must not overlook
+SIGNED = 3  # the version with bounds, constraints or an offset, which older readers must not overlook
 MOST_BYTES = (
     1 << 29
 )  # of a JSON text: arrays of a million numbers and more are beside it, so half a GiB is plenty

@@ -15,6 +15,7 @@ from dualgap.files.fingerprint import fingerprint
 from dualgap.files.write import made, matrix_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective, column_scales
+from dualgap.fitting.offsets import parted
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.summary import held_columns
 from dualgap.fitting.telling import relative_gap
@@ -62,13 +63,17 @@ class Truth:
         return relative_gap(self.gap, self.objective, self.null)
 
 
-def examine(solution: Solution, X: Any, y: Any) -> tuple[list[str], dict[str, Any]]:
+def examine(
+    solution: Solution, X: Any, y: Any, offset: Vector | None = None
+) -> tuple[list[str], dict[str, Any]]:
     """What speaks against a solution on these rows, sentence by sentence, and what holds there.
 
-    Where the rows cannot be those of the fit (another shape, other classes) there are no values.
+    Where the rows cannot be those of the fit (another shape, other classes) there are no values. An offset,
+    given or in a column of X, must be that of the fit.
     """
+    objections = list(_of_the_offset(solution, X, offset))
     X = made(solution, X)
-    objections = list(_of_the_file(solution, X, y))
+    objections += _of_the_file(solution, X, y)
     broken = list(_unusable(solution))
     if broken:
         return objections + broken, {}
@@ -99,6 +104,15 @@ def rows_in_use(terms: Objective) -> str:
     said = f"{rows}, every one counts" if count == n else f"{count} of {rows} count (weight > 0)"
     low, high = float(weights[used].min()), float(weights[used].max())
     return said + (" the same" if low == high else f", with weights from {low:.6g} to {high:.6g}")
+
+
+def _of_the_offset(solution: Solution, X: Any, given: Vector | None) -> Iterator[str]:
+    """That of the rows, where they tell one, must be that of the model."""
+    known, name = solution.terms.offset, solution.terms.offset_name
+    if given is None and name is not None and hasattr(X, "columns"):
+        given = np.asarray(parted(X, name)[1], dtype=np.float64)
+    if given is not None and not np.array_equal(given, np.zeros(0) if known is None else known):
+        yield "the offset of these rows is not that of the fit"
 
 
 def _of_the_file(solution: Solution, X: Any, y: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A Solution as a JSON document of version 2."""
+"""A Solution as a JSON document of version 2, or 3 where it has what no reader of 2 would notice."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dualgap.files.slope_rules import rule_fields
 from dualgap.files.store import MADE_BY, SIGNED, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import without
 from dualgap.fitting.solution import Solution
 from dualgap.penalties import Penalty
 from dualgap.proof.certificate import Certificate
@@ -41,7 +42,8 @@ def save(solution: Solution, path: str | Path, data: tuple[Any, Any] | None = No
 
 
 def made(solution: Solution, X: Any) -> Any:
-    """X with its columns made by the recipe, where there is one."""
+    """X with its columns made by the recipe, where there is one, and without that of the offset."""
+    X = without(X, solution.terms.offset_name)
     return X if solution.recipe is None else solution.recipe.read(X)
 
 
@@ -62,7 +64,7 @@ class Writer:
         by_scans = {"weights": facts.get("weights"), "scans": float(solution.scans)} if solution.scans else {}
         return by_scans | {
             "format": "dualgap-model",
-            "version": SIGNED if solution.terms.signs() else VERSION,
+            "version": SIGNED if solution.terms.signs() or solution.terms.offset is not None else VERSION,
             "made_by": MADE_BY,
             "objective": self.objective(solution.terms),
             "rows": int(facts["n"]),
@@ -78,7 +80,10 @@ class Writer:
 
     def objective(self, terms: Objective) -> dict[str, Any]:
         """What was minimised; null where a weight or factor is one everywhere."""
-        return {
+        by_row = {} if terms.offset is None else {"offset": self.array(terms.offset)}
+        if terms.offset_name is not None:
+            by_row["offset_name"] = terms.offset_name
+        return by_row | {
             "words": terms.words(),
             "loss": _named(terms.loss),
             "penalty": _named(terms.penalty) | self._groups(terms.penalty),

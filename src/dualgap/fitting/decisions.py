@@ -12,6 +12,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Design
 from dualgap.losses import Loss
 from dualgap.losses.joint import joint_hinge
+from dualgap.losses.shifted import with_offset
 
 
 def decisions(design: Design, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
@@ -40,10 +41,19 @@ def log_probabilities(loss: Any, scores: Vector | Matrix, multiclass: str | None
     return own_probabilities(loss.log_odds(scores))
 
 
-def explained(loss: Loss, targets: Vector, scores: Vector, weights: Vector) -> float:
-    """D² = 1 − deviance / deviance of the best constant; NaN where that has none to explain."""
-    null = np.full(len(targets), loss.best_constant(targets, weights))
-    deviance, total = (float(weights @ loss.value(targets, z)) for z in (scores, null))
+def explained(
+    loss: Loss, targets: Vector, scores: Vector, weights: Vector, offset: Vector | None = None
+) -> float:
+    """D² = 1 − deviance / deviance of the best constant; NaN where that has none to explain.
+
+    Scores are with the offset, and so is the constant.
+    """
+    shifted, pairs = with_offset(loss, targets, offset)
+    null = np.full(len(targets), shifted.best_constant(pairs, weights))
+    deviance, total = (
+        float(weights @ loss.value(targets, scores)),
+        float(weights @ shifted.value(pairs, null)),
+    )
     return 1.0 - deviance / total if 0.0 < total < np.inf else float("nan")
 
 

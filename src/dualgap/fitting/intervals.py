@@ -14,6 +14,7 @@ from scipy import stats
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.progress import ProgressLine, bar
 from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
+from dualgap.fitting.offsets import without
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.shown import shown
 from dualgap.fitting.signs import sign_keywords
@@ -136,7 +137,8 @@ def intervals(solution: Solution, data: Any, level: float, method: str, how: Res
     if data is None or not isinstance(data, tuple | list) or len(data) != 2:
         raise DataError("The rows of the fit are not kept in a Solution: give data=(X, y).")
     terms = solution.terms
-    X = data[0] if solution.recipe is None else solution.recipe.read(data[0])
+    X = without(data[0], terms.offset_name)
+    X = X if solution.recipe is None else solution.recipe.read(X)
     weights = terms.sample_weight
     if weights.shape != np.shape(data[1])[:1]:
         raise DataError(f"The fit had {len(weights)} rows, data has {np.shape(data[1])[:1]}; give its rows.")
@@ -207,7 +209,7 @@ def _asymptotic(solution: Solution, reading: Reading, level: float, method: str)
     if n <= k:
         raise DataError(f'{n} rows leave nothing to judge {k} weights by; use method="bootstrap".')
     w = np.append(solution.coef, solution.intercept) if reading.terms.fit_intercept else solution.coef
-    covariance, words = _covariance(solution, reading, full, full @ w, method)
+    covariance, words = _covariance(solution, reading, full, solution.terms.shifted(full @ w), method)
     error = np.sqrt(np.diag(covariance))
     student = method == "classical" and Trait.QUADRATIC in solution.terms.loss.traits
     law = stats.t(n - k) if student else stats.norm()
@@ -375,6 +377,7 @@ def _drawn(solution: Solution, X: Any, y: Any, seed: Any) -> Vector | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _flat(fit(X, y, **keywords, sample_weight=counts * terms.sample_weight))
+            weights = counts * terms.sample_weight
+            return _flat(fit(X, y, **keywords, sample_weight=weights, offset=terms.offset))
     except (DataError, InfeasibleError, UnboundedError):
         return None

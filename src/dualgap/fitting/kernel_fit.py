@@ -19,6 +19,7 @@ from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.calibration import Calibration, calibrated, folds
 from dualgap.fitting.decisions import log_probabilities
 from dualgap.fitting.inputs import read_strength, read_table
+from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import is_infinite, read_flag, read_limits
 from dualgap.kernel_machines.answer import KernelSolution, KernelTerms, StatedKernel, together
 from dualgap.kernel_machines.approximate import METHODS, solve_approximately
@@ -140,13 +141,20 @@ def fit_kernel(
     classes: NDArray[Any] | None = None,
     *,
     whole_numbers: bool = False,
+    offset: tuple[Vector | None, str | None] = (None, None),
 ) -> KernelFit:
-    """The machine for rows that are read; y are numbers, or numbers of classes.
+    """The machine for rows that are read; y are numbers, or numbers of classes; an offset has a name or none.
 
     `whole_numbers`: the kernel matrix was given as integers, which rounding has not touched.
     """
     limits = asked.checked()
+    if offset[0] is not None:
+        if asked.hard:
+            refuse_offset(offset[0], "a hard margin (C=inf)")
+        if classes is not None and len(classes) > 2:
+            refuse_offset(offset[0], f"{len(classes)} classes, whose scores only count beside each other")
     statement, kernel = _stated(asked, X, weights, classes, whole_numbers)
+    statement = replace(statement, terms=replace(statement.terms, offset=offset[0], offset_name=offset[1]))
     solution = _solved(asked, statement, y, limits)
     _warn_above(solution, asked)
     support = solution.support

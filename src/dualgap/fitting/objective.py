@@ -13,7 +13,8 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
-from dualgap.losses import Loss, with_offset
+from dualgap.losses import Loss
+from dualgap.losses.shifted import with_offset
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.bounded import bounded
 from dualgap.penalties.forms import unregularised

@@ -1,8 +1,12 @@
-"""Offsets as users hand them over: a number for each row, or the name of the column that holds them."""
+"""Offsets as users hand them over: a number for each row, or the name of the column that holds them.
+
+"log(exposure)" names the column exposure, whose logarithms are the offset.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -10,12 +14,12 @@ from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import LARGEST, _floats, _is_frame, _one_dimensional
 from dualgap.losses import Loss
+from dualgap.tables.offsets import column_behind, offset_values
 
 if TYPE_CHECKING:
-    from dualgap.fitting.objective import Objective
+    from dualgap.fitting.solution import Solution
 
 MOST = 700.0  # e^709 is the largest power that is a number
-REFUSED = "offset= is for one vector of weights of a convex problem"
 
 
 def parted(X: Any, offset: Any) -> tuple[Any, Any, str | None]:
@@ -24,16 +28,24 @@ def parted(X: Any, offset: Any) -> tuple[Any, Any, str | None]:
         return X, offset, None
     if not _is_frame(X):
         raise DataError(f"offset={offset!r} names a column, and X has no names; give the numbers themselves.")
-    if offset not in list(X.columns):
+    column = column_behind(offset, X.columns)
+    if column not in list(X.columns):
         raise DataError(f"offset={offset!r} is not a column of X; there are {_listed(X)}.")
-    return without(X, offset), X[offset], offset
+    given = X[column]
+    if column != offset:
+        numbers = _floats(_one_dimensional(given, len(X), f"The column {column!r}"), f"The column {column!r}")
+        given = offset_values(offset, column, numbers)
+    return without(X, offset), given, offset
 
 
 def without(X: Any, name: str | None) -> Any:
-    """X without that column, where it is a table that has it."""
-    if name is None or not _is_frame(X) or name not in list(X.columns):
+    """X without the column of that offset, where it is a table that has it."""
+    if name is None or not _is_frame(X):
         return X
-    return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name)
+    column = column_behind(name, X.columns)
+    if column not in list(X.columns):
+        return X
+    return X.drop(columns=[column]) if hasattr(X, "iloc") else X.drop(column)
 
 
 def read_offset(values: Any, n: int, loss: Loss, name: str | None = None) -> Vector | None:
@@ -53,8 +65,8 @@ def read_offset(values: Any, n: int, loss: Loss, name: str | None = None) -> Vec
     far = int(np.argmax(np.abs(found)))
     if loss.link == "log" and abs(found[far]) > MOST:
         raise DataError(
-            f"{called} is {found[far]:g} in row {far}, and e to that power is no number; with the {loss} loss an "
-            "offset is the logarithm of the exposure: give np.log(exposure)."
+            f"{called} is {found[far]:g} in row {far}, and e to that power is no number; with the {loss} "
+            "loss an offset is the logarithm of the exposure: give np.log(exposure)."
         )
     return found
 
@@ -62,17 +74,37 @@ def read_offset(values: Any, n: int, loss: Loss, name: str | None = None) -> Vec
 def refuse_offset(offset: Any, where: str) -> None:
     """What has no offset says so."""
     if offset is not None:
-        raise DataError(f"{REFUSED}, not for {where}; leave it out.")
+        raise DataError(f"offset= is for one vector of weights of a convex problem, not for {where}.")
 
 
-def of_new_rows(terms: Objective, X: Any, offset: Any) -> tuple[Any, Any]:
-    """X and the offset of rows to predict: the named column where X has it; a model without one needs none."""
-    if terms.offset is None:
+class Shifting(Protocol):
+    """What was asked, as far as an offset goes."""
+
+    @property
+    def offset(self) -> Vector | None:
+        """Of the rows of the fit."""
+
+    @property
+    def offset_name(self) -> str | None:
+        """The column that it was in."""
+
+
+def named(solution: Solution, name: str | None) -> Solution:
+    """The solution with the name of the column that its offset was in."""
+    if name is None:
+        return solution
+    terms = replace(solution.terms, offset_name=name)
+    return replace(solution, terms=terms, certificate=replace(solution.certificate, terms=terms))
+
+
+def of_new_rows(terms: Shifting | None, X: Any, offset: Any) -> tuple[Any, Any]:
+    """X and the offset of rows to predict, found in the column that the fit named, where X has it."""
+    if terms is None or terms.offset is None:
         if offset is not None:
             raise DataError("This model was fitted without an offset; leave offset= out.")
         return X, None
     name = terms.offset_name
-    if offset is None and name is not None and _is_frame(X):
+    if offset is None and name is not None and _is_frame(X) and column_behind(name, X.columns) in X.columns:
         X, offset, _ = parted(X, name)
     if offset is None:
         raise DataError(

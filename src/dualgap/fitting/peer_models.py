@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.fitting.claims import Claim, Fitted, refuse
-from dualgap.losses import CATALOGUE, Hinge, Logistic, Quantile, Squared
+from dualgap.losses import CATALOGUE, Hinge, Logistic, Poisson, Quantile, Squared, Tweedie
 
 
 def _lasso(model: Any) -> Claim:
@@ -34,20 +36,41 @@ def _celer_logistic(model: Any) -> Claim:
     return Claim(Logistic(), 1.0, 0.0, float(model.C), intercept=False)
 
 
-FAMILIES = {"normal": "squared", "gaussian": "squared", "binomial": "logistic", "poisson": "poisson"}
-LINKS = {"squared": "identity", "logistic": "logit", "poisson": "log"}
+FAMILIES = {
+    "normal": "squared",
+    "gaussian": "squared",
+    "binomial": "logistic",
+    "poisson": "poisson",
+    "gamma": "gamma",
+}
+LINKS = {"squared": "identity", "logistic": "logit", "poisson": "log", "gamma": "log", "tweedie": "log"}
 
 
 def _family(model: Any, family: Any, link: Any) -> Any:
     """The loss whose mean is half the deviance of a family with its own link (twice that for squares)."""
     called = (family if isinstance(family, str) else type(family).__name__).lower()
-    name = FAMILIES.get(called.removesuffix("distribution"))
+    called = called.removesuffix("distribution")
+    power = _tweedie_power(called, family)
+    name = FAMILIES.get(called) if power is None else "tweedie"
     if name not in CATALOGUE:
-        raise refuse(model, f"the family {called} is none that is certified here; normal and binomial are")
+        raise refuse(
+            model,
+            f"the family {called} is none that is certified here; normal, binomial, poisson, gamma and "
+            "tweedie (between 1 and 2) are",
+        )
     given = (link if isinstance(link, str) else type(link).__name__).lower().removesuffix("link")
     if given not in ("auto", LINKS[name]):
         raise refuse(model, f"the link {given} is not that of the family; {LINKS[name]} is")
-    return CATALOGUE[name]()
+    return CATALOGUE[name]() if power is None else Tweedie(power)
+
+
+def _tweedie_power(called: str, family: Any) -> float | None:
+    """p of a Tweedie family strictly between 1 and 2; glum writes it in its name too."""
+    if not called.startswith("tweedie"):
+        return None
+    written = re.search(r"\(([\d.]+)\)", called)
+    power = float(written[1]) if written else float(getattr(family, "var_power", getattr(family, "power", 0)))
+    return power if 1.0 < power < 2.0 else None
 
 
 def _glum(model: Any) -> Claim:
@@ -108,14 +131,23 @@ def _statsmodels(results: Any, model: Any, kind: str) -> Claim:
         return Claim(Quantile(float(results.q)))
     if kind == "Logit":
         return Claim(Logistic())
-    if kind == "Poisson" and "poisson" in CATALOGUE:
-        return Claim(CATALOGUE["poisson"]())
+    if kind == "Poisson":
+        return Claim(Poisson(), offset=_shift(model))
     if kind == "GLM":
         weights = np.asarray(model.freq_weights) * np.asarray(model.var_weights)
         if not np.all(weights == 1.0):
             raise refuse(model, "its rows have weights; give coef, intercept, loss and sample_weight")
-        return Claim(_family(model, model.family, model.family.link))
+        loss = _family(model, model.family, model.family.link)
+        return Claim(loss, offset=_shift(model))
     raise DataError(
-        f"certify cannot read a {kind} of statsmodels; it reads OLS, QuantReg, Logit and GLM. "
+        f"certify cannot read a {kind} of statsmodels; it reads OLS, QuantReg, Logit, Poisson and GLM. "
         "For other weights give coef, intercept, loss, penalty and a strength."
     )
+
+
+def _shift(model: Any) -> Vector | None:
+    """Offset and exposure, which statsmodels keeps apart, the latter as its logarithm."""
+    parts = [getattr(model, name, None) for name in ("offset", "exposure")]
+    found = [np.asarray(part, dtype=np.float64) for part in parts if part is not None and np.size(part)]
+    total = sum(np.broadcast_to(part, (len(model.endog),)) for part in found)
+    return np.array(total) if found and np.any(total) else None

@@ -14,6 +14,7 @@ ROWS = 40  # weights shown in all; longer tables show the largest per standard d
 LEAST = 5  # and at least this many for each class
 NAMED = 6  # columns named in a sentence
 APART = 2.0**26  # spreads so many times each other: half the digits of a number
+FACTORS = {"log": "mean times", "logit": "odds times"}  # what one more of a column does, by the link
 
 
 def summarise(solution: Solution, level: float = 0.95) -> str:
@@ -174,14 +175,22 @@ def _table(
         if reach is None
         else {row.column: f"  {row.low:>12.5g}  {row.high:>12.5g}  {row.p:>8.2g}" for row in reach}
     )
-    head = "" if reach is None else f"  {'low':>12}  {'high':>12}  {'p':>8}"
+    factor = FACTORS.get(solution.terms.loss.link, "") if solution.classes is None else ""
+    head = f"  {factor:>13}" if factor else ""
+    head += "" if reach is None else f"  {'low':>12}  {'high':>12}  {'p':>8}"
     lines = [f"  {'':<{width}}  {'weight':>13}  {'per std. dev.':>13}{head}"]
     if solution.terms.fit_intercept:
-        blank = f"  {'':>13}" if reach is not None else ""
+        blank = f"  {'':>13}" * (2 if factor else 1) if reach is not None else ""
         lines.append(f"  {'intercept':<{width}}  {intercept:>13.6g}{blank}{ends.get('intercept', '')}")
     for j in order:
-        mark = "  proven zero" if zero[j] else ends.get(names[j], "")
+        mark = f"  {_power(coef[j]):>13.6g}" if factor else ""
+        mark += "  proven zero" if zero[j] else ends.get(names[j], "")
         lines.append(f"  {names[j]:<{width}}  {coef[j]:>13.6g}  {standard[j]:>13.6g}{mark}")
     if len(order) < len(coef):
         lines.append(f"  … the {len(order)} largest of {len(coef)}, by weight per standard deviation")
     return lines
+
+
+def _power(weight: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(weight))

@@ -17,6 +17,7 @@ from dualgap.kernel_machines.problem import KernelProblem
 from dualgap.kernels import Gram
 from dualgap.kernels.gram import symmetric
 from dualgap.losses import Loss
+from dualgap.losses.shifted import with_offset
 from dualgap.problem.problem import relative_gap
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
@@ -50,6 +51,8 @@ class KernelTerms:
     lam: float
     sample_weight: Vector  # of every row given
     fit_intercept: bool
+    offset: Vector | None = None  # of every row given
+    offset_name: str | None = None  # the column that it was in
 
     @property
     def used(self) -> Mask:
@@ -71,9 +74,10 @@ class KernelTerms:
         if K.shape != (len(used), len(used)) or y.shape != (len(used),):
             raise DataError(f"This certificate is for {len(used)} rows; K has shape {K.shape}, y {y.shape}.")
         products = Entries.held(symmetric(K[np.ix_(used, used)]))
+        shifted = [with_offset(self.loss, target, self.offset) for target in _targets(certificate, y)]
         stated = [
-            KernelStatement(products, target[used], self.weights, self.loss, self.lam, self.fit_intercept)
-            for target in _targets(certificate, y)
+            KernelStatement(products, pairs[used], self.weights, loss, self.lam, self.fit_intercept)
+            for loss, pairs in shifted
         ]
         return [KernelTask(problem, used, certificate.tolerance) for problem in stated]
 
@@ -150,9 +154,8 @@ class StatedKernel:
     def problem(self, y: Vector) -> KernelProblem:
         """The problem for these targets, one per row given."""
         terms = self.terms
-        return KernelProblem(
-            self.gram, y[terms.used], terms.weights, terms.loss, terms.lam, terms.fit_intercept
-        )
+        loss, y = with_offset(terms.loss, y, terms.offset)
+        return KernelProblem(self.gram, y[terms.used], terms.weights, loss, terms.lam, terms.fit_intercept)
 
     def solution(self, outcome: Outcome, null: float, tolerance: float) -> KernelSolution:
         """The public answer from what is proven on the rows that count."""

@@ -12,7 +12,6 @@ from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic
 from dualgap.losses.poisson import Poisson
 from dualgap.losses.quantile import Absolute, Quantile
-from dualgap.losses.shifted import Shifted, with_offset
 from dualgap.losses.sigmoid import Sigmoid
 from dualgap.losses.squared import Squared
 from dualgap.losses.squared_hinge import SquaredHinge
@@ -53,7 +52,6 @@ __all__ = [
     "Perceptron",
     "Poisson",
     "Quantile",
-    "Shifted",
     "Sigmoid",
     "Squared",
     "SquaredEpsilonInsensitive",
@@ -61,5 +59,4 @@ __all__ = [
     "Terms",
     "Tweedie",
     "ZeroOne",
-    "with_offset",
 ]

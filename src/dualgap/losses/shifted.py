@@ -21,10 +21,10 @@ class Shifted(Loss):
     """`inner` at z + o; targets of shape (n, 2)."""
 
     inner: Loss
-    name = "shifted"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "degree", self.inner.degree)
+        for fact in ("name", "degree"):
+            object.__setattr__(self, fact, getattr(self.inner, fact))
 
     @property
     def traits(self) -> Trait:

@@ -150,9 +150,9 @@ class Path:
         return np.array(risks) * self._family.unit
 
     def decision_functions(self, X: Any, offset: Any = None) -> Matrix:
-        """Xw + b at every point, one row each; a path with an offset needs that of these rows, and adds it."""
+        """Xw + b at every point, one row each; a path with an offset needs and adds that of these rows."""
         design, shift = self._design(X, offset)
-        return predictions(design, self.coefs, self.intercepts) + shift
+        return np.asarray(predictions(design, self.coefs, self.intercepts) + shift)
 
     def _design(self, X: Any, offset: Any) -> tuple[Design, Any]:
         recipe = self._reading.table.recipe

@@ -197,8 +197,7 @@ def _spaced(at: Vector, *, logarithmic: bool) -> list[int]:
 
 def draw_losses(ax: Any, path: Path, strokes: Strokes, test: Any) -> None:
     """The mean loss here and on other rows."""
-    X, y = test
-    here, there = path.risks_of(strokes.coefs, strokes.intercepts, X, y)
+    here, there = path.risks_of(strokes.coefs, strokes.intercepts, *test)
     ax.plot(strokes.at, here, color="black", linewidth=1.3, label="these rows")
     ax.plot(strokes.at, there, color="#D55E00", linestyle=DASHES[1], linewidth=1.3, label="test rows")
     best = int(np.argmin(there))

@@ -152,9 +152,9 @@ class QuantilePath(Path):
     def criterion(self, name: str) -> Vector:
         raise DataError("Quantiles are not chosen by AIC or BIC: they answer different questions.")
 
-    def decision_functions(self, X: Any) -> Matrix:
+    def decision_functions(self, X: Any, offset: Any = None) -> Matrix:
         """Xw + b on every piece, one row each: the conditional quantiles of these rows."""
-        return super().decision_functions(X)
+        return super().decision_functions(X, offset)
 
     def plot(
         self, *, x: str = "quantile", ax: Any = None, test: Any = None, names: Any = None, top: int = 12

@@ -15,7 +15,7 @@ from dualgap.penalties import Regulariser
 from dualgap.problem.dual_point import feasible, null_dual
 from dualgap.problem.on_constraints import onto
 from dualgap.proof.check import Checked, check
-from dualgap.proof.statement import SMALL, Statement
+from dualgap.proof.statement import SMALL, Statement, moved_exactly
 from dualgap.traits import Trait
 
 SEEN = 1e-9  # share of the objective that is rounding, and would be seen
@@ -94,6 +94,8 @@ class Problem(Statement):
     @cached_property
     def best_constant(self) -> float:
         """The best prediction without any column; for equal targets that target, without rounding."""
+        if self.unshifted is not self:
+            return self.unshifted.best_constant
         found = self.loss.best_constant(self.y, self.a)
         if not self.loss.translates or self.y.min() < self.y.max():
             return found
@@ -104,15 +106,15 @@ class Problem(Statement):
     @cached_property
     def null(self) -> float:
         """The objective at `null_weights`; targets far from zero are counted from there, to keep it sharp."""
+        loss, y, shifts = self.centred
         constant = self.null_weights[-1] if self.intercept else 0.0
-        if self.intercept and self.loss.translates:
-            near = self.y - constant
-            rest = self.loss.best_constant(near, self.a)
-            return float(self.a @ self.loss.value(near, np.full(self.n, rest)))
-        z = np.full(self.n, constant)
-        found = self.loss.value(self.y, z)
+        base, rest, _ = moved_exactly(np.full(self.n, constant), shifts)
+        t = base + rest
+        if self.intercept and loss.translates:
+            t = t + loss.best_constant(-t, self.a)
+        found = loss.value(y, t)
         if self.loss_has(Trait.MEANS):  # these are from above: gaps must not look small beside them
-            found = np.maximum(2.0 * found - self.loss.fenchel_young(self.y, z, np.zeros(self.n)), 0.0)
+            found = np.maximum(2.0 * found - loss.fenchel_young(y, t, np.zeros(self.n)), 0.0)
         return float(self.a @ found)
 
     @cached_property

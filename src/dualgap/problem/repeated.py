@@ -110,9 +110,8 @@ def _totals(group: Index, values: Vector) -> Vector:
 
 
 def _equal(problem: Problem, left: Index, right: Index) -> Mask:
-    same: Mask = problem.y[left] == problem.y[right]
-    if same.ndim == 2:
-        same = same.all(axis=1)
+    pairs = problem.y.reshape(problem.n, -1)
+    same: Mask = np.asarray((pairs[left] == pairs[right]).all(axis=1))
     near = np.flatnonzero(same)
     same[near] &= problem.design.same_rows(left[near], right[near])
     return same

@@ -33,7 +33,7 @@ class Judged:
 
     def errors(self) -> dict[str, Vector]:
         """What each row costs, in measures that all models of a kind share."""
-        rows = rows_of(self.solution, self.prepared.X, self.prepared.y, title="rows")
+        rows = rows_of(self.solution, self.prepared.X, self.prepared.y, self.prepared.offset, title="rows")
         if self.solution.classes is None:
             error = rows.predicted - rows.targets
             return {"squared error": error**2, "absolute error": np.abs(error)}

@@ -140,6 +140,7 @@ def objective_formula(terms: Objective, strength: bool = True) -> str:
     """minimise mean loss + λ penalty, or subject to a budget; markup. `strength` False leaves it a letter."""
     unknown = "w, b" if terms.fit_intercept else "w"
     plane = "x<sub>i</sub>·w + b" if terms.fit_intercept else "x<sub>i</sub>·w"
+    plane += "" if terms.offset is None else " + o<sub>i</sub>"
     start = f'<span class="op">minimise</span><sub>{unknown}</sub>'
     if terms.hard:
         return f"{start} Σ<sub>j</sub> w<sub>j</sub>² subject to y<sub>i</sub>({plane}) ≥ 1 for every row"

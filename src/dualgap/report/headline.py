@@ -76,6 +76,7 @@ def _parts(rows: PredictedRows, folds: Index) -> Iterator[PredictedRows]:
                 targets=rows.targets[own],
                 scores=rows.scores[own],
                 weights=rows.weights[own],
+                offset=None if rows.offset is None else rows.offset[own],
                 folds=None,
             )
 

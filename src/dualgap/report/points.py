@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Vector
 from dualgap.fitting.decisions import decisions, row_losses, said
 from dualgap.fitting.inputs import read_table
+from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.paths.path import Path
 from dualgap.report.rows import sample, targets_of
 from dualgap.report.subject import Subject
@@ -87,29 +88,36 @@ def nonzero(found: Points) -> NDArray[np.int64]:
     return np.asarray(np.count_nonzero(flat, axis=1))
 
 
-def errors_along(about: Subject, found: Points, pair: tuple[Any, Any], title: str) -> Errors:
+def errors_along(about: Subject, found: Points, pair: tuple[Any, ...], title: str) -> Errors:
     """Mean loss and share of wrong rows at every point, for the rows given."""
-    solution = about.solution
-    X, y = pair
+    solution, fitted = about.solution, pair is about.data
+    X, y, *more = pair
+    own_offset = about.terms.offset if fitted else None
+    X, offset = of_new_rows(about.terms, X, more[0] if more else own_offset)
     design = read_table(about.read(X)).design
     n = design.shape[0]
+    shift = read_offset(offset, n, about.terms.loss)
     targets = targets_of(solution, y, n)
     own = about.terms.sample_weight
-    weights = own if len(own) == n and pair is about.data else np.ones(n)
+    weights = own if len(own) == n and fitted else np.ones(n)
     classes = len(np.atleast_2d(solution.coef))
     rows = sample(n, max(WORK // (len(found.at) * classes), 1000))
     if len(rows) < n:
         design, targets, weights = design.rows(rows), targets[rows], weights[rows]
+        shift = None if shift is None else shift[rows]
     share = weights / weights.sum()
     told = np.array(
-        [_at(about, design, targets, share, one) for one in zip(found.coefs, found.intercepts, strict=True)]
+        [
+            _at(about, decisions(design, *one) + (0.0 if shift is None else shift), targets, share)
+            for one in zip(found.coefs, found.intercepts, strict=True)
+        ]
     )
     wrong = None if solution.classes is None else told[:, 1]
     return Errors(title, told[:, 0], wrong, len(rows) if len(rows) < n else 0)
 
 
-def _at(about: Subject, design: Any, targets: Vector, share: Vector, plane: Any) -> tuple[float, float]:
+def _at(about: Subject, scores: Any, targets: Vector, share: Vector) -> tuple[float, float]:
     """The mean loss, and the share of wrong rows (0 where there are no classes)."""
-    scores, classes = decisions(design, *plane), about.solution.classes is not None
+    classes = about.solution.classes is not None
     each = row_losses(about.terms.loss, targets, scores, about.solution.multiclass, classes)
     return float(each @ share), float((said(scores) != targets) @ share) if classes else 0.0

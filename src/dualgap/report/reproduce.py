@@ -46,6 +46,8 @@ def _call(about: Subject) -> str:
     words += ["sample_weight=…"] if np.any(terms.sample_weight != 1.0) else []
     named = "column_groups" if verb == "cross_validate" else "groups"
     words += [f"{named}=…"] if terms.penalty.parts is not None else []
+    if terms.offset is not None:
+        words.append("offset=" + ("…" if terms.offset_name is None else repr(terms.offset_name)))
     words += ["penalty_factors=…"] if np.any(terms.factors != 1.0) else []
     words += [f"{name}=…" for name in ("bounds", "constraints") if getattr(terms, name) is not None]
     return f"import dualgap as dg\ndg.{verb}(X, y, {', '.join(words)})"

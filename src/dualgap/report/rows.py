@@ -10,6 +10,7 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.fitting.decisions import explained, log_probabilities, row_losses, said
 from dualgap.fitting.inputs import read_numbers
+from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.targets import class_numbers
 from dualgap.losses import Loss
@@ -30,6 +31,7 @@ class PredictedRows:
     unseen: bool = False  # are they rows that the weights which predict them have not seen?
     folds: Index | None = None  # which fold each row was held out with
     loss: Loss | None = None  # what the scores are of
+    offset: Vector | None = None  # that is in them
 
     @property
     def share(self) -> Vector:
@@ -61,7 +63,7 @@ class PredictedRows:
         """D², where the loss is half a deviance; None where the targets leave nothing to explain."""
         if self.loss is None or Trait.MEANS not in self.loss.traits:
             return None
-        found = explained(self.loss, self.targets, np.asarray(self.scores), self.weights)
+        found = explained(self.loss, self.targets, np.asarray(self.scores), self.weights, self.offset)
         return found if np.isfinite(found) else None
 
     @property
@@ -75,14 +77,19 @@ class PredictedRows:
         return len(self.targets)
 
 
-def rows_of(solution: Solution, X: Any, y: Any, *, title: str) -> PredictedRows:
+def rows_of(solution: Solution, X: Any, y: Any, offset: Any = None, *, title: str) -> PredictedRows:
     """Predict rows. They count as in the fit where there are as many, else once each."""
-    scores = solution.decision_function(X)
-    own = solution.terms.sample_weight
-    test = title == TEST
-    weights = own if not test and len(own) == len(scores) else np.ones(len(scores))
+    test, terms = title == TEST, solution.terms
+    n = len(np.asarray(y))
+    if offset is None and not test and terms.offset is not None and len(terms.offset) == n:
+        offset = terms.offset
+    plain, offset = of_new_rows(terms, X, offset)
+    scores = solution.decision_function(plain, offset)
+    own = terms.sample_weight
+    weights = own if not test and len(own) == n else np.ones(n)
+    shift = read_offset(offset, n, terms.loss)
     return PredictedRows(
-        title, targets_of(solution, y, len(scores)), scores, weights, unseen=test, loss=solution.terms.loss
+        title, targets_of(solution, y, n), scores, weights, unseen=test, loss=terms.loss, offset=shift
     )
 
 

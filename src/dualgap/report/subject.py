@@ -13,6 +13,7 @@ from dualgap.errors import DataError
 from dualgap.files.verification import UNPROVEN, examine
 from dualgap.fitting.effects import Effect
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import without
 from dualgap.fitting.solution import Solution
 from dualgap.paths.path import Path
 from dualgap.report.rows import HELD, TEST, PredictedRows, rows_of, same_rows, targets_of
@@ -20,7 +21,7 @@ from dualgap.selection.search import Search
 from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe
 
-Pair = tuple[Any, Any]
+Pair = tuple[Any, ...]  # X and y, and the offset of rows that were not fitted
 FITTED = "rows of the fit"
 LARGEST = 1 << 26  # numbers in rows that are checked again for a page
 
@@ -62,7 +63,8 @@ class Subject:
         return recipe.target if recipe is not None and recipe.target else "y"
 
     def read(self, X: Any) -> Any:
-        """Rows with their columns made by the recipe, where there is one."""
+        """Rows with their columns made by the recipe, where there is one, and without that of the offset."""
+        X = without(X, self.terms.offset_name)
         return X if self.origin.recipe is None else self.origin.recipe.read(X)
 
     @cached_property
@@ -89,7 +91,7 @@ class Subject:
             return None
         if len(rows) * len(self.names) > LARGEST:
             return None
-        found, _ = examine(self.solution, self.read(self.data[0]), self.data[1])
+        found, _ = examine(self.solution, self.read(self.data[0]), *self.data[1:])
         return tuple(said for said in found if not said.startswith(UNPROVEN))
 
     @property
@@ -110,8 +112,11 @@ class Subject:
         if found is None or self.data is None or np.shape(self.data[1])[:1] != (n,):
             return None
         targets = targets_of(self.solution, self.data[1], n)[found.rows]
-        weights = self.terms.sample_weight[found.rows]
-        return PredictedRows(HELD, targets, found.decisions, weights, True, found.folds, self.terms.loss)
+        weights, offset = self.terms.sample_weight[found.rows], self.terms.offset
+        shift = None if offset is None else offset[found.rows]
+        return PredictedRows(
+            HELD, targets, found.decisions, weights, True, found.folds, self.terms.loss, shift
+        )
 
     @property
     def judged(self) -> PredictedRows | None:
@@ -145,9 +150,9 @@ def subject(thing: Any, along: Any, data: Any, test: Any, origin: Origin) -> Sub
 
 
 def _pair(name: str, rows: Any) -> Pair | None:
-    if rows is None or (isinstance(rows, tuple | list) and len(rows) == 2):
-        return None if rows is None else (rows[0], rows[1])
-    raise DataError(f"{name} must be a pair (X, y).")
+    if rows is None or (isinstance(rows, tuple | list) and len(rows) in (2, 3)):
+        return None if rows is None else tuple(one for one in rows if one is not None)
+    raise DataError(f"{name} must be a pair (X, y), or (X, y, offset).")
 
 
 def _names(solution: Solution, recipe: Recipe | FormulaRecipe | None, data: Any) -> tuple[str, ...]:

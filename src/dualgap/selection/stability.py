@@ -13,6 +13,7 @@ from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.drive.limits import Limits
 from dualgap.errors import DataError, NotCertifiedWarning, needed
 from dualgap.fitting.fit import fit
+from dualgap.fitting.offsets import without
 from dualgap.fitting.options import read_limits
 from dualgap.fitting.reading import read, what_of
 from dualgap.fitting.solution import Solution
@@ -115,6 +116,9 @@ def stability(
     if not (isinstance(resamples, int) and resamples >= 1):
         raise DataError(f"resamples must be a whole number of at least 1, not {resamples!r}.")
     reading = read(X, y, **what_of(keywords))
+    if reading.terms.offset_name is not None:  # so that no draw looks for it again
+        X = without(X, reading.terms.offset_name)
+        keywords = {**keywords, "offset": reading.terms.offset}
     base = reading.terms.sample_weight
     labels = None if reading.classes is None else reading.y
     rng = np.random.default_rng(random_state)

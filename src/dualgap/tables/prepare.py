@@ -16,6 +16,7 @@ from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows
 from dualgap.tables.formula import FormulaRecipe, learn_formula, taken_apart, target_of
 from dualgap.tables.frames import from_frame
 from dualgap.tables.learn import Wishes, learn
+from dualgap.tables.offsets import column_behind, offset_of
 from dualgap.tables.recipe import Encoded, Recipe
 from dualgap.tables.sources import read_rows
 
@@ -33,10 +34,11 @@ class Prepared:
     recipe: Recipe | FormulaRecipe
     notes: tuple[str, ...]
     sample: RawTable | None = None  # some of the rows as the file has them
+    offset: Vector | None = None
 
 
-def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepared:
-    """Learn the recipe and follow it."""
+def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None, offset: str | None = None) -> Prepared:
+    """Learn the recipe and follow it; the columns of weights and offset are none of the others."""
     if raw.n == 1:
         raise DataError(f"{raw.source} has one row: nothing can be learnt from it; two are the least.")
     target = raw.column(wishes.target)
@@ -46,6 +48,8 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {wishes.target!r}",)
     if weights is not None:
         wishes = replace(wishes, drop=(*wishes.drop, weights))
+    if offset is not None:
+        wishes = replace(wishes, drop=(*wishes.drop, column_behind(offset, raw.names)))
     recipe, remarks = learn(raw, wishes, rows)
     encoded, used = _encoded(raw, recipe, rows)
     if not encoded.rows.all():
@@ -60,12 +64,16 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None) -> Prepar
         recipe,
         (*remarks, *notes),
         sampled(raw, used),
+        None if offset is None else offset_of(raw, offset, used),
     )
 
 
-def prepare_formula(raw: RawTable, formula: str, wishes: Wishes, weights: str | None = None) -> Prepared:
+def prepare_formula(
+    raw: RawTable, formula: str, wishes: Wishes, weights: str | None = None, offset: str | None = None
+) -> Prepared:
     """The same for the columns that a formula makes."""
-    parts = taken_apart(formula, tuple(name for name in raw.names if name != weights))
+    kept = (weights, None if offset is None else column_behind(offset, raw.names))
+    parts = taken_apart(formula, tuple(name for name in raw.names if name not in kept))
     target = target_of(parts, raw)
     rows = _rows_with(target, parts.target.strip("`"), wishes.missing, raw)
     recipe, notes = learn_formula(parts, raw, rows, wishes.missing)
@@ -75,7 +83,8 @@ def prepare_formula(raw: RawTable, formula: str, wishes: Wishes, weights: str | 
         notes += (f"left out: {rows_in_words(int((~used).sum()))} with a missing value",)
     own = None if weights is None else _weights(raw, weights, used)
     y = values_of(target.take(used))
-    return Prepared(encoded.matrix, y, own, used, recipe, notes, sampled(raw, used))
+    shift = None if offset is None else offset_of(raw, offset, used)
+    return Prepared(encoded.matrix, y, own, used, recipe, notes, sampled(raw, used), shift)
 
 
 @overload
@@ -90,6 +99,7 @@ def read(
     format: str | None = ...,
     recipe: Recipe | FormulaRecipe | None = ...,
     formula: str | None = ...,
+    offset: None = ...,
 ) -> tuple[Any, NDArray[Any], Any]: ...
 
 
@@ -105,7 +115,24 @@ def read(
     format: str | None = ...,
     recipe: Recipe | FormulaRecipe | None = ...,
     formula: str | None = ...,
+    offset: None = ...,
 ) -> tuple[Any, NDArray[Any], Any, Vector]: ...
+
+
+@overload
+def read(
+    source: str,
+    *,
+    target: str | None = ...,
+    weights: str | None = ...,
+    missing: str = ...,
+    drop: Sequence[str] = ...,
+    na: Sequence[str] = ...,
+    format: str | None = ...,
+    recipe: Recipe | FormulaRecipe | None = ...,
+    formula: str | None = ...,
+    offset: str,
+) -> Any: ...
 
 
 def read(  # noqa: PLR0913
@@ -119,8 +146,10 @@ def read(  # noqa: PLR0913
     format: str | None = None,
     recipe: Recipe | FormulaRecipe | None = None,
     formula: str | None = None,
+    offset: str | None = None,
 ) -> Any:
-    """X, y and the recipe of a file, as `dualgap fit` makes them; with a column of `weights` those too.
+    """X, y and the recipe of a file, as `dualgap fit` makes them; with columns of `weights` and of an
+    `offset` those too, in this order.
 
     >>> import dualgap as dg
     >>> X, y, recipe = dg.tables.read("diabetes")
@@ -131,18 +160,19 @@ def read(  # noqa: PLR0913
     of a data set that ships. `missing` is "mean", "median", "drop" or "refuse"; `drop` names columns to leave
     out; `na` are words that mean a missing value; `format` says what the file is where it does not tell. With
     the `recipe` of an earlier file all is done as it was done there; a `formula` names target and columns.
+    `offset="log(exposure)"` is made of a column of exposures.
     """
     raw = read_rows(source, absent=tuple(na) if recipe is None else recipe.absent, form=format)
     if recipe is not None:
         found = repeat(raw, recipe if target is None else recipe.aimed(target))
     elif formula is not None:
-        found = prepare_formula(raw, formula, Wishes("", missing, (), tuple(na)), weights)
+        found = prepare_formula(raw, formula, Wishes("", missing, (), tuple(na)), weights, offset)
     else:
         wishes = Wishes(target or default_target(raw), missing, tuple(drop), tuple(na))
-        found = prepare(raw, wishes, weights)
-    if weights is None:
-        return found.X, found.y, found.recipe
-    return found.X, found.y, found.recipe, _weights(raw, weights, found.rows)
+        found = prepare(raw, wishes, weights, offset)
+    more = [] if weights is None else [_weights(raw, weights, found.rows)]
+    more += [] if offset is None else [offset_of(raw, offset, found.rows)]
+    return (found.X, found.y, found.recipe, *more)
 
 
 def learn_frame(frame: Any) -> tuple[Any, Recipe]:

@@ -57,7 +57,8 @@ class SampledRows:
         price, ridge = prices(problem)
         width = problem.p - problem.intercept
         weights = problem.a * problem.n if weights is None else weights
-        targets = (slope_shape(problem.loss), np.array(problem.y), _terms(problem), np.array(weights))
+        y = np.array(problem.y.reshape(problem.n, -1)[:, 0])  # an offset beside it is in the terms
+        targets = (slope_shape(problem.loss), y, _terms(problem), np.array(weights))
         return cls(
             rows_of(problem.design),
             targets,

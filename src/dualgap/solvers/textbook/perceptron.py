@@ -45,6 +45,8 @@ class Perceptron:
     def missing(self, problem: Problem) -> tuple[str, ...]:
         missing = []
         labels = problem.loss_has(Trait.CLASSIFICATION)
+        if problem.y.ndim > 1:
+            return ("rows have an offset, which no sign of y corrects",)
         if not labels or problem.loss.value(np.ones(1), np.zeros(1))[0] != 0.0:
             missing.append("the loss is not the perceptron's")
         if not problem.free.all():

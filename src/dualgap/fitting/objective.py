@@ -61,7 +61,7 @@ class Objective:
         default=None, kw_only=True
     )  # of the weights, the intercept not among them
     constraints: Constraints | None = field(default=None, kw_only=True)
-    offset: Vector | None = field(default=None, kw_only=True)  # what each prediction is counted from, a number a row
+    offset: Vector | None = field(default=None, kw_only=True)  # a number a row, added to its prediction
     offset_name: str | None = field(default=None, kw_only=True)  # the column of X that it was in
 
     hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
-from dualgap.device.spaces import space
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
 from dualgap.proof.constraints import Constraints
@@ -135,7 +134,8 @@ def moved_exactly(level: Any, shifts: tuple[Vector, ...]) -> tuple[Any, Any, Any
     """The same as a value and a correction, and a number that the correction is at most: it is off by no more
     than U of that.
     """
-    base, rest, slack = level, 0.0, 0.0
+    zero: Any = 0.0
+    base, rest, slack = level, zero, zero
     for shift in shifts:
         base, lost = two_sum(base, shift)
         rest, slack = rest + lost, slack + abs(lost)

@@ -124,6 +124,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.answer import described, ending
 
     refused = (("--test", args.test), ("--hold-out", args.hold_out), ("--intervals", args.intervals))
+    refused += (("--offset", args.offset),)
     for option, given in refused:
         if given:
             raise DataError(f"{option} is for rows in memory; leave it out, or fit fewer rows.")
@@ -168,11 +169,15 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     solution = dg.load(args.model)
     if args.json and not args.out:
         raise DataError("Rows in blocks are too many for one line of JSON: name a file with --out.")
+    if solution.terms.offset is not None:
+        raise DataError(
+            "This model has an offset, which rows in blocks have not: predict one file at a time."
+        )
     recipe = solution.recipe or _by_names(solution)
     made = gaps = 0
     with written_whole(Path(args.out)) if args.out else nullcontext(sys.stdout.buffer) as stream:
         for encoded in encoded_blocks(found_files(args.rows), recipe, args.unseen):
-            columns = predictions(solution, encoded.matrix, scores=args.scores, proba=args.proba)
+            columns = predictions(solution, encoded.matrix, None, scores=args.scores, proba=args.proba)
             stream.write(as_csv(columns, encoded.rows, header=not (made or gaps)).encode())
             made, gaps = made + int(encoded.rows.sum()), gaps + int((~encoded.rows).sum())
         stream.flush()

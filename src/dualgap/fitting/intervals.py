@@ -373,6 +373,7 @@ def _drawn(solution: Solution, X: Any, y: Any, seed: Any) -> Vector | None:
     keywords |= {"standardize": bool(np.any(terms.scale != 1.0)), "multiclass": solution.multiclass or "auto"}
     if np.any(terms.factors != 1.0):
         keywords["penalty_factors"] = terms.factors
+
     keywords |= sign_keywords(terms)
     try:
         with warnings.catch_warnings():

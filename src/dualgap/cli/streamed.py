@@ -123,7 +123,11 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     """Open, fit, say, save."""
     from dualgap.cli.answer import described, ending
 
-    refused = (("--test", args.test), ("--hold-out", args.hold_out), ("--intervals", args.intervals))
+    refused: tuple[tuple[str, Any], ...] = (
+        ("--test", args.test),
+        ("--hold-out", args.hold_out),
+        ("--intervals", args.intervals),
+    )
     refused += (("--offset", args.offset),)
     for option, given in refused:
         if given:

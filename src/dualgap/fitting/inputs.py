@@ -294,7 +294,12 @@ def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"{name} must be one column, not an array of shape {array.shape}.")
+        remedy = (
+            " Fit its columns one by one, as MultiOutputRegressor of scikit-learn does."
+            if name == "y"
+            else ""
+        )
+        raise DataError(f"{name} must be one column, not an array of shape {array.shape}.{remedy}")
     if len(array) != n:
         raise DataError(
             f"X has {n} rows, {name} has {len(array)}: inconsistent numbers of samples; they must match."

@@ -98,5 +98,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     told = capsys.readouterr().out
     assert "where power rises by one" in told and "van" in told
     assert main(["effect", str(model), str(rows), "day"]) == 3
+    assert main(["effect", str(model), str(rows), "power", "--points", "1"]) == 2
+    capsys.readouterr()
+    assert main(["compare", str(model), str(model), str(rows), "--effect", "kind"]) == 0
+    assert "mean prediction at values of kind" in capsys.readouterr().out
     picture = tmp_path / "picture.svg"
     assert main(["effect", str(model), str(rows), "--plot", str(picture)]) == 0 and picture.exists()

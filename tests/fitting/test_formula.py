@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dualgap as dg
+from dualgap.cli.main import main
 from dualgap.errors import DataError, ModelFileError
 
 pytest.importorskip("formulaic", reason="formulaic is not installed")
@@ -84,6 +85,28 @@ def test_a_model_file_makes_the_columns_again(formula: str, tmp_path: Path) -> N
     X, y, _ = dg.tables.read(str(raw), recipe=again.recipe)
     rechecked = again.certificate.recheck(X, y)
     assert rechecked.gap <= 1e-6 * rechecked.objective
+
+
+def test_the_command_takes_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever columns are called; and `verify` knows rows that were held out, and infinity by its place."""
+    odd = {"power": "if", "weight": "a-b", "origin": "log"}
+    rows, model = str(tmp_path / "rows.csv"), str(tmp_path / "model.json")
+    FRAME.rename(columns=odd).to_csv(rows, index=False)
+    for formula in ("mpg ~ .", "mpg ~ `a-b`:kind + C(`log`) + log(`if`)"):
+        fit = ["fit", rows, "--formula", formula, "--lam", "0.1", "--hold-out", "0.2"]
+        assert main([*fit, "--out", model, "--force"]) == 0
+        assert f"dualgap verify {model} {rows} --hold-out 0.2" in capsys.readouterr().out
+        assert main(["verify", model, rows]) == 1
+        assert main(["verify", model, rows, "--hold-out", "0.2"]) == 0
+        assert main(["predict", model, rows, "--out", str(tmp_path / "p.csv"), "--force"]) == 0
+    assert main([*fit, "--target", "mpg"]) == 2
+    assert main(["fit", rows, "--formula", "mpg", "--lam", "1"]) == 2
+    FRAME.assign(power=FRAME["power"].where(FRAME.index != 4, np.inf)).to_csv(rows, index=False)
+    capsys.readouterr()
+    for how in (["--formula", "mpg ~ power"], ["--target", "mpg"]):
+        assert main(["fit", rows, *how, "--lam", "1"]) == 3
+        assert "Column 'power'" in (said := capsys.readouterr().err) and "in row 5" in said
+        assert main(["fit", rows, *how, "--lam", "1", "--na", "inf"]) == 0
 
 
 def test_paths_and_searches_take_formulas() -> None:

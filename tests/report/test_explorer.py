@@ -259,7 +259,7 @@ TOUCHING = """
 """
 
 
-K = 18  # the place on the paths at which they are looked at
+K = 12  # the place on the paths at which they are looked at: farther on, kinked losses are at their minimum
 
 
 def choose(page: Page, name: str, k: int) -> None:
@@ -287,8 +287,8 @@ def test_the_script_computes_what_was_solved(chromium: Browser, pages: dict[str,
             assert as_number(state["tiles"]["explained"]) == pytest.approx(explained, abs=0.02)
             rim, contour = page.run(TOUCHING)
             assert contour is None or contour < 4.0, (k, q, contour)  # a cell of the grid is 6.7 wide
-            drawn += contour is not None  # none where it is smaller than a cell: at the very minimum
+            drawn += contour is not None  # none at the very minimum, which kinked losses may reach
             names = told["penalties"][q]["name"]
             assert names == "linf" or rim < 1.0, (k, q, rim)  # others may hold the largest weight
-    assert drawn >= 8
+    assert drawn >= 14
     page.close()

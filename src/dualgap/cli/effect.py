@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
-from dualgap.cli.console import OK, Console
+from dualgap.cli.console import OK, Console, UsageError
 from dualgap.cli.outputs import add_force
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from dualgap.cli.model import opened, recipe_for
     from dualgap.cli.path import picture_format
 
+    if args.points < 2:
+        raise UsageError(f"--points must be at least 2, not {args.points}.")
     form = picture_format(args.plot) if args.plot else ""
     solution, raw = opened(args)
     recipe = recipe_for(solution, raw, args.target)

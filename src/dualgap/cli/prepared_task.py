@@ -106,7 +106,8 @@ def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared,
         wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
         prepared = prepare(raw, wishes, args.weights, offset)
     n, p = prepared.X.shape
-    console.note(f"{raw.source}: {n} rows, {p} columns to predict {target!r} from")
+    columns = "1 column" if p == 1 else f"{p} columns"
+    console.note(f"{raw.source}: {n} rows, {columns} to predict {target!r} from")
     for note in prepared.notes:
         console.note(note)
     if p >= n:

@@ -80,7 +80,8 @@ def _title(solution: Solution) -> str:
 
 def _data(solution: Solution) -> str:
     facts = solution.facts
-    text = f"{facts['n']} rows, {facts['p']} columns, {solution.n_nonzero} of them with a weight"
+    columns = "1 column" if facts["p"] == 1 else f"{facts['p']} columns"
+    text = f"{facts['n']} rows, {columns}, {solution.n_nonzero} of them with a weight"
     if solution.classes is not None and solution.multiclass is None:
         low, high = solution.classes.tolist()
         text += f"; a score above 0 means {high!r}, below 0 {low!r}"

@@ -16,7 +16,7 @@ from dualgap.errors import DataError, needed
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, as_column, rows_in_words
 from dualgap.tables.frames import from_frame, pandas
 from dualgap.tables.recipe import MISSING_LEVEL, Encoded, Rule
-from dualgap.tables.safe_formula import as_levels, columns_in, is_call, refuse_code
+from dualgap.tables.safe_formula import as_levels, columns_in, is_call, is_plain, refuse_code
 
 ONES = "Intercept"
 DOT = re.compile(r"(?<![\w.)\]`'\"])\.(?![\w(`])")  # all columns but the target
@@ -368,7 +368,9 @@ def _is_column(text: str) -> bool:
 
 
 def _quoted(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
+    if "`" in name:
+        raise DataError(f"The column {name!r} has a backtick in its name; rename it to use it in a formula.")
+    return name if is_plain(name) else f"`{name}`"
 
 
 def _written(factor: str, *, column: bool) -> str:

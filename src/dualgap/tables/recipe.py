@@ -209,6 +209,13 @@ def _block(rule: Rule, column: Column, source: str, unseen: str) -> list[Vector]
     if rule.kind == "levels":
         return _indicators(rule, _as_words(rule, column, source), source, unseen)
     assert isinstance(column, Numbers)
+    endless = np.isinf(column.values)
+    if endless.any():
+        i = int(np.argmax(endless))
+        raise DataError(
+            f"Column {rule.name!r} of {source} holds {column.values[i]:g} in row {i + 1}: mend it, or say "
+            "--na inf if it means that the value is missing."
+        )
     gaps = column.missing
     if not gaps.any():
         return [column.values]

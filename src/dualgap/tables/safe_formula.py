@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Iterable, Iterator
 
@@ -115,6 +116,13 @@ def refuse_terms(factors: Iterable[str]) -> None:
         alone = factor.isidentifier() or QUOTED.fullmatch(factor) or is_call(factor)
         if not alone and not (factor.startswith("{") and factor.endswith("}")):
             raise _refused(factor, "it is not one factor")
+
+
+def is_plain(name: str) -> bool:
+    """Can a column of this name stand in a formula without quotes?"""
+    return (
+        name.isidentifier() and not keyword.iskeyword(name) and name not in MODULES and name not in FUNCTIONS
+    )
 
 
 def is_call(factor: str) -> bool:

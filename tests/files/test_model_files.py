@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -30,12 +31,13 @@ def test_a_solution_survives_to_the_bit(name: str, tmp_path: Path) -> None:
     assert np.array_equal(again.decision_function(X), solution.decision_function(X))
     assert np.array_equal(again.predict(X), solution.predict(X))
     assert again.predict(X).dtype == solution.predict(X).dtype
-    assert again.summary() == solution.summary()
+    told = dataclasses.replace(solution, data=None).summary()  # files keep no rows
+    assert again.summary() == told
     if hasattr(solution.terms.loss, "log_odds"):
         assert np.array_equal(again.predict_proba(X), solution.predict_proba(X))
     first, second = solution.certificate.recheck(X, y), again.certificate.recheck(X, y)
     assert (first.objective, first.bound) == (second.objective, second.bound)
-    assert dg.load(again.save(tmp_path / "copy.json")).summary() == solution.summary()
+    assert dg.load(again.save(tmp_path / "copy.json")).summary() == told
     assert (tmp_path / "copy.json").read_bytes() == path.read_bytes()
 
 

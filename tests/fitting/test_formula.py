@@ -89,10 +89,10 @@ def test_a_model_file_makes_the_columns_again(formula: str, tmp_path: Path) -> N
 
 def test_the_command_takes_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever columns are called; and `verify` knows rows that were held out, and infinity by its place."""
-    odd = {"power": "if", "weight": "a-b", "origin": "log"}
+    odd = {"power": "if", "weight": "a-b", "origin": "exp"}
     rows, model = str(tmp_path / "rows.csv"), str(tmp_path / "model.json")
     FRAME.rename(columns=odd).to_csv(rows, index=False)
-    for formula in ("mpg ~ .", "mpg ~ `a-b`:kind + C(`log`) + log(`if`)"):
+    for formula in ("mpg ~ .", "mpg ~ `a-b`:kind + C(`exp`) + log(`a-b`)"):
         fit = ["fit", rows, "--formula", formula, "--lam", "0.1", "--hold-out", "0.2"]
         assert main([*fit, "--out", model, "--force"]) == 0
         assert f"dualgap verify {model} {rows} --hold-out 0.2" in capsys.readouterr().out

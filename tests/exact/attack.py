@@ -36,6 +36,7 @@ KINDS = {
     "margins": "exact.margins",
     "subsets": "exact.subsets",
     "offsets": "exact.offsets",
+    "signs": "exact.signs",
 }
 PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2
 PATTERN += ("files", "subsets", "levels")

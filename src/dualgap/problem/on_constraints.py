@@ -47,7 +47,7 @@ def _projected(
     for _ in range(ROUNDS):
         value, size = A @ coef, constraints.sizes(coef)
         off = np.clip(value, constraints.lower, constraints.upper) - value
-        if np.all(np.abs(off) <= ROUNDED * size):
+        if np.all(np.abs(off) <= ROUNDED * size) or not np.all(np.isfinite(size)):
             break
         near = np.minimum(np.abs(value - constraints.lower), np.abs(value - constraints.upper))
         rows = (near <= NEAR * size) | (off != 0.0)
@@ -57,6 +57,9 @@ def _projected(
             if not A[np.ix_(off != 0.0, loose)].any():
                 loose = box.low < box.high
         moved = coef.copy()
-        moved[loose] += np.linalg.lstsq(A[np.ix_(rows, loose)], off[rows], rcond=None)[0]
+        try:
+            moved[loose] += np.linalg.lstsq(A[np.ix_(rows, loose)], off[rows], rcond=None)[0]
+        except np.linalg.LinAlgError:  # numbers beyond floats: these weights are not to be mended
+            break
         coef = inside(moved)
     return coef

@@ -39,7 +39,7 @@ KINDS = {
     "signs": "exact.signs",
 }
 PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2
-PATTERN += ("files", "subsets", "levels")
+PATTERN += ("files", "subsets", "levels", "signs", "signs")
 SECONDS = 60  # a case that takes longer is a finding
 GRACE = 45  # compiled code does not hear the alarm: then the worker is ended
 BATCH = 10

@@ -224,3 +224,18 @@ def test_limits_and_callbacks_hold() -> None:
             callback=seen.append,
         )
     assert 1 <= len(seen) <= 2
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_arrays_of_cupy(sparse: bool) -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    X, _, labels = drawn(1500, seed=15)
+    there = cupy.asarray(X)
+    if sparse:
+        there = pytest.importorskip("cupyx.scipy.sparse").csr_matrix(there)
+    asked: dict[str, Any] = {"loss": "logistic", "penalty": "l2", "lam": 0.01}
+    found = dg.fit(there, cupy.asarray(labels), **asked)
+    assert found.converged and agrees(found, dg.fit(X, labels, **asked))
+    assert found.solver.startswith("resident") or sparse
+    if not sparse:
+        assert np.allclose(cupy.asnumpy(found.decision_function(there)), found.decision_function(X))

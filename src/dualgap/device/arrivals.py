@@ -20,6 +20,11 @@ def on_device(X: Any) -> bool:
     return library in ("torch", "cupy", "cupyx") and hasattr(X, "shape") and hasattr(X, "dtype")
 
 
+def is_sparse(X: Any) -> bool:
+    """Is this a sparse array, which the host solves?"""
+    return hasattr(X, "nnz") or bool(getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False))
+
+
 def torch_library() -> Any:
     """torch."""
     needed("array_api_compat", "device", "A device")
@@ -63,7 +68,7 @@ def to_host(values: Any) -> Any:
     if values is None or isinstance(values, np.ndarray):
         return values
     if hasattr(values, "get") and type(values).__module__.startswith("cupy"):
-        return np.asarray(values.get())
+        return values.get()  # NumPy's, or SciPy's where it is sparse
     if hasattr(values, "detach"):
         return values.detach().cpu().numpy()
     return values

@@ -202,10 +202,15 @@ class DeviceMatrix:
 
     def rough_gram(self, A: Any, h: Any) -> Any:
         """Aᵀ diag(h) A for h ≥ 0, to half the digits where it is large: a metric needs no more."""
-        torch, many = self.torch, A.shape[1] > ROUGH
-        A = (A * h.sqrt()[:, None]).to(torch.float32 if many else torch.float64)
+        torch, (rows, columns) = self.torch, A.shape
+        many, step = columns > ROUGH, max(TILE, LOT // (8 * columns))
+        root, total = h.sqrt(), torch.zeros((columns, columns), dtype=torch.float64, device=A.device)
         with rough(torch, A.is_cuda and many):
-            return (A.T @ A).to(torch.float64)
+            for i in range(0, rows, step):
+                part = A[i : i + step] * root[i : i + step, None]
+                part = part.to(torch.float32) if many else part
+                total += part.T @ part
+        return total
 
     def pulled_from(self, A: Any, u: Any) -> Any:
         """Aᵀu."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.blocks.resident import ResidentRows
-from dualgap.device.arrivals import as_tensor, on_device, place_named, to_host
+from dualgap.device.arrivals import as_tensor, is_sparse, on_device, place_named, to_host
 from dualgap.device.matrix import held
 from dualgap.drive.limits import Limits
 from dualgap.drive.scans import scanned
@@ -102,7 +102,7 @@ def read_resident(
     tied = read_flag("fit_intercept", asked.get("fit_intercept", True))
     scaled = read_flag("standardize", asked.get("standardize", False))
     place = None if device is None else place_named(device)
-    if penalty.takes_groups or any(asked.get(name) is not None for name in ELSEWHERE):
+    if is_sparse(X) or penalty.takes_groups or any(asked.get(name) is not None for name in ELSEWHERE):
         return None
     if y is None:
         raise DataError("Give the targets: dg.fit(X, y, …).")

@@ -170,7 +170,7 @@ def visited(
             u, nothing = xp.zeros_like(y), True
         u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
         sides = _sides(problem, block.rows, u)
-        pull = _pulls(block.rows, s * u, sides, exact=exact, whole=weight is None)
+        pull = _pulls(block.rows, u if weight is None else s * u, sides, exact=exact, whole=weight is None)
     return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
 
 

@@ -29,7 +29,7 @@ from dualgap.traits import Trait
 MANY = 2000  # rows for each column from which a sample of half as many is a good start
 SAMPLE, FEWER = 1000, 50  # rows for each column in it, and where there are fewer rows
 LEAST = 1 << 21  # numbers: data of no more are their own sample
-CURVED = 200  # the same for the metric: at 10⁶×1000 two passes fewer
+CURVED, LARGE = 200, 4000  # the same for the metric, and where rows abound: a pass or two fewer
 STEPS = 12  # on a sample
 ROUGH = 0.1  # of a weight's standard error: where the sample's fit may end
 LEVEL = 0.02  # of the gap wanted that an intercept which is not the best may cost
@@ -165,8 +165,11 @@ class ResidentPursuit:
         self.null = null_of(self.task, sample.level)
         coef, level = sample.fitted(self.price, self.ridge)
         n, p = self.matrix.shape
-        if len(sample.y) < min(n, CURVED * p):
-            sample = Sampled.of(self.matrix, self.task, CURVED)
+        many = LARGE if n >= MANY * LARGE // SAMPLE * p else CURVED
+        if len(sample.y) < min(n, many * p):
+            sample = Sampled.of(self.matrix, self.task, many)
+            self.metric = sample.metric(coef, level, self.price, self.ridge)
+            return sample.improved(coef, level, self.metric)
         self.metric = sample.metric(coef, level, self.price, self.ridge)
         return coef, level
 
@@ -241,7 +244,7 @@ class Sampled:
     def of(cls, matrix: Any, task: ResidentTask, fewer: int = FEWER) -> Sampled:
         """So many rows for each column, more where there are very many."""
         n, p = matrix.shape
-        m = n if n * p <= LEAST else min(n, (SAMPLE if n >= MANY * p else fewer) * p)
+        m = n if n * p <= LEAST else min(n, max(SAMPLE if n >= MANY * p else 0, fewer) * p)
         rows = matrix.drawn(m)
         A, y = matrix.gathered(rows), task.y if rows is None else task.y[rows]
         a = None
@@ -311,6 +314,16 @@ class Sampled:
             if promise <= enough * abs(value):
                 break
         return coef, level
+
+    def improved(self, coef: Vector, level: float, metric: Metric) -> tuple[Vector, float]:
+        """One step on these rows, of which there are more than those that gave the weights."""
+        loss, z = self.statement.loss, self.matrix.product_of(self.A, coef)
+        if self.statement.intercept:
+            level = best_level(loss, self.y, z, self.a, level, 1e-4)
+        u = loss.derivative(self.y, z + level)
+        u = u / len(self.y) if self.a is None else self.a * u
+        g = np.asarray(self.matrix.host(self.matrix.pulled_from(self.A, u)))
+        return coef + metric.step(g, coef), level
 
     def metric(self, coef: Vector, level: float, price: Vector, ridge: Vector) -> Metric:
         """At the sample's answer."""

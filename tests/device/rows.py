@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cases import taken
 from dualgap import losses
 from dualgap.losses import Loss
 from dualgap.traits import Trait
@@ -38,8 +37,11 @@ def drawn(n: int = 3000, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def targets(loss: Loss, y: Any, labels: Any) -> Any:
-    """Those that the loss takes."""
-    return labels if Trait.CLASSIFICATION in loss.traits else taken(loss, y)
+    """Those that the loss takes; for one of means sizes, some of them at the least that it takes."""
+    if Trait.CLASSIFICATION in loss.traits or Trait.MEANS not in loss.traits:
+        return labels if Trait.CLASSIFICATION in loss.traits else y
+    size = np.abs(y) / float(np.abs(y).max()) if loss.highest < np.inf else np.abs(y) + 0.01
+    return np.where(size <= np.quantile(size, 0.2), 0.0, size) if loss.lowest == 0.0 else size
 
 
 @pytest.fixture

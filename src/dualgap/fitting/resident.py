@@ -13,7 +13,7 @@ from dualgap.arrays import Vector
 from dualgap.blocks.resident import ResidentRows
 from dualgap.device.arrivals import as_tensor, is_sparse, on_device, place_named, to_host
 from dualgap.device.matrix import held
-from dualgap.drive.limits import Limits
+from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import scanned
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import Table, read_factors, read_strength
@@ -88,6 +88,8 @@ def fit_resident(
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     terms = got.reading.terms
     runs = [run for k in range(many) for run in got.solved([got.pursuit(terms, own, k)], own)]
+    if not limits.watched and any(run.status is Status.STALLED for run in runs):
+        return None  # the host has more ways
     seconds = time.perf_counter() - began
     parts = [outcome_told(got.reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
     found = parts[0] if many == 1 else together(got.reading, parts, limits.tolerance, seconds)

@@ -34,7 +34,7 @@ STEPS = 12  # on a sample
 ROUGH = 0.1  # of a weight's standard error: where the sample's fit may end
 LEVEL = 0.02  # of the gap wanted that an intercept which is not the best may cost
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
-ROUNDED = 1e-12  # share of an objective that rounding may add
+ROUNDED = 0.05  # of the gap wanted: by so much an objective may rise, whose slope still falls
 CHEAP = 10**7  # numbers of X up to which every pass is judged, promising or not
 
 
@@ -144,6 +144,7 @@ class ResidentPursuit:
         self.metric: Metric
         self.before: tuple[Vector, Vector, float] | None = None
         self.kept: tuple[Vector, Vector, float] | None = None
+        self.retreats = 0
         self.coef, self.level = self._start()
         self.w = self._whole(self.coef, self.level)
 
@@ -215,9 +216,18 @@ class ResidentPursuit:
     def _move(self, g: Vector, objective: float) -> None:
         if self.before is not None:
             self.metric.learn(self.coef - self.before[0], g - self.before[1])
-        if self.kept is not None and not objective <= self.kept[2] * (1.0 + ROUNDED):
+        if self.kept is not None and not objective <= self.kept[2] * (1.0 + ROUNDED * self.task.tolerance):
             self.before = (self.coef, g, objective)
-            self.coef = 0.5 * (self.coef + self.kept[0])  # too far: half the way, with what was learnt
+            self.retreats += 1
+            if self.retreats % 2:
+                self.coef = 0.5 * (self.coef + self.kept[0])  # too far: half the way, with what was learnt
+                return
+            coef, g, _ = self.before = (
+                self.kept
+            )  # what was learnt misleads: curvature from here, of more rows
+            sample = Sampled.of(self.matrix, self.task, LARGE)
+            self.metric = sample.metric(coef, self.level, self.price, self.ridge)
+            self.coef = coef + self.metric.step(g, coef)
             return
         self.before = self.kept = (self.coef, g, objective)
         self.coef = self.coef + self.metric.step(g, self.coef)

@@ -188,7 +188,10 @@ def test_conjugate_is_continuous_up_to_the_edge(loss: Loss, data: st.DataObject)
         at, near = slopes(loss, y, np.full(N, edge)), slopes(loss, y, np.full(N, abs(edge - 1e-9)))
         conjugate = loss.conjugate(y, at)
         assert np.all(np.isfinite(conjugate))
-        assert np.all(np.abs(conjugate - loss.conjugate(y, near)) <= 1e-6)
+        # slopes near the edge of a steep loss differ by 1e-9 of a wide range, and conjugates by z times that
+        assert np.all(
+            np.abs(conjugate - loss.conjugate(y, near)) <= 1e-6 * np.maximum(1.0, np.abs(conjugate))
+        )
 
 
 @convex_loss

@@ -235,7 +235,7 @@ def test_weights_in_a_budget() -> None:
     over = best.coef * (0.5 * (1 + 1e-8) / np.abs(best.coef).sum())
     nearly = dg.certify(STANDARD, UNIT, over, best.intercept, **keywords)
     assert nearly.relative_gap <= 2e-6
-    assert "scaled into the budget" in str(nearly)
+    assert "moved into the budget" in str(nearly)
     with pytest.raises(DataError, match="break the budget"):
         dg.certify(STANDARD, UNIT, 2.0 * best.coef, best.intercept, **keywords)
 

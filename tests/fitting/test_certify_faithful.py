@@ -885,7 +885,7 @@ def test_solutions_of_other_data_are_refused() -> None:
         dg.certify(X, BINARY + 5, solution)
     with pytest.raises(DataError, match=r"\(0, 1\)"):
         dg.certify(X, THREE, solution)
-    with pytest.raises(DataError, match="leave sample_weight out"):
+    with pytest.raises(DataError, match="leave sample_weight and offset out"):
         dg.certify(X, BINARY, solution, sample_weight=WEIGHTS)
     apart = (X[:, 0] > 0.4).astype(int)
     with pytest.raises(DataError, match="hard margin"):

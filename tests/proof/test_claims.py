@@ -75,7 +75,7 @@ def known(one: Made, gap: float, v: Any, reach: Any, **changes: Any) -> Checked:
 
 
 def test_the_rim_of_what_is_proven() -> None:
-    """|v| + reach + √(2·curvature·gap)·‖√a x‖, with its rounding, strictly below the price."""
+    """|v| + reach + √(2·curvature·gap)·‖√a x‖ strictly below the price, the rounding of both charged."""
     X = np.array([[3.0, 1.0], [4.0, 2.0]])
     for loss, curvature in (("squared", 2.0), ("logistic", 0.25)):
         one = made(X, [1.0, -1.0], loss, "l1", lam=0.5, factors=[2.0, 1.0], intercept=False)
@@ -91,9 +91,9 @@ def test_the_rim_of_what_is_proven() -> None:
                     assert zero.tolist() == [side > 0] * 2
         exact = known(one, 0.0, [1.0, 0.5], [0.0, 0.0])
         assert not proven_zero(one.problem, exact).any()
-        inside = known(one, 0.0, np.array([1.0, 0.5]) * (1.0 - 1.02 * SLACK), [0.0, 0.0])
+        inside = known(one, 0.0, np.array([1.0, 0.5]) * (1.0 - 2.04 * SLACK), [0.0, 0.0])
         assert proven_zero(one.problem, inside).all()
-        outside = known(one, 0.0, np.array([1.0, 0.5]) * (1.0 - 0.98 * SLACK), [0.0, 0.0])
+        outside = known(one, 0.0, np.array([1.0, 0.5]) * (1.0 - 1.96 * SLACK), [0.0, 0.0])
         assert not proven_zero(one.problem, outside).any()
 
 

@@ -7,7 +7,7 @@ import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -397,7 +397,8 @@ def test_a_bound_that_holds_in_a_box_says_so_and_cannot_leave_it() -> None:
     assert objections == [] and list(values["box"]) == ["x1"]
     with tempfile.TemporaryDirectory() as folder:
         path = solution.save(Path(folder) / "model.json")
-        assert dg.load(path).summary() == solution.summary()
+        told = replace(solution, data=None).summary()  # files keep no rows
+        assert dg.load(path).summary() == told
         document = json.loads(path.read_text())
     assert verdict(document, y, rows) == []
     box = document["answer"]["certificate"]["box"]

@@ -107,7 +107,7 @@ def test_newton_systems_of_multipliers_without_a_dense_factor(
     X = sparse(n, p, 6, density=0.004)
     curvature = stiff * np.where(rng.random(n) < 0.7, rng.uniform(0.5, 2.0, n), 0.0)
     rank_one = 0.1 * rng.normal(size=p) if sign else None
-    penalty = WeightCurve(np.zeros(p), rng.uniform(0.5, 2.0, p), rank_one, 1.0, np.zeros(p))
+    penalty = WeightCurve(np.zeros(p), rng.uniform(0.5, 2.0, p), rank_one, None, np.zeros(p))
     right = rng.normal(size=p)
     x = NewtonSystem(Compressed(X), curvature, penalty, 1e-3).solve(right, np.zeros(p, dtype=bool))
     product = X.T @ (curvature * (X @ x)) + penalty.times(x) + 1e-3 * x

@@ -6,7 +6,6 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.linalg.cholesky import cholesky
-from dualgap.solvers.bounded.box_sweeps import sweep_in_box
 
 ROUNDS = 60  # of sweeps and a step of Newton; 5 to 20 are usual
 SWEEPS = 8  # between two steps: enough for the ends to settle mostly
@@ -17,6 +16,8 @@ def solve_in_box(
     gram: Matrix, w: Vector, residual: Vector, prices: tuple[Vector, Vector], ends: tuple[Vector, Vector]
 ) -> None:
     """w and residual moved, in place, to where no force is left."""
+    from dualgap.solvers.bounded.box_sweeps import sweep_in_box
+
     (price, ridge), (low, high) = prices, ends
     scale = float(np.abs(residual).max(initial=0.0) + price.max(initial=0.0)) or 1.0
     for _ in range(ROUNDS):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import dualgap as dg
 from dualgap.losses import Loss
@@ -34,7 +35,12 @@ STRENGTHS: dict[str, tuple[dict[str, float], ...]] = {
     "linf": ({"lam": 0.05}, {"budget": 0.25}),
     "l2_norm": ({"lam": 0.05}, {"budget": 0.4}),
     "lp(3)": ({"lam": 0.05}, {"budget": 0.35}),
+    "group_lasso": ({"lam": 0.03}, {"budget": 0.7}),
+    "sparse_group(0.5)": ({"lam": 0.03}, {"budget": 0.7}),
+    "slope(0.1)": ({"lam": 0.02}, {"budget": 1.4}),
 }
+GROUPS = [0, 0, 1, 1]
+PRICES = np.array([norm.ppf(1.0 - k * 0.1 / (2 * P)) for k in range(1, P + 1)])  # those of slope(0.1)
 LOSSES = [cls() for cls in dg.losses.CATALOGUE.values() if Trait.CONVEX in cls().traits]
 
 
@@ -81,6 +87,7 @@ def losses_of(loss: Loss, y: Any, z: Any) -> Any:
 
 def sizes(w: Any) -> dict[str, Any]:
     """The penalties."""
+    grouped = np.sqrt(2.0) * (cp.norm2(w[:2]) + cp.norm2(w[2:]))
     return {
         "none": 0.0,
         "l1": cp.norm1(w),
@@ -89,7 +96,18 @@ def sizes(w: Any) -> dict[str, Any]:
         "linf": cp.norm_inf(w),
         "l2_norm": cp.norm2(w),
         "lp(3)": cp.pnorm(w, 3),
+        "group_lasso": grouped,
+        "sparse_group(0.5)": 0.5 * cp.norm1(w) + 0.5 * grouped,
+        "slope(0.1)": sum(
+            float(PRICES[k] - PRICES[k + 1] if k + 1 < P else PRICES[k]) * cp.sum_largest(cp.abs(w), k + 1)
+            for k in range(P)
+        ),
     }
+
+
+def groups_of(penalty: str) -> dict[str, Any]:
+    """The keyword that penalties of groups need."""
+    return {"groups": GROUPS} if "group" in penalty else {}
 
 
 def conic(loss: Loss, penalty: str, strength: dict[str, float], held: dict[str, Any]) -> float:
@@ -127,7 +145,7 @@ def test_as_a_conic_solver_finds_it(loss: Loss) -> None:
     for k, (penalty, forms) in enumerate(STRENGTHS.items()):
         turn = k + LOSSES.index(loss)
         held, strength = list(SETS.values())[turn % len(SETS)], forms[(turn // 2) % len(forms)]
-        found = dg.fit(X, targets(loss), loss=loss, penalty=penalty, **strength, **held)
+        found = dg.fit(X, targets(loss), loss=loss, penalty=penalty, **strength, **held, **groups_of(penalty))
         best = conic(loss, penalty, strength, held)
         case = f"{penalty} {strength} {held}"
         assert found.converged and found.relative_gap <= 1e-6, case
@@ -141,7 +159,7 @@ def test_both_forms_are_proven_and_kept(loss: Loss, name: str) -> None:
     held, y = SETS[name], targets(loss)
     for penalty, forms in STRENGTHS.items():
         for strength in forms:
-            found = dg.fit(X, y, loss=loss, penalty=penalty, **strength, **held)
+            found = dg.fit(X, y, loss=loss, penalty=penalty, **strength, **held, **groups_of(penalty))
             assert found.converged, f"{penalty} {strength}"
             again = found.certificate.recheck(X, y)
             assert again.objective == found.objective

@@ -48,6 +48,34 @@ def test_ways_to_write_bounds(bounds: Any, low: Any, high: Any) -> None:
     assert np.all((found.coef >= low) & (found.coef <= high)) and found.converged
 
 
+GROUPED: dict[str, Any] = dict(loss="squared", penalty="group_lasso", lam=0.05, groups=[0, 0, 1, 1])
+
+
+def test_bounds_stated_as_rows_are_kept_priced_and_verified(tmp_path: Path) -> None:
+    """Penalties that know no box: each bound is a linear constraint of one weight, kept to the last bit."""
+    found = dg.fit(X, Y, **GROUPED, bounds={"a": (None, 0.4), "b": (0, None)}, constraints=ROWS)
+    assert found.converged and found.coef[0] <= 0.4 and found.coef[1] >= 0.0
+    proof = found.certificate
+    assert proof.multipliers.shape == (4,) and proof.bound_multipliers.shape == (4,)
+    assert proof.bound_multipliers[0] <= 0.0 <= proof.bound_multipliers[1]
+    assert proof.bound_multipliers[2:].tolist() == [0.0, 0.0]
+    assert "1 at a lower end" in found.summary() or "1 at an upper" in found.summary()
+    loaded = dg.load(found.save(tmp_path / "model.json", data=(X, Y)))
+    assert examine(loaded, X, Y)[0] == [] and loaded.summary() == found.summary()
+    forged = dataclasses.replace(loaded.certificate, multipliers=10.0 * proof.multipliers + 1.0)
+    assert forged.recheck(X, Y).bound < found.bound
+    outside = dataclasses.replace(loaded.certificate, coef=found.coef + 0.1)
+    assert outside.recheck(X, Y).objective == np.inf
+    search = dg.cross_validate(
+        X, Y, loss="squared", penalty="slope(0.1)", bounds="nonnegative", n_lams=3, cv=3, progress=False
+    )
+    assert np.all(search.solution.coef >= 0.0)
+    judged = dg.certify(X, Y, found.coef, found.intercept, **GROUPED, bounds={"a": (None, 0.4)})
+    assert judged.relative_gap > 1e-6  # optimal within more bounds, not within these alone
+    with pytest.raises(DataError, match="miss"):
+        dg.certify(X, Y, [-1.0, 0, 0, 0], 0.0, **GROUPED, bounds="nonnegative")
+
+
 @pytest.mark.parametrize("held", HELD, ids=["bounds", "rows", "both"])
 def test_files_paths_searches_and_assessments(held: dict[str, Any], tmp_path: Path) -> None:
     found = dg.fit(X, Y, **ASKED, **held)

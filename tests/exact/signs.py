@@ -17,7 +17,7 @@ from exact.optimum import Point, optimum
 from exact.statement import Statement, below, parse
 from exact.trial import Trial, attempt
 
-HELD = ("none", "l1", "l2", "elastic_net", "linf", "l2_norm", "lp")
+HELD = ("none", "l1", "l2", "elastic_net", "linf", "l2_norm", "lp", "group_lasso", "sparse_group")
 APART = ("l1", "l2", "elastic_net", "none")  # where weights at an end leave a problem of the others
 
 
@@ -33,12 +33,7 @@ def run(rng: Rng) -> Trial:
         "exponential",
         "perceptron",
     )
-    if (
-        penalty[0] not in HELD
-        or several
-        or (penalty[0] == "lp" and penalty[1] < 1)
-        or "groups" in case.keywords
-    ):
+    if penalty[0] not in HELD or several or (penalty[0] == "lp" and penalty[1] < 1):
         return trial
     keywords = {k: v for k, v in case.keywords.items() if k != "multiclass"}
     held = drawn(case.X.shape[1], rng)

@@ -302,9 +302,9 @@ class Reader:
     def _multipliers(self, proof: Fields) -> dict[str, Any]:
         """Of constraints and bounds."""
         found: dict[str, Any] = {}
-        constraints = self.terms.constraints
-        if constraints is not None:
-            found["multipliers"] = proof.array("multipliers", (len(constraints),))
+        rows = self.terms.rows
+        if rows is not None:
+            found["multipliers"] = proof.array("multipliers", (len(rows),))
             found["violation"] = proof.number("violation", low=0.0)
         if self.terms.bounds is not None and proof.has("bound_multipliers"):
             found["bound_multipliers"] = proof.array("bound_multipliers", (self.p,))

@@ -46,10 +46,11 @@ def refuse_infeasible(terms: Objective, table: Table) -> None:
 
 def refuse_unmet(terms: Objective, found: Checked) -> None:
     """InfeasibleError without a proof: nothing was found that meets the constraints."""
-    if terms.constraints is not None and not np.isfinite(found.primal):
+    if terms.rows is not None and not np.isfinite(found.primal):
         within = " within the budget" if terms.budget is not None else ""
+        which = "bounds" if terms.constraints is None else "constraints"
         raise InfeasibleError(
-            f"No weights were found that meet the constraints{within}; that there are none is not proven. "
+            f"No weights were found that meet the {which}{within}; that there are none is not proven. "
             "Loosen them, or rescale rows whose numbers are far apart."
         )
 

@@ -17,6 +17,7 @@ from dualgap.losses import Loss
 from dualgap.losses.shifted import with_offset
 from dualgap.penalties import Penalised, Penalty, Regulariser
 from dualgap.penalties.bounded import bounded
+from dualgap.penalties.bounds_as_rows import beside_rows
 from dualgap.penalties.forms import unregularised
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.problem.problem import Problem
@@ -79,7 +80,36 @@ class Objective:
     @cached_property
     def regulariser(self) -> Regulariser:
         """The penalty as solvers see it, the intercept free behind the columns."""
-        return bounded(self._plain, self._box)
+        box = self._box
+        return (
+            bounded(self._plain, box) if self.held is None or box is None else beside_rows(self._plain, box)
+        )
+
+    @cached_property
+    def rows(self) -> Constraints | None:
+        """The linear constraints of the problem; bounds are among them where the penalty knows no box."""
+        if self.held is None or self.bounds is None:
+            return self.constraints
+        ends = self.bounds.low[self.held], self.bounds.high[self.held]
+        bounds = Constraints(np.eye(len(self.scale))[self.held], *ends)
+        return bounds if self.constraints is None else self.constraints.beside(bounds)
+
+    @cached_property
+    def held(self) -> Mask | None:
+        """Which weights have bounds that are stated as rows, one a weight; None where they are a box."""
+        gauge = self._plain.gauge
+        if self.bounds is None or gauge.elastic is not None or gauge.ball is not None:
+            return None
+        return ~self.bounds.open_
+
+    def bound_multipliers(self, w: Vector, v: Vector, mu: Vector) -> Vector | None:
+        """Those of the bounds: as w and v = Xᵀθ imply them, or from behind those of the constraints."""
+        if self.held is None:
+            found = self.regulariser.bound_multipliers(w, v)
+            return found[: len(self.scale)] if found is not None else None
+        by_weight = np.zeros(len(self.scale))
+        by_weight[self.held] = mu[len(mu) - np.count_nonzero(self.held) :]
+        return by_weight
 
     @property
     def _box(self) -> WeightBounds | None:
@@ -131,7 +161,7 @@ class Objective:
             loss,
             self.regulariser,
             self.fit_intercept,
-            constraints=self.constraints,
+            constraints=self.rows,
         )
 
     def shifted(self, scores: Vector) -> Vector:

@@ -198,17 +198,13 @@ def refuse_signs(terms: Any, what: str, remedy: str) -> None:
 
 
 def refuse_unbounded_kinds(terms: Any) -> None:
-    """Searches, and penalties that have no form with bounds."""
+    """Searches are without bounds and constraints."""
     if terms.bounds is None and terms.constraints is None:
         return
     gauge = terms.regulariser.gauge
     if Trait.CONVEX not in terms.loss.traits & gauge.traits:
         refuse_signs(
             terms, f"{terms.loss} loss and {terms.penalty}, which are searched", "choose convex ones."
-        )
-    if terms.bounds is not None and gauge.elastic is None and gauge.ball is None:
-        refuse_signs(
-            terms, f"penalty={str(terms.penalty)!r}", "use l1, l2, elastic_net, linf, l2_norm or lp."
         )
 
 

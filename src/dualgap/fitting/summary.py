@@ -132,11 +132,11 @@ def at_ends(solution: Solution) -> list[tuple[str, str]]:
         rows.append(("bounds", f"kept exactly; {', '.join(tied) or 'no weight is at an end'}"))
     proof = solution.certificate
     if terms.constraints is not None and proof is not None:
-        tight = int(np.count_nonzero(proof.multipliers))
+        own = np.asarray(proof.multipliers)[..., : len(terms.constraints)]
         rows.append(
             (
                 "constraints",
-                f"{tight} of {np.size(proof.multipliers)} with a multiplier, "
+                f"{np.count_nonzero(own)} of {own.size} with a multiplier, "
                 + (f"missed by at most {proof.violation:.1e}" if proof.violation else "kept exactly"),
             )
         )

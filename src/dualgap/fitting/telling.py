@@ -78,8 +78,8 @@ def certificate(
     coef, intercept = split(found.w, reading, form)
     theta, terms = found.theta, reading.terms
     other = signs(terms, found) | other
-    if terms.constraints is not None and theta is not None:
-        theta = theta[: len(theta) - len(terms.constraints)]
+    if terms.rows is not None and theta is not None:
+        theta = theta[: len(theta) - len(terms.rows)]
     given: dict[str, Any] = {
         "classes": reading.labels,
         "theta": over_all_rows(terms, theta),
@@ -100,11 +100,11 @@ def certificate(
 def signs(terms: Objective, found: Checked) -> dict[str, Any]:
     """The multipliers of bounds and constraints, and how far these are missed."""
     told: dict[str, Any] = {}
-    if terms.constraints is not None:
-        told |= {"multipliers": found.theta[-len(terms.constraints) :], "violation": found.violation}
+    if terms.rows is not None:
+        told |= {"multipliers": found.theta[-len(terms.rows) :], "violation": found.violation}
     if terms.bounds is not None:
-        multipliers = terms.regulariser.bound_multipliers(found.w, found.correlation)
-        told["bound_multipliers"] = multipliers[: len(terms.scale)] if multipliers is not None else None
+        mu = told.get("multipliers", np.zeros(0))
+        told["bound_multipliers"] = terms.bound_multipliers(found.w, found.correlation, mu)
     return told
 
 

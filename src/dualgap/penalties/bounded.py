@@ -20,7 +20,6 @@ from dualgap.traits import Trait
 
 HALVINGS = 200  # of an interval of numbers: it ends with two neighbours, after about 64
 TIED = 1e-9  # of the largest weight: entries so near to it share its price
-STEPS = (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13, 1e-11, 1e-8)  # back from the edge of a ball
 
 
 def bounded(form: Penalised | Constrained, box: WeightBounds | None) -> Penalised | Constrained:
@@ -168,25 +167,10 @@ class BoundedConstrained(Constrained):
 
     def kept(self, w: Vector) -> Vector:
         """w clipped, then drawn towards the least point of the box until the budget is kept."""
-        return self._drawn(w, self.within)
+        return self.ends.drawn(w, self.gauge.free, self.within)
 
     def feasible(self, w: Vector) -> Vector:
-        return self._drawn(w, lambda x: self.gauge.value(x) <= self.radius)
-
-    def _drawn(self, w: Vector, fine: Callable[[Vector], bool]) -> Vector:
-        w = self.ends.clip(w)
-        if fine(w):
-            return w
-        least = np.where(self.gauge.free, w, self.ends.nearest)
-        low, high = 0.0, 1.0  # shares of the way from the least point
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if fine(least + middle * (w - least)) else (low, middle)
-        for step in STEPS:
-            found = self.ends.clip(least + low * (1.0 - step) * (w - least))
-            if fine(found):
-                return found
-        return least
+        return self.ends.drawn(w, self.gauge.free, lambda x: self.gauge.value(x) <= self.radius)
 
     def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
         elastic, radius = self._sum()

@@ -203,6 +203,8 @@ class Constrained:
         if self.radius == 0.0:
             return 0.0, 0.0
         price = max(self.gauge.price(np.abs(v) + reach, self.radius), FAINT / self.gauge.least)
+        if price * self.gauge.least < 0.5 * FAINT:  # it has underflown, and its roundings with it
+            return np.inf, 0.0
         bracket, excess = self.gauge.fenchel_young(w, v, reach, price)
         size = self.gauge.value(w)
         unused = self.radius - size + self.gauge.doubt(w, size)

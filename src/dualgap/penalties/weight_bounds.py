@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from dualgap.arrays import Mask, Vector
 ROUNDED = 2.0**-50  # eight roundings: of a slope v − l1 − 2 l2 w, made of four numbers, beside their sizes
 
 
+STEPS = (0.0, 1e-16, 4e-16, 1e-15, 1e-14, 1e-13, 1e-11, 1e-8)  # back from the edge of a ball
 TOUCHED = 1e-9  # of the largest weight: so near to an end a multiplier belongs to it, and pays for the rest
 
 
@@ -36,6 +38,22 @@ class WeightBounds:
         """The nearest point inside; w itself, and not a copy, where it is there."""
         inside = np.minimum(np.maximum(w, self.low), self.high)
         return w if np.array_equal(inside, w) else np.asarray(inside)
+
+    def drawn(self, w: Vector, free: Mask, fine: Callable[[Vector], bool]) -> Vector:
+        """w clipped, then drawn towards the least point of the box until it is fine; what is free stays."""
+        w = self.clip(w)
+        if fine(w):
+            return w
+        least = np.where(free, w, self.nearest)
+        low, high = 0.0, 1.0  # shares of the way from the least point
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if fine(least + middle * (w - least)) else (low, middle)
+        for step in STEPS:
+            found = self.clip(least + low * (1.0 - step) * (w - least))
+            if fine(found):
+                return found
+        return least
 
     def touched(self, w: Vector) -> tuple[Mask, Mask]:
         """Which weights are at a lower, and which at an upper end, or so near that it costs nothing much."""

@@ -52,7 +52,9 @@ class Certificate:
     box: Any = None
     tolerance: float = 1e-6
     search: Any = None
-    multipliers: Any = None  # μ of the linear constraints: > 0 at a lower end, < 0 at an upper one
+    # μ of the linear constraints, > 0 at a lower end, < 0 at an upper one; behind them those of bounds, where
+    # the penalty knows no box and each bound is a row
+    multipliers: Any = None
     bound_multipliers: Any = None  # the same of the bounds of single weights, as θ and μ imply them
     violation: float = 0.0  # how far the weights miss a constraint at most
 

@@ -83,6 +83,11 @@ class Constraints:
         under = np.where(above, np.where(above, self.upper, 0.0) - away + doubt, 0.0)
         return total(plus * np.maximum(over, 0.0)) + total(minus * np.maximum(under, 0.0))
 
+    def beside(self, other: Constraints) -> Constraints:
+        """Both."""
+        lower, upper = np.append(self.lower, other.lower), np.append(self.upper, other.upper)
+        return Constraints(np.vstack([self.matrix, other.matrix]), lower, upper)
+
     def restricted(self, keep: Mask) -> Constraints:
         """Over some of the columns, the others being zero."""
         return Constraints(np.ascontiguousarray(self.matrix[:, keep]), self.lower, self.upper)

@@ -266,3 +266,18 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     Path("groups.txt").write_text("a, b\nb, size\n")
     assert main([*asked, "--groups", "groups.txt", "--force"]) != 0
     assert "line 2: 'b' is in line 1 too" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:The relative duality gap")  # no gap is so small: the solver is to run
+@pytest.mark.parametrize("loss", ["squared", "logistic", "gamma", "poisson", "binomial", "squared_hinge"])
+@pytest.mark.parametrize("penalty", ["group_lasso", "sparse_group(0.5)"])
+@pytest.mark.parametrize("level", [0.0, 3.0])
+def test_columns_that_are_all_constant_leave_the_intercept(loss: str, penalty: str, level: float) -> None:
+    _, y = data(loss)
+    X = np.full((len(y), 3), level)
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "lam": 0.1, "groups": [0, 0, 1]}
+    asked |= {"solver": "group_descent", "tol": 1e-15, "max_time": 1.0}
+    found = dg.fit(X, y, **asked)
+    alone = dg.fit(np.zeros((len(y), 1)), y, loss=loss, penalty="none")
+    assert not found.coef.any()
+    assert found.objective == pytest.approx(alone.objective, rel=1e-12)

@@ -192,3 +192,29 @@ def test_kernel_machines_predict_means(loss: str) -> None:
     assert model.solution_.converged
     own: Loss = dg.losses.CATALOGUE[loss]()
     np.testing.assert_allclose(model.predict(X), own.mean(model.linear_predictor(X)))
+
+
+@pytest.mark.filterwarnings("ignore:The relative duality gap")  # of next to nothing
+@pytest.mark.parametrize("end", [0.0, 1.0])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "linf", "lp(1.5)", "group_lasso", "slope(0.1)"])
+def test_a_mean_that_rounds_to_the_end_of_the_range(end: float, penalty: str) -> None:
+    X, _ = rows("binomial", n=12, p=3)
+    y, weight = np.full(12, end), np.ones(12)
+    y[0], weight[0] = 0.5, 1e-30  # of all targets it is 1e-31, which beside one is nothing
+    groups = {"groups": [0, 0, 1]} if penalty == "group_lasso" else {}
+    asked = {"loss": "binomial", "penalty": penalty, "lam": 0.1, "max_time": 1.0}
+    found = dg.fit(X, y, sample_weight=weight, **asked, **groups)
+    assert np.all(np.isfinite(found.coef)) and np.isfinite(found.intercept)
+    assert found.objective < 1e-20
+
+
+@pytest.mark.parametrize("loss", ["poisson", "binomial", "tweedie(1.5)"])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "group_lasso", "sparse_group(0.3)", "slope(0.1)"])
+def test_targets_all_at_an_end_have_no_minimiser(loss: str, penalty: str) -> None:
+    X, _ = rows(loss, n=12, p=3)
+    groups = {"groups": [0, 0, 1]} if "group" in penalty else {}
+    for end in (0.0, 1.0) if loss == "binomial" else (0.0,):
+        with pytest.raises(UnboundedError, match="intercept") as told:
+            dg.fit(X, np.full(12, end), loss=loss, penalty=penalty, lam=0.1, **groups)
+        assert told.value.intercept == (1.0 if end else -1.0)
+        assert not told.value.direction.any()

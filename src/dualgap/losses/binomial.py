@@ -26,6 +26,11 @@ class Binomial(HalfDeviance):
     def linked(self, y: Vector) -> Vector:
         return space(y).logit(y)
 
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        # both sums, since a mean that rounds to one has no logit
+        least = np.finfo(np.float64).tiny
+        return float(np.log(max(a @ y, least)) - np.log(max(a @ (1.0 - y), least)))
+
     def mean(self, z: Vector) -> Vector:
         return space(z).expit(z)
 

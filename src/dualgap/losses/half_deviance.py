@@ -37,7 +37,8 @@ class HalfDeviance(Loss):
         return self.fenchel_young(y, z, u) + u * z - self.value(y, z)
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        return float(self.linked(np.array([a @ y / a.sum()]))[0])
+        mean = max(a @ y / a.sum(), np.finfo(np.float64).tiny)  # a sum that rounds to nothing has no logarithm
+        return float(self.linked(np.array([mean]))[0])
 
 
 def between(share: Vector, model: Vector, depth: Vector) -> Vector:

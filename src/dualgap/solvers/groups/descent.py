@@ -110,13 +110,14 @@ class _GroupPoint:
         self.group = groups.group[:p]
         self.own_price = self.strength * groups.l1[:p]
         order = np.argsort(self.group, kind="stable")
-        self.members = np.split(order, np.cumsum(np.bincount(self.group))[:-1])
+        count = int(self.group.max(initial=-1)) + 1  # none where no column is left but the ones
+        self.members = np.split(order, np.cumsum(np.bincount(self.group))[:-1])[:count]
         self.lengths = np.array([len(one) for one in self.members])
         self.price = np.zeros(len(self.members))
         self.price[self.group] = self.strength * groups.scale[:p]
         self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
         self.taken = np.zeros(len(self.members), dtype=bool)
-        self.groups: list[int] = []
+        self.groups: Index = np.zeros(0, dtype=np.int64)
         self.columns: Index = np.zeros(0, dtype=np.int64)
         self.starts = np.zeros(1, dtype=np.int64)
         self.centre = np.zeros(0)
@@ -145,7 +146,7 @@ class _GroupPoint:
         fresh_columns = np.concatenate([self.members[g] for g in new])
         before = len(self.columns)
         self.taken[new] = True
-        self.groups += [int(g) for g in new]
+        self.groups = np.concatenate([self.groups, new])
         self.columns = np.concatenate([self.columns, fresh_columns])
         ends = self.starts[-1] + np.cumsum(self.lengths[new])
         self.starts = np.concatenate([self.starts, ends])
@@ -185,7 +186,7 @@ class _GroupPoint:
         v = np.append(self.pull, 0.0) if self.problem.intercept else self.pull
         worth = self.gauge.strengths_at_zero(v)[: len(self.members)]
         self.worth = np.asarray(worth / self.strength)
-        self.off = max(float(self.worth.max()) - 1.0, 0.0)
+        self.off = max(float(self.worth.max(initial=0.0)) - 1.0, 0.0)
 
     def proof(self) -> Iterate | None:
         """The answer, if the gap seems small enough."""
@@ -222,7 +223,7 @@ class _GroupPoint:
         from dualgap.solvers.groups import sweeps as loops
 
         groups, starts = live
-        which = np.array(self.groups)[groups]
+        which = self.groups[groups]
         columns = self.columns[_places(self.starts, groups)]
         top = np.array([_largest(gram[a:b, a:b]) for a, b in pairwise(starts)])
         prices = self.own_price[columns], self.price[which]

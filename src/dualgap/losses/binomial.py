@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,8 @@ class Binomial(HalfDeviance):
 
     def best_constant(self, y: Vector, a: Vector) -> float:
         # both sums, since a mean that rounds to one has no logit
-        least = np.finfo(np.float64).tiny
-        return float(np.log(max(a @ y, least)) - np.log(max(a @ (1.0 - y), least)))
+        least = float(np.finfo(np.float64).tiny)
+        return math.log(max(float(a @ y), least)) - math.log(max(float(a @ (1.0 - y)), least))
 
     def mean(self, z: Vector) -> Vector:
         return space(z).expit(z)

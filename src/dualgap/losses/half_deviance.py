@@ -37,7 +37,8 @@ class HalfDeviance(Loss):
         return self.fenchel_young(y, z, u) + u * z - self.value(y, z)
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        mean = max(a @ y / a.sum(), np.finfo(np.float64).tiny)  # a sum that rounds to nothing has no logarithm
+        # a sum that rounds to nothing has no logarithm
+        mean = max(float(a @ y / a.sum()), float(np.finfo(np.float64).tiny))
         return float(self.linked(np.array([mean]))[0])
 
 

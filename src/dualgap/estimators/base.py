@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dualgap.errors import DataError
+from dualgap.estimators.documentation import described
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.offsets import of_new_rows
@@ -36,19 +37,11 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """How many points were looked at; w = 0 always is."""
         return max(int(self.solution_.n_iter), 1)
 
+    @described
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns; the kernel matrix for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-            The numbers to predict, or the classes, of any kind that can be sorted.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row given twice.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            What is added to f(x), row by row, or the column of X that holds it; log(exposure) for rates.
+        {rows}
 
         Returns
         -------
@@ -92,13 +85,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any, offset: Any) -> Any:
         """The decision values."""
         raise NotImplementedError
-
-
-def keep(model: Any, given: dict[str, Any]) -> None:
-    """The parameters of `__init__`, which calls this with its locals(), as attributes."""
-    for name, value in given.items():
-        if name not in ("self", "__class__"):
-            setattr(model, name, value)
 
 
 def shaped(values: Any) -> Any:

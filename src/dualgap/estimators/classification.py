@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,87 +11,24 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import keep, one_column
+from dualgap.estimators.base import one_column
 from dualgap.estimators.class_weight import weighted_bit_by_bit, weighted_by_class
-from dualgap.estimators.documentation import documented
+from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kinds import Classifier, zero_is_optimal
-from dualgap.estimators.linear import LinearModel, learns_by_rows
+from dualgap.estimators.linear import Fitted, LinearModel, OfClasses, learns_by_rows
 from dualgap.estimators.margins import MarginAttributes
 from dualgap.fitting.decisions import log_probabilities
 from dualgap.fitting.inputs import read_labels
 from dualgap.losses import Loss
-from dualgap.penalties import Penalty
 
 
-@documented(
-    "classes_ coef_ intercept_ solution_ n_iter_ n_features_in_ feature_names_in_ slack_",
-    loss=(
-        "str or Loss",
-        '"logistic", "hinge", "squared_hinge", "exponential", or an object of `dualgap.losses`. "perceptron" '
-        "is taken, with a warning: weights of zero are always optimal for it.",
-    ),
-    C=(
-        'Weight of the sum of the losses beside the penalty. With loss="hinge" and penalty="l2", C=inf is '
-        "the hard margin; `InfeasibleError` holds the proof where the classes overlap."
-    ),
-    coef_=("ndarray of shape (1, n_features) or (n_classes, n_features)", "The weights."),
-    intercept_=("ndarray of shape (1,) or (n_classes,)", "The constants; 0.0 if fit_intercept=False."),
-)
-class LinearClassifier(MarginAttributes, Classifier, LinearModel):
-    """Linear classification with any loss and any penalty, and a proof of optimality.
-
-    It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
-
-    {sections}
-
-    See Also
-    --------
-    LinearRegressor : The same for numbers.
-
-    Examples
-    --------
-    >>> from dualgap import LinearClassifier
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LinearClassifier(loss="hinge", penalty="l1", lam=0.1).fit(X, y)
-    >>> int((model.coef_ != 0).sum()), round(model.score(X, y), 3)
-    (5, 0.949)
-    >>> model.solution_.relative_gap <= 1e-6
-    True
-    """
+class Classification(MarginAttributes, Classifier, LinearModel, OfClasses):
+    """Classes predicted by columns."""
 
     counterpart = "LinearRegressor"
     _probability_hint = (
         'fit with loss="logistic", or wrap the model in sklearn.calibration.CalibratedClassifierCV.'
     )
-    class_weight: Mapping[Any, float] | str | None
-    multiclass: str
-
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "logistic",
-        penalty: str | Penalty = "l2",
-        *,
-        lam: float | None = None,
-        C: float | None = None,
-        budget: float | None = None,
-        fit_intercept: bool = True,
-        penalty_factors: Any = None,
-        standardize: bool = False,
-        groups: Any = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        positive: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        multiclass: str = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        keep(self, locals())
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -119,22 +56,55 @@ class LinearClassifier(MarginAttributes, Classifier, LinearModel):
     def _log_probabilities(self, scores: Any) -> Any:
         return log_probabilities(self.solution_.terms.loss, scores, self.solution_.multiclass)
 
+
+@documented(
+    "classes_ coef_ intercept_ solution_ n_iter_ n_features_in_ feature_names_in_ slack_",
+    loss=(
+        "str or Loss",
+        '"logistic", "hinge", "squared_hinge", "exponential", or an object of `dualgap.losses`. "perceptron" '
+        "is taken, with a warning: weights of zero are always optimal for it.",
+    ),
+    C=(
+        'Weight of the sum of the losses beside the penalty. With loss="hinge" and penalty="l2", C=inf is '
+        "the hard margin; `InfeasibleError` holds the proof where the classes overlap."
+    ),
+    coef_=("ndarray of shape (1, n_features) or (n_classes, n_features)", "The weights."),
+    intercept_=("ndarray of shape (1,) or (n_classes,)", "The constants; 0.0 if fit_intercept=False."),
+)
+@dataclass(eq=False, repr=False)
+class LinearClassifier(Classification, Fitted):
+    """Linear classification with any loss and any penalty, and a proof of optimality.
+
+    It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
+
+    {sections}
+
+    See Also
+    --------
+    LinearRegressor : The same for numbers.
+
+    Examples
+    --------
+    >>> from dualgap import LinearClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifier(loss="hinge", penalty="l1", lam=0.1).fit(X, y)
+    >>> int((model.coef_ != 0).sum()), round(model.score(X, y), 3)
+    (5, 0.949)
+    >>> model.solution_.relative_gap <= 1e-6
+    True
+    """
+
+    loss: str | Loss = "logistic"
+
     @available_if(learns_by_rows)  # type: ignore[untyped-decorator]
+    @described
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, in the order given; for the stochastic solvers, with lam or no penalty.
 
         More than two classes are learnt one against the rest.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns.
-        y : array-like of shape (n_samples,)
-            The classes.
-        classes : array-like of shape (n_classes,), default=None
-            All classes that will ever come; needed in the first call, where not all rows are there to show.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, beside 1 for a row without one.
+        {rows}
 
         Returns
         -------

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 Words = tuple[str, str]  # the kind of a value, and what it means
 C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 PARAMETERS: dict[str, Words] = {
     "penalty": (
@@ -159,6 +160,39 @@ ATTRIBUTES: dict[str, Words] = {
     ),
 }
 
+ROWS: dict[str, Words] = {
+    "X": (
+        "array-like, sparse matrix or data frame of shape (n_samples, n_features)",
+        'The columns, the same in every call; for kernel="precomputed" the kernel with every row of `fit`.',
+    ),
+    "y": (
+        "array-like of shape (n_samples,)",
+        "The numbers to predict, or the classes, of any kind that can be sorted.",
+    ),
+    "sample_weight": (
+        "array-like of shape (n_samples,)",
+        "Weights of the rows, in fits and in scores; a weight of 2 is the row given twice.",
+    ),
+    "offset": (
+        "array-like of shape (n_samples,), number or str",
+        "What is added to f(x), row by row, or the column of X that holds it; log(exposure) for rates. Where "
+        "the model was fitted with one predictions need that of their rows; a column `fit` named is found.",
+    ),
+    "groups": ("array-like of shape (n_samples,)", "Groups of rows for `cv` to keep together."),
+    "classes": (
+        "array-like of shape (n_classes,)",
+        "All classes that will ever come; needed in the first call, where not all rows are there to show.",
+    ),
+}
+
+
+def described(method: F) -> F:
+    """Decorator of a method: put what it takes where the docstring says {rows}."""
+    given = [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
+    text = "\n".join(["Parameters\n----------", *(_given(one, ROWS, {}) for one in given)])
+    method.__doc__ = inspect.cleandoc(method.__doc__ or "").replace("{rows}", text)
+    return method
+
 
 def documented(attributes: str, **own: Words | str) -> Callable[[C], C]:
     """Class decorator: put the sections of parameters and attributes where the docstring says {sections}.
@@ -168,13 +202,19 @@ def documented(attributes: str, **own: Words | str) -> Callable[[C], C]:
 
     def complete(cls: C) -> C:
         given = inspect.signature(cls).parameters.values()
-        parameters = [_entry(p.name, PARAMETERS, own, f", default={_shown(p.default)}") for p in given]
+        parameters = [_given(one, PARAMETERS, own) for one in given]
         shown = [_entry(name.replace(",", ", "), ATTRIBUTES, own) for name in attributes.split()]
         text = "\n".join(["Parameters\n----------", *parameters, "\nAttributes\n----------", *shown])
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{sections}", text)
         return cls
 
     return complete
+
+
+def _given(one: inspect.Parameter, known: dict[str, Words], own: dict[str, Words | str]) -> str:
+    """The entry of a parameter, with its default."""
+    default = "" if one.default is one.empty else f", default={_shown(one.default)}"
+    return _entry(one.name, known, own, default)
 
 
 def _entry(name: str, known: dict[str, Words], own: dict[str, Words | str], more: str = "") -> str:

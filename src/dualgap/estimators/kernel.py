@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix
-from dualgap.estimators.base import DEFAULT_C, Model, keep, shaped
+from dualgap.estimators.base import DEFAULT_C, Model, shaped
 from dualgap.estimators.class_weight import weighted_by_class
 from dualgap.estimators.documentation import documented
 from dualgap.estimators.kinds import Classifier, Regressor
 from dualgap.estimators.regression import LOSSES
-from dualgap.fitting.calibration import Calibration
 from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
-from dualgap.fitting.kernel_fit import KernelAsked, KernelFit, calibrate, fit_kernel, kernel_rows
+from dualgap.fitting.kernel_fit import (
+    KernelAsked,
+    KernelFit,
+    KernelShape,
+    KernelWays,
+    MachineFit,
+    calibrate,
+    fit_kernel,
+    kernel_rows,
+)
 from dualgap.fitting.offsets import parted, read_offset, refuse_offset
 from dualgap.fitting.reading import refuse_one_class
 from dualgap.kernel_machines.answer import KernelSolution
@@ -41,13 +49,10 @@ OWN: dict[str, Any] = {
 }
 
 
-class KernelModel(Model):
-    """A kernel machine: f(x) = Σ β k(x_i, x) + b over the support vectors."""
+class KernelMachine(Model, KernelShape):
+    """f(x) = Σ β k(x_i, x) + b over the support vectors."""
 
-    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
-    lam: float | None
-    C: float | None
-    _fitted: KernelFit
+    _fitted: MachineFit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,27 +84,44 @@ class KernelModel(Model):
 
     @property
     def dual_coef_(self) -> Matrix:
-        """β of those rows."""
+        """β of those rows, a row per problem."""
         return self._fitted.dual_coef
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _asked(self) -> KernelAsked:
-        """The keywords; what cannot be is refused before any row is read."""
-        given = {field.name: getattr(self, field.name) for field in fields(KernelAsked)}
-        if self.lam is None and self.C is None:
+    def _keywords(self, asked: Any) -> dict[str, Any]:
+        """Those that a class of what is asked takes; C = 1 where no strength is given."""
+        given = {one.name: getattr(self, one.name) for one in fields(asked) if hasattr(self, one.name)}
+        if "lam" in given and given["lam"] is None and given["C"] is None:
             given["C"] = DEFAULT_C
-        asked = KernelAsked(**given | {"loss": self._checked_loss()})
-        asked.checked()
-        return asked
+        return given
 
     def _table(self, X: Any, *, reset: bool) -> Any:
         X = shaped(X)
         rows = kernel_rows(X, precomputed=self._precomputed)
         super()._table(X, reset=reset)
         return rows
+
+
+@dataclass(eq=False, repr=False)
+class OfLoss:
+    """What comes before the kernel."""
+
+    loss: str | Loss = "hinge"
+
+
+class KernelModel(KernelMachine, KernelWays, OfLoss):
+    """A kernel machine with a loss."""
+
+    _fitted: KernelFit
+
+    def _asked(self) -> KernelAsked:
+        """The keywords; what cannot be is refused before any row is read."""
+        asked = KernelAsked(**self._keywords(KernelAsked) | {"loss": self._checked_loss()})
+        asked.checked()
+        return asked
 
     @property
     def _terms(self) -> Any:
@@ -112,6 +134,7 @@ class KernelModel(Model):
 
 
 @documented(SHOWN, loss=LOSSES, **OWN, intercept_=("float", "The constant."))
+@dataclass(eq=False, repr=False)
 class KernelRegressor(Regressor, KernelModel):
     """Regression with any convex loss and a kernel, and a proof of optimality.
 
@@ -131,27 +154,7 @@ class KernelRegressor(Regressor, KernelModel):
     """
 
     counterpart = "KernelClassifier"
-
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "squared",
-        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        lam: float | None = None,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        approximation: str | None = None,
-        n_components: int = 300,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        cache_bytes: float = 5e8,
-        random_state: Any = None,
-    ) -> None:
-        keep(self, locals())
+    loss: str | Loss = "squared"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         X, offset, name = parted(X, more.get("offset"))
@@ -177,6 +180,7 @@ class KernelRegressor(Regressor, KernelModel):
     **OWN,
     intercept_=("ndarray of shape (1,) or (n_classes,)", "The constants."),
 )
+@dataclass(eq=False, repr=False)
 class KernelClassifier(Classifier, KernelModel):
     """Classification with any convex loss and a kernel, and a proof of optimality.
 
@@ -197,32 +201,9 @@ class KernelClassifier(Classifier, KernelModel):
 
     counterpart = "KernelRegressor"
     _probability_hint = "fit with probability=True."
-    class_weight: Mapping[Any, float] | str | None
-    probability: bool
-    calibration_: Calibration | None
-
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "hinge",
-        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        lam: float | None = None,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | str | None = None,
-        probability: bool = False,
-        approximation: str | None = None,
-        n_components: int = 300,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        cache_bytes: float = 5e8,
-        random_state: Any = None,
-    ) -> None:
-        keep(self, locals())
+    _: KW_ONLY
+    class_weight: Mapping[Any, float] | str | None = None
+    probability: bool = False
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         X, offset, name = parted(X, more.get("offset"))

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
 from dualgap.estimators.base import one_column
+from dualgap.estimators.documentation import described
 from dualgap.fitting.decisions import explained, said
 from dualgap.fitting.inputs import read_numbers, read_weights
 from dualgap.fitting.names import loss_named
@@ -61,15 +62,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
             tags.classifier_tags.poor_score = zero_is_optimal(loss_named(self.loss))
         return tags
 
+    @described
     def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """f(x), which is positive for the second of two classes and largest for the best of more.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -78,15 +75,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         """
         return np.asarray(self._scores(*self._scored(X, offset)))
 
+    @described
     def predict(self, X: Any, offset: Any = None) -> NDArray[Any]:
         """Predict classes.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -97,15 +90,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         return np.asarray(self.classes_[numbers])
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @described
     def predict_log_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes, finite however small these are.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -115,15 +104,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         return np.asarray(self._log_probabilities(self.decision_function(X, offset)))
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @described
     def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Probabilities of the classes, monotone in the decision values.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -132,19 +117,11 @@ class Classifier(ClassifierMixin):  # type: ignore[misc]
         """
         return np.asarray(np.exp(self.predict_log_proba(X, offset)))
 
+    @described
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """The share of rows that are given their class.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        y : array-like of shape (n_samples,)
-            The classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -170,15 +147,11 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
             tags.target_tags.positive_only = loss.lowest >= 0.0
         return tags
 
+    @described
     def linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """z = f(x), which the loss's link makes of the mean: for poisson, gamma and tweedie its logarithm.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -187,15 +160,11 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
         """
         return np.asarray(self._scores(*self._scored(X, offset)))
 
+    @described
     def predict(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """Predict numbers.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------
@@ -204,19 +173,11 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
         """
         return loss_named(self.loss).mean(self.linear_predictor(X, offset))
 
+    @described
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """R²; of the losses of means D², the share of the deviance that the columns take away.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            That of these rows, where the model was fitted with one; a column that `fit` named is found.
+        {rows}
 
         Returns
         -------

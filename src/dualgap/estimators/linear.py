@@ -1,7 +1,9 @@
-"""What the linear estimators share: the call of `dualgap.fit`, and learning row by row."""
+"""What the linear estimators share: the keywords, the call of `dualgap.fit`, and learning row by row."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,58 +15,78 @@ from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import named, parted
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.stream import Stream, learn, row_by_row
+from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 
-FITTED_AS = (
-    "fit_intercept penalty_factors standardize groups constraints solver tol max_iter max_time random_state"
-)
+
+@dataclass(eq=False, repr=False)
+class LinearKeywords:
+    """What a linear model is asked beside the strength of its penalty; `__init__` is made of it."""
+
+    loss: str | Loss
+    penalty: str | Penalty = "l2"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    penalty_factors: Any = None
+    standardize: bool = False
+    groups: Any = None
+    bounds: Any = None
+    constraints: Any = None
+    positive: bool = False
+    solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_time: float | None = None
+    random_state: Any = None
 
 
-class LinearModel(Model):
-    """A linear model fitted by `dualgap.fit`."""
-
-    penalty: str | Penalty
-    lam: float | None
-    C: float | None
-    budget: float | None
-    fit_intercept: bool
-    penalty_factors: Any
-    standardize: bool
-    groups: Any
-    bounds: Any
-    constraints: Any
-    positive: bool
-    solver: Any
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    warm_start: bool
-    random_state: Any
+class LinearModel(LinearKeywords, Model):
+    """A linear model."""
 
     solution_: Solution
 
+    def _asked(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """What every way of fitting is asked."""
+        self._checked_loss()
+        asked = {one.name: getattr(self, one.name) for one in fields(LinearKeywords)}
+        asked["bounds"] = _bounds(asked.pop("positive"), self.bounds)
+        return {"X": self._table(X, reset=True), "y": y, "sample_weight": shaped(sample_weight), **asked}
+
     def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
         """The solution of the problem that the keywords state, kept as `solution_`."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any, offset: Any) -> Any:
+        return self.solution_.decision_function(X, offset)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfClasses:
+    """What only classes are asked."""
+
+    class_weight: Mapping[Any, float] | str | None = None
+    multiclass: str = "auto"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Strengths:
+    """How strong the penalty is, and where to start."""
+
+    lam: float | None = None
+    C: float | None = None
+    budget: float | None = None
+    warm_start: bool = False
+
+
+class Fitted(LinearModel, Strengths):
+    """A linear model of a given strength, fitted by `dualgap.fit`, or row by row."""
+
+    def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
         self.__dict__.pop("_stream", None)  # what partial_fit learnt is for partial_fit to go on with
         X, offset, name = parted(X, offset)
         asked = self._asked(X, y, sample_weight)
         self.solution_ = named(fit(**asked, offset=offset, **self._start(y), **more), name)
         return self.solution_
-
-    def _asked(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """What every way of fitting is asked."""
-        self._checked_loss()
-        asked = {name: getattr(self, name) for name in ("loss", "penalty", *FITTED_AS.split())}
-        asked["bounds"] = self._bounds()
-        return {"X": self._table(X, reset=True), "y": y, "sample_weight": shaped(sample_weight), **asked}
-
-    def _bounds(self) -> Any:
-        """`positive` is scikit-learn's word for bounds="nonnegative"."""
-        if not self.positive:
-            return self.bounds
-        if self.bounds is not None:
-            raise DataError("positive=True is bounds='nonnegative'; give one of both.")
-        return "nonnegative"
 
     def _start(self, y: Any) -> dict[str, Any]:
         """The strength, and the last solution to start from where it has the shape of this fit."""
@@ -89,11 +111,17 @@ class LinearModel(Model):
             stream = self._stream = Stream.after(rule, classes, self.n_features_in_, last, tied=tied)
         self.solution_ = learn(self, stream, X, y, shaped(sample_weight))
 
-    def _scores(self, X: Any, offset: Any) -> Any:
-        return self.solution_.decision_function(X, offset)
+
+def _bounds(positive: bool, bounds: Any) -> Any:
+    """`positive` is scikit-learn's word for bounds="nonnegative"."""
+    if not positive:
+        return bounds
+    if bounds is not None:
+        raise DataError("positive=True is bounds='nonnegative'; give one of both.")
+    return "nonnegative"
 
 
-def learns_by_rows(model: LinearModel) -> bool:
+def learns_by_rows(model: Fitted) -> bool:
     """Whether the solver can go on from call to call."""
     try:
         row_by_row(model.solver)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -13,23 +13,17 @@ from sklearn.base import OutlierMixin
 
 from dualgap.arrays import Matrix
 from dualgap.errors import DataError
-from dualgap.estimators.base import DEFAULT_C, Model, keep, shaped
+from dualgap.estimators.base import shaped
 from dualgap.estimators.class_weight import weighted_by_class
-from dualgap.estimators.documentation import documented
-from dualgap.estimators.kernel import whole_numbers
+from dualgap.estimators.documentation import described, documented
+from dualgap.estimators.kernel import SHOWN, KernelMachine, whole_numbers
 from dualgap.estimators.kinds import Classifier, Regressor
 from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
-from dualgap.fitting.kernel_fit import kernel_rows
-from dualgap.fitting.nu_fit import NuAsked, NuFit, fit_nu
+from dualgap.fitting.kernel_fit import KernelStrength
+from dualgap.fitting.nu_fit import NuAsked, fit_nu
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.reading import refuse_one_class
-from dualgap.kernel_machines.answer import KernelSolution
-from dualgap.kernels import Kernel
 
-SHOWN = (
-    "support_ support_vectors_ dual_coef_ intercept_ solution_ kernel_ n_iter_ n_features_in_ "
-    "feature_names_in_"
-)
 ON_IT = 1e-9  # of the offset: support vectors on the plane were within 1e-12 of it
 OWN: dict[str, Any] = {
     "nu": (
@@ -45,45 +39,20 @@ OWN: dict[str, Any] = {
 }
 
 
-class NuModel(Model):
+@dataclass(eq=False, repr=False)
+class OfNu:
+    """What comes before the kernel."""
+
+    nu: float = 0.5
+
+
+class NuModel(KernelMachine, OfNu):
     """A kernel machine with a level on either side."""
-
-    nu: float
-    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
-    _fitted: NuFit
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    @property
-    def solution_(self) -> KernelSolution:
-        """What was proven."""
-        return self._fitted.solution
-
-    @property
-    def kernel_(self) -> Kernel | None:
-        """The kernel with its γ; None if precomputed."""
-        return self._fitted.kernel
-
-    @property
-    def support_(self) -> NDArray[np.intp]:
-        """The rows with a coefficient."""
-        return self.solution_.support
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Those rows; empty for kernel="precomputed"."""
-        return self._fitted.vectors
 
     @property
     def dual_coef_(self) -> Matrix:
         """Their coefficients, a row per problem."""
-        return np.asarray(self._fitted.dual_coef / self._scale[:, None])
+        return np.asarray(super().dual_coef_ / self._scale[:, None])
 
     @property
     def coef_(self) -> Matrix:
@@ -98,22 +67,11 @@ class NuModel(Model):
         """What coefficients are divided by, for each problem."""
         return np.ones(len(self._fitted.dual_coef))
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def _asked(self) -> NuAsked:
         """The keywords; what cannot be is refused before any row is read."""
-        given: dict[str, Any] = {one.name: getattr(self, one.name, None) for one in fields(NuAsked)}
-        asked = NuAsked(**given)
+        asked = NuAsked(**self._keywords(NuAsked))
         asked.checked()
         return asked
-
-    def _table(self, X: Any, *, reset: bool) -> Any:
-        X = shaped(X)
-        rows = kernel_rows(X, precomputed=self._precomputed)
-        super()._table(X, reset=reset)
-        return rows
 
 
 @documented(
@@ -129,6 +87,7 @@ class NuModel(Model):
         "β: f(x) = Σ β k(x_i, x) + b, margins scaled to one.",
     ),
 )
+@dataclass(eq=False, repr=False)
 class NuClassifier(Classifier, NuModel):
     """Classification with a margin whose price is ν, and a proof of optimality.
 
@@ -151,23 +110,8 @@ class NuClassifier(Classifier, NuModel):
     counterpart = "NuRegressor"
     loss = "hinge"
     _probability_hint = "use KernelClassifier(probability=True)."
-    class_weight: Mapping[Any, float] | str | None
-
-    def __init__(  # noqa: PLR0913
-        self,
-        nu: float = 0.5,
-        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        cache_bytes: float = 5e8,
-    ) -> None:
-        keep(self, locals())
+    _: KW_ONLY
+    class_weight: Mapping[Any, float] | str | None = None
 
     @property
     def rho_(self) -> NDArray[np.float64]:
@@ -223,7 +167,8 @@ class NuClassifier(Classifier, NuModel):
     epsilon_=("float", "Half the width of the tube that was found."),
     intercept_=("float", "The constant."),
 )
-class NuRegressor(Regressor, NuModel):
+@dataclass(eq=False, repr=False)
+class NuRegressor(Regressor, NuModel, KernelStrength):
     """Regression with a tube whose price is ν, and a proof of optimality.
 
     Of n rows it minimises C·(Σ (|f + b − y| − ε)₊ + ν ε n) + ‖f‖² over f, b and ε ≥ 0. scikit-learn's
@@ -243,39 +188,12 @@ class NuRegressor(Regressor, NuModel):
 
     counterpart = "NuClassifier"
     loss = "absolute"
-    lam: float | None
-    C: float | None
-
-    def __init__(  # noqa: PLR0913
-        self,
-        nu: float = 0.5,
-        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        lam: float | None = None,
-        C: float | None = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        cache_bytes: float = 5e8,
-    ) -> None:
-        keep(self, locals())
 
     @property
     def epsilon_(self) -> float:
         """Half the width of the tube."""
         upper, lower = self.solution_.levels
         return float(0.5 * (upper - lower))
-
-    def _asked(self) -> NuAsked:
-        asked = super()._asked()
-        if asked.lam is None and asked.C is None:
-            return NuAsked(
-                **{one.name: getattr(asked, one.name) for one in fields(NuAsked)} | {"C": DEFAULT_C}
-            )
-        return asked
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         refuse_offset(more.get("offset"), "a machine with ν")
@@ -294,6 +212,7 @@ class NuRegressor(Regressor, NuModel):
     offset_=("float", "ρ: decision_function is score_samples − offset_."),
     intercept_=("ndarray of shape (1,)", "−ρ."),
 )
+@dataclass(eq=False, repr=False)
 class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
     """Rows like those of the fit told from others, and a proof of optimality.
 
@@ -314,21 +233,6 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
 
     counterpart = "NuClassifier"
 
-    def __init__(  # noqa: PLR0913
-        self,
-        nu: float = 0.5,
-        kernel: str | Kernel | Callable[[Matrix, Matrix], Any] = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        cache_bytes: float = 5e8,
-    ) -> None:
-        keep(self, locals())
-
     @property
     def offset_(self) -> float:
         """ρ."""
@@ -339,19 +243,11 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         """−ρ."""
         return np.array([-self.offset_])
 
+    @described
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns; the kernel matrix for kernel="precomputed".
-        y : ignored
-            There for pipelines.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row given twice.
-        offset : None
-            There for the other machines: one class has none.
+        {rows}
 
         Returns
         -------
@@ -364,13 +260,11 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         self._fitted = fit_nu(asked, table, None, weights, "one class", whole_numbers=whole_numbers(X))
         return self
 
+    @described
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """f(x), the larger the more like the rows of the fit; ρ for rows on the plane but for rounding.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`; for kernel="precomputed" the kernel with every row of `fit`.
+        {rows}
 
         Returns
         -------
@@ -381,13 +275,11 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         found, rho = self._fitted.sums(rows)[:, 0], self.offset_
         return np.where(np.abs(found - rho) <= ON_IT * abs(rho), rho, found)
 
+    @described
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """f(x) − ρ, negative for rows unlike those of the fit.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
+        {rows}
 
         Returns
         -------
@@ -396,13 +288,11 @@ class OneClass(OutlierMixin, NuModel):  # type: ignore[misc]
         """
         return np.asarray(self.score_samples(X) - self.offset_)
 
+    @described
     def predict(self, X: Any) -> NDArray[np.intp]:
         """1 for rows like those of the fit, −1 for others.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns, as in `fit`.
+        {rows}
 
         Returns
         -------

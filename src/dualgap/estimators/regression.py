@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from dualgap.estimators.base import keep, one_column
-from dualgap.estimators.documentation import documented
+from dualgap.estimators.base import one_column
+from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kinds import Regressor
-from dualgap.estimators.linear import LinearModel, learns_by_rows
+from dualgap.estimators.linear import Fitted, LinearModel, learns_by_rows
 from dualgap.estimators.margins import TubeAttributes
 from dualgap.losses import Loss
-from dualgap.penalties import Penalty
 
 LOSSES = (
     "str or Loss",
@@ -24,13 +24,28 @@ LOSSES = (
 )
 
 
+class Regression(TubeAttributes, Regressor, LinearModel):
+    """Numbers predicted by columns."""
+
+    counterpart = "LinearClassifier"
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The weights."""
+        return self.solution_.coef
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        self._solve(X, y, sample_weight, **more)
+
+
 @documented(
     "coef_ intercept_ solution_ n_iter_ n_features_in_ feature_names_in_ slack_",
     loss=LOSSES,
     coef_=("ndarray of shape (n_features,)", "The weights."),
     intercept_=("float", "The constant; 0.0 if fit_intercept=False."),
 )
-class LinearRegressor(TubeAttributes, Regressor, LinearModel):
+@dataclass(eq=False, repr=False)
+class LinearRegressor(Regression, Fitted):
     """Linear regression with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.
@@ -53,52 +68,14 @@ class LinearRegressor(TubeAttributes, Regressor, LinearModel):
     True
     """
 
-    counterpart = "LinearClassifier"
-
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "squared",
-        penalty: str | Penalty = "l2",
-        *,
-        lam: float | None = None,
-        C: float | None = None,
-        budget: float | None = None,
-        fit_intercept: bool = True,
-        penalty_factors: Any = None,
-        standardize: bool = False,
-        groups: Any = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        positive: bool = False,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        keep(self, locals())
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """The weights."""
-        return self.solution_.coef
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
-        self._solve(X, y, sample_weight, **more)
+    loss: str | Loss = "squared"
 
     @available_if(learns_by_rows)  # type: ignore[untyped-decorator]
+    @described
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from some more rows, in the order given; for the stochastic solvers, with lam or no penalty.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns.
-        y : array-like of shape (n_samples,)
-            The numbers to predict.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, beside 1 for a row without one.
+        {rows}
 
         Returns
         -------

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from dualgap.estimators.base import keep, one_column
-from dualgap.estimators.classification import LinearClassifier
-from dualgap.estimators.documentation import documented
+from dualgap.estimators.base import one_column
+from dualgap.estimators.classification import Classification
+from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.linear import LinearModel
-from dualgap.estimators.regression import LinearRegressor
+from dualgap.estimators.regression import Regression
 from dualgap.fitting.offsets import named, parted
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
-from dualgap.penalties import Penalty
 from dualgap.selection.cross_validate import cross_validate
 from dualgap.selection.search import Search
 
-SEARCHED_OVER = "cv rule form lams budgets n_lams lam_min_ratio n_jobs"
 SHOWN = "coef_ intercept_ solution_ n_iter_ n_features_in_ feature_names_in_"
 
 
-class Searched(LinearModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class OverStrengths:
+    """What is searched over, and how it is scored."""
+
+    cv: Any = 5
+    scoring: Any = "loss"
+    rule: Any = "min"
+    form: str = "penalised"
+    lams: Any = None
+    budgets: Any = None
+    n_lams: int = 100
+    lam_min_ratio: float | None = None
+    n_jobs: int | None = None
+
+
+class Searched(LinearModel, OverStrengths):
     """A linear model whose strength `dualgap.cross_validate` chooses."""
 
-    scoring: Any
     search_: Search
 
     @property
@@ -37,28 +49,13 @@ class Searched(LinearModel):
         """The budget that the rule chose, with form="constrained"."""
         return self.search_.budget
 
-    @property
-    def partial_fit(self) -> Any:
-        """Folds need all rows at once."""
-        raise AttributeError(f"{type(self).__name__} has no partial_fit: folds need all rows at once.")
-
+    @described
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, offset: Any = None
     ) -> Self:
         """Choose the strength and fit the model.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            The columns.
-        y : array-like of shape (n_samples,)
-            The numbers to predict, or the classes, of any kind that can be sorted.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in grid, fits and scores; a weight of 2 is the row given twice.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of rows for `cv` to keep together.
-        offset : array-like of shape (n_samples,), number or str, default=None
-            What is added to f(x), row by row, or the column of X that holds it; log(exposure) for rates.
+        {rows}
 
         Returns
         -------
@@ -71,10 +68,10 @@ class Searched(LinearModel):
     def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
         """The search and its solution on all rows, kept."""
         X, offset, name = parted(X, offset)
-        over = {name: getattr(self, name) for name in SEARCHED_OVER.split()}
+        over = {one.name: getattr(self, one.name) for one in fields(OverStrengths)}
         asked = self._asked(X, y, sample_weight)
         asked["column_groups"] = asked.pop("groups")
-        self.search_ = cross_validate(**asked, **over, score=self.scoring, offset=offset, **more)
+        self.search_ = cross_validate(**asked, score=over.pop("scoring"), **over, offset=offset, **more)
         self.solution_ = self.search_.solution = named(self.search_.solution, name)
         return self.solution_
 
@@ -85,7 +82,8 @@ class Searched(LinearModel):
     penalty='As in `LinearRegressor`; "none" has no strength to choose.',
     tol="The relative duality gap to reach in every fold and in the end.",
 )
-class LinearRegressorCV(Searched, LinearRegressor):
+@dataclass(eq=False, repr=False)
+class LinearRegressorCV(Searched, Regression):
     """Linear regression with any loss and any penalty, its strength chosen by cross-validation.
 
     {sections}
@@ -104,34 +102,7 @@ class LinearRegressorCV(Searched, LinearRegressor):
     (True, True)
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "squared",
-        penalty: str | Penalty = "l2",
-        *,
-        cv: Any = 5,
-        scoring: Any = "loss",
-        rule: Any = "min",
-        form: str = "penalised",
-        lams: Any = None,
-        budgets: Any = None,
-        n_lams: int = 100,
-        lam_min_ratio: float | None = None,
-        fit_intercept: bool = True,
-        penalty_factors: Any = None,
-        standardize: bool = False,
-        groups: Any = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        positive: bool = False,
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        keep(self, locals())
+    loss: str | Loss = "squared"
 
 
 @documented(
@@ -140,7 +111,8 @@ class LinearRegressorCV(Searched, LinearRegressor):
     penalty='As in `LinearClassifier`; "none" has no strength to choose.',
     tol="The relative duality gap to reach in every fold and in the end.",
 )
-class LinearClassifierCV(Searched, LinearClassifier):
+@dataclass(eq=False, repr=False)
+class LinearClassifierCV(Searched, Classification):
     """Linear classification with any loss and any penalty, its strength chosen by cross-validation.
 
     {sections}
@@ -159,33 +131,4 @@ class LinearClassifierCV(Searched, LinearClassifier):
     (True, True)
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        loss: str | Loss = "logistic",
-        penalty: str | Penalty = "l2",
-        *,
-        cv: Any = 5,
-        scoring: Any = "loss",
-        rule: Any = "min",
-        form: str = "penalised",
-        lams: Any = None,
-        budgets: Any = None,
-        n_lams: int = 100,
-        lam_min_ratio: float | None = None,
-        fit_intercept: bool = True,
-        penalty_factors: Any = None,
-        standardize: bool = False,
-        groups: Any = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        positive: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        multiclass: str = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        keep(self, locals())
+    loss: str | Loss = "logistic"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,25 +34,47 @@ CHUNK = 512  # rows predicted together: their kernel with all support vectors is
 SHARP = 1e-9  # gap of the fits that calibrate: the probabilities are not to hang on where a fit stopped
 
 
-@dataclass(frozen=True, eq=False)
-class KernelAsked:
+Shape: TypeAlias = str | Kernel | Callable[[Matrix, Matrix], Any]
+
+
+@dataclass(eq=False, repr=False)
+class KernelShape:
+    """A kernel by its name, or itself, and what every machine with a kernel is asked; also of estimators."""
+
+    kernel: Shape = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_time: float | None = None
+    cache_bytes: float = 5e8
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelStrength:
+    """How strong the penalty is."""
+
+    lam: float | None = None
+    C: float | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelWays(KernelStrength):
+    """What machines of a given loss are asked beside."""
+
+    fit_intercept: bool = True
+    approximation: str | None = None
+    n_components: int = 300
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class KernelAsked(KernelShape, KernelWays):
     """What is asked of a kernel machine beside its rows: the keywords of the estimators."""
 
-    loss: Loss
-    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
-    gamma: float | str
-    degree: int
-    coef0: float
-    lam: float | None
-    C: float | None
-    fit_intercept: bool
-    approximation: str | None
-    n_components: int
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    cache_bytes: float
-    random_state: Any
+    loss: Loss = field(kw_only=True)
 
     @property
     def hard(self) -> bool:
@@ -63,10 +85,7 @@ class KernelAsked:
         """λ beside the mean loss; 0 for C = ∞."""
         if self.hard:
             return 0.0
-        lam, _ = read_strength(self.lam, self.C, None, float(weights.sum()))
-        if not lam:
-            raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
-        return lam
+        return kernel_strength(self, weights)
 
     def checked(self) -> Limits:
         """When to stop; what no kernel machine can do is refused before any row is read."""
@@ -82,24 +101,38 @@ class KernelAsked:
         return read_limits(self.tol, self.max_iter, self.max_time, None)
 
 
+def kernel_strength(asked: KernelStrength, weights: Vector) -> float:
+    """λ beside the mean loss."""
+    lam, _ = read_strength(asked.lam, asked.C, None, float(weights.sum()))
+    if not lam:
+        raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
+    return lam
+
+
 @dataclass(frozen=True, eq=False)
-class KernelFit:
+class MachineFit:
     """A fitted machine: its solution, and what predictions need."""
 
-    asked: KernelAsked
+    asked: Any
     solution: KernelSolution
     kernel: Kernel | None  # with its γ; None if precomputed
     vectors: Any  # the rows with a coefficient; none if precomputed
     dual_coef: Matrix  # of those rows, a row per problem
 
+    def sums(self, X: Any) -> Matrix:
+        """Σ β k(x_i, x), a column per problem."""
+        return kernel_sums(self.kernel, self.vectors, self.solution.support, self.dual_coef, X)
+
+
+class KernelFit(MachineFit):
+    """Of a loss."""
+
+    asked: KernelAsked
+
     def scores(self, X: Any) -> NDArray[np.float64]:
         """f of each row as `kernel_rows` reads them; beyond two classes a column each."""
-        found = self._columns(X)
+        found = self.sums(X) + np.atleast_1d(np.asarray(self.solution.intercept, dtype=np.float64))
         return found if self.solution.parts else found[:, 0]
-
-    def _columns(self, X: Any) -> Matrix:
-        level = np.atleast_1d(np.asarray(self.solution.intercept, dtype=np.float64))
-        return kernel_sums(self.kernel, self.vectors, self.solution.support, self.dual_coef, X) + level
 
     def log_probabilities(self, scores: Any, calibration: Calibration | None) -> Matrix:
         """log P(class): by the loss's own odds, or calibrated."""
@@ -156,18 +189,23 @@ def fit_kernel(
     statement, kernel = _stated(asked, X, weights, classes, whole_numbers)
     statement = replace(statement, terms=replace(statement.terms, offset=offset[0], offset_name=offset[1]))
     solution = _solved(asked, statement, y, limits)
-    _warn_above(solution, asked)
+    if asked.approximation is None:  # which is what it is
+        warn_above(solution, asked.tol)
+    return KernelFit(asked, solution, kernel, *on_support(solution, kernel, X))
+
+
+def on_support(solution: KernelSolution, kernel: Kernel | None, X: Any) -> tuple[Any, Matrix]:
+    """The rows with a coefficient, none if precomputed, and their coefficients."""
     support = solution.support
     vectors = np.empty((0, 0)) if kernel is None else X[support]
-    return KernelFit(asked, solution, kernel, vectors, np.atleast_2d(solution.beta)[:, support])
+    return vectors, np.atleast_2d(solution.beta)[:, support]
 
 
-def _warn_above(solution: KernelSolution, asked: KernelAsked) -> None:
-    """Say so where the gap is above what was asked for; an approximation is what it is."""
-    if not solution.relative_gap <= asked.tol and asked.approximation is None:
+def warn_above(solution: KernelSolution, tol: float) -> None:
+    """Say so where the gap is above what was asked for."""
+    if not solution.relative_gap <= tol:
         warnings.warn(
-            f"The relative duality gap is {solution.relative_gap:.2e}, above tol={asked.tol:g}. "
-            f"{solution.status}",
+            f"The relative duality gap is {solution.relative_gap:.2e}, above tol={tol:g}. {solution.status}",
             NotCertifiedWarning,
             stacklevel=5,
         )
@@ -184,32 +222,8 @@ def _stated(
     return StatedKernel(gram, KernelTerms(asked.loss, lam, weights, tied), labels), kernel
 
 
-class Shaped(Protocol):
-    """A kernel and its parameters, as keywords give them."""
-
-    @property
-    def kernel(self) -> Any:
-        """Its name, or itself."""
-
-    @property
-    def gamma(self) -> Any:
-        """γ."""
-
-    @property
-    def degree(self) -> int:
-        """Of polynomials."""
-
-    @property
-    def coef0(self) -> float:
-        """Of polynomials and of tanh."""
-
-    @property
-    def cache_bytes(self) -> float:
-        """The most that rows may take."""
-
-
 def gram_asked(
-    asked: Shaped, X: Any, weights: Vector, *, tied: bool, centred: bool, whole_numbers: bool
+    asked: KernelShape, X: Any, weights: Vector, *, tied: bool, centred: bool, whole_numbers: bool
 ) -> tuple[Gram, Kernel | None]:
     """The kernel on the rows that count; `tied`: coefficients add up to zero."""
     used = weights > 0
@@ -227,7 +241,7 @@ def gram_asked(
     return gram, kernel
 
 
-def _shape(asked: Shaped, rows: Any, weights: Vector) -> dict[str, Any]:
+def _shape(asked: KernelShape, rows: Any, weights: Vector) -> dict[str, Any]:
     """The parameters that kernels have."""
     gamma = kernel_width(asked.gamma, rows, weights)
     return {"gamma": gamma, "degree": asked.degree, "coef0": float(asked.coef0)}
@@ -298,7 +312,8 @@ def calibrate(fitted: KernelFit, X: Any, which: Index, weights: Vector) -> Calib
         with warnings.catch_warnings():  # a gap above what was asked for is told, not one above SHARP
             warnings.simplefilter("ignore", NotCertifiedWarning)
             one = fit_kernel(sharp, X[train][:, columns], which[train], weights[train], np.unique(which))
-        _warn_above(one.solution, asked)
+        if asked.approximation is None:
+            warn_above(one.solution, asked.tol)
         scores.append(one.scores(X[test][:, columns]))
         order.append(test)
     rows = np.concatenate(order)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.trace import Trace
 from dualgap.drive.turns import one_by_one
-from dualgap.errors import DataError, NotCertifiedWarning
-from dualgap.fitting.inputs import read_strength
-from dualgap.fitting.kernel_fit import gram_asked, kernel_sums, kernel_width
+from dualgap.errors import DataError
+from dualgap.fitting.kernel_fit import (
+    KernelShape,
+    KernelStrength,
+    MachineFit,
+    gram_asked,
+    kernel_strength,
+    kernel_width,
+    on_support,
+    warn_above,
+)
 from dualgap.fitting.options import read_limits
 from dualgap.kernel_machines.answer import KernelSolution
 from dualgap.kernel_machines.level_solver import solve_levels
 from dualgap.kernel_machines.levels import LevelProblem
-from dualgap.kernels import Kernel
 from dualgap.kernels.gram import symmetric
 from dualgap.problem.problem import relative_gap
 from dualgap.proof.certificate import Certificate
@@ -35,21 +41,11 @@ FULL = 1e-12  # of the weights: a ν this little above what a class allows is ro
 FLAT = 1e-8  # of the size of the kernel beside the mass: a function this small is zero, the best there is
 
 
-@dataclass(frozen=True, eq=False)
-class NuAsked:
+@dataclass(eq=False, repr=False)
+class NuAsked(KernelShape, KernelStrength):
     """What is asked of a ν-machine beside its rows: the keywords of the estimators."""
 
-    nu: float
-    kernel: str | Kernel | Callable[[Matrix, Matrix], Any]
-    gamma: float | str
-    degree: int
-    coef0: float
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    cache_bytes: float
-    lam: float | None = None
-    C: float | None = None
+    nu: float = field(kw_only=True)
 
     def checked(self) -> Limits:
         """When to stop; what no machine can do is refused before any row is read."""
@@ -65,10 +61,7 @@ class NuAsked:
         """λ beside the mean loss; without lam and C that of libsvm, ½‖f‖² beside the sum."""
         if self.lam is None and self.C is None:
             return float(0.5 / weights.sum())
-        lam, _ = read_strength(self.lam, self.C, None, float(weights.sum()))
-        if not lam:
-            raise DataError("lam must be positive: without a penalty a kernel machine has no unique answer.")
-        return lam
+        return kernel_strength(self, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,21 +140,6 @@ class NuTerms:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class NuFit:
-    """A fitted machine: its solution, and what predictions need."""
-
-    asked: NuAsked
-    solution: KernelSolution
-    kernel: Kernel | None
-    vectors: Any
-    dual_coef: Matrix  # of the rows with a coefficient, a row per problem
-
-    def sums(self, X: Any) -> Matrix:
-        """Σ β k(x_i, x), a column per problem."""
-        return kernel_sums(self.kernel, self.vectors, self.solution.support, self.dual_coef, X)
-
-
 def fit_nu(
     asked: NuAsked,
     X: Any,
@@ -171,7 +149,7 @@ def fit_nu(
     classes: NDArray[Any] | None = None,
     *,
     whole_numbers: bool = False,
-) -> NuFit:
+) -> MachineFit:
     """The machine for rows that are read; of classes y holds these, and every pair of them is a problem."""
     limits = asked.checked()
     terms = NuTerms(float(asked.nu), asked.strength(weights), weights, kind)
@@ -196,16 +174,8 @@ def fit_nu(
     else:
         half = replace(limits, tolerance=0.5 * limits.tolerance)
         solution = _together(one_by_one(len(pairs), half, one), limits.tolerance)
-    if not solution.relative_gap <= asked.tol:
-        warnings.warn(
-            f"The relative duality gap is {solution.relative_gap:.2e}, above tol={asked.tol:g}. "
-            f"{solution.status}",
-            NotCertifiedWarning,
-            stacklevel=5,
-        )
-    support = solution.support
-    vectors = np.empty((0, 0)) if kernel is None else X[support]
-    return NuFit(asked, solution, kernel, vectors, np.atleast_2d(solution.beta)[:, support])
+    warn_above(solution, asked.tol)
+    return MachineFit(asked, solution, kernel, *on_support(solution, kernel, X))
 
 
 def _fixed(asked: NuAsked, X: Any, weights: Vector) -> NuAsked:

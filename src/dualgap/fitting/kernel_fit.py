@@ -277,7 +277,7 @@ def _solved(asked: KernelAsked, statement: StatedKernel, y: NDArray[Any], limits
         half,
         lambda k, own: _solved_one(asked, statement, np.where(y == k, 1.0, -1.0), own),
     )
-    return together(parts, limits.tolerance)
+    return together(parts, limits.tolerance, "one_vs_rest")
 
 
 def _solved_one(asked: KernelAsked, statement: StatedKernel, y: Vector, limits: Limits) -> KernelSolution:

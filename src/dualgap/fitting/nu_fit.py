@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
-from dualgap.drive.limits import Limits, Status
-from dualgap.drive.trace import Trace
+from dualgap.drive.limits import Limits
 from dualgap.drive.turns import one_by_one
 from dualgap.errors import DataError
 from dualgap.fitting.kernel_fit import (
@@ -26,16 +25,14 @@ from dualgap.fitting.kernel_fit import (
     warn_above,
 )
 from dualgap.fitting.options import read_limits
-from dualgap.kernel_machines.answer import KernelSolution
+from dualgap.kernel_machines.answer import KernelSolution, together, told
 from dualgap.kernel_machines.level_solver import solve_levels
 from dualgap.kernel_machines.levels import LevelProblem
 from dualgap.kernels.gram import symmetric
-from dualgap.problem.problem import relative_gap
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.kernel import Entries
 from dualgap.proof.levels import LevelStatement, check_levels
-from dualgap.proof.rounding import added
 
 FULL = 1e-12  # of the weights: a ν this little above what a class allows is rounding of the same number
 FLAT = 1e-8  # of the size of the kernel beside the mass: a function this small is zero, the best there is
@@ -173,7 +170,7 @@ def fit_nu(
         solution = one(0, limits)
     else:
         half = replace(limits, tolerance=0.5 * limits.tolerance)
-        solution = _together(one_by_one(len(pairs), half, one), limits.tolerance)
+        solution = together(one_by_one(len(pairs), half, one), limits.tolerance, "one_vs_one")
     warn_above(solution, asked.tol)
     return MachineFit(asked, solution, kernel, *on_support(solution, kernel, X))
 
@@ -211,22 +208,8 @@ def _told(
     certificate = Certificate(
         theta, beta, levels, found.primal, found.dual, terms, labels, tolerance=limits.tolerance
     )
-    return KernelSolution(
-        beta=beta,
-        intercept=float(levels[0]) if terms.kind == "one class" else 0.5 * float(levels.sum()),
-        objective=found.primal,
-        bound=found.dual,
-        relative_gap=relative_gap(found.gap, found.primal, problem.null),
-        converged=outcome.status is Status.CERTIFIED,
-        status=outcome.sentence,
-        solver=outcome.solver,
-        n_iter=outcome.iterations,
-        seconds=outcome.seconds,
-        trace=outcome.trace,
-        certificate=certificate,
-        null=problem.null,
-        levels=levels,
-    )
+    middle = float(levels[0]) if terms.kind == "one class" else 0.5 * float(levels.sum())
+    return told(outcome, certificate, middle, problem.null, levels)
 
 
 def _refuse_flat(terms: NuTerms, problem: LevelProblem, found: Checked) -> None:
@@ -244,42 +227,4 @@ def _refuse_flat(terms: NuTerms, problem: LevelProblem, found: Checked) -> None:
         f"nu={terms.nu:g} is too small: classes shrunk by it still overlap, and f = 0 is the best (no "
         f"objective is below {found.dual:.1e}). Use a larger nu: at least the share of rows that cannot be "
         "told apart."
-    )
-
-
-def _together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
-    """A problem for each pair of classes: sums of the values, a row of β per pair."""
-    certificates = [part.certificate for part in parts]
-    joined = replace(
-        certificates[0],
-        theta=np.column_stack([one.theta for one in certificates]),
-        coef=np.array([part.beta for part in parts]),
-        intercept=np.array([part.levels for part in parts]),
-        objective=added((one.objective for one in certificates), up=True),
-        bound=added((one.bound for one in certificates), up=False),
-        form="one_vs_one",
-        tolerance=tolerance,
-    )
-    null = sum(part.null for part in parts)
-    gap = relative_gap(joined.gap, joined.objective, null)
-    doubts = [part.status for part in parts if not part.converged]
-    trace = Trace()
-    for part in parts:
-        trace += part.trace
-    return KernelSolution(
-        beta=joined.coef,
-        intercept=np.array([part.intercept for part in parts]),
-        objective=joined.objective,
-        bound=joined.bound,
-        relative_gap=gap,
-        converged=gap <= tolerance,
-        status=Status.CERTIFIED.value if gap <= tolerance or not doubts else doubts[0],
-        solver=", ".join(dict.fromkeys(part.solver for part in parts)),
-        n_iter=sum(part.n_iter for part in parts),
-        seconds=sum(part.seconds for part in parts),
-        trace=trace,
-        certificate=joined,
-        null=null,
-        parts=tuple(parts),
-        levels=joined.intercept,
     )

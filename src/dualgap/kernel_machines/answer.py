@@ -166,35 +166,43 @@ class StatedKernel:
         certificate = Certificate(
             theta, beta, b, found.primal, found.dual, self.terms, self.classes, tolerance=tolerance
         )
-        return KernelSolution(
-            beta=beta,
-            intercept=b,
-            objective=found.primal,
-            bound=found.dual,
-            relative_gap=relative_gap(found.gap, found.primal, null),
-            converged=outcome.status is Status.CERTIFIED,
-            status=outcome.sentence,
-            solver=outcome.solver,
-            n_iter=outcome.iterations,
-            seconds=outcome.seconds,
-            trace=outcome.trace,
-            certificate=certificate,
-            null=null,
-        )
+        return told(outcome, certificate, b, null)
 
 
-def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
-    """One class against the rest, for each: sums of the values, a row of β per class."""
+def told(
+    outcome: Outcome, certificate: Certificate, intercept: float, null: float, levels: Vector | None = None
+) -> KernelSolution:
+    """The public answer of one problem."""
+    found = outcome.bounds
+    return KernelSolution(
+        beta=certificate.coef,
+        intercept=intercept,
+        objective=found.primal,
+        bound=found.dual,
+        relative_gap=relative_gap(found.gap, found.primal, null),
+        converged=outcome.status is Status.CERTIFIED,
+        status=outcome.sentence,
+        solver=outcome.solver,
+        n_iter=outcome.iterations,
+        seconds=outcome.seconds,
+        trace=outcome.trace,
+        certificate=certificate,
+        null=null,
+        levels=levels,
+    )
+
+
+def together(parts: list[KernelSolution], tolerance: float, form: str) -> KernelSolution:
+    """A problem for each class, or for each pair of them: sums of the values, a row of β a problem."""
     certificates = [part.certificate for part in parts]
-    beta, intercept = np.array([p.beta for p in parts]), np.array([p.intercept for p in parts])
     joined = replace(
         certificates[0],
         theta=np.column_stack([one.theta for one in certificates]),
-        coef=beta,
-        intercept=intercept,
+        coef=np.array([part.beta for part in parts]),
+        intercept=np.array([one.intercept for one in certificates]),
         objective=added((one.objective for one in certificates), up=True),
         bound=added((one.bound for one in certificates), up=False),
-        form="one_vs_rest",
+        form=form,
         tolerance=tolerance,
     )
     null = sum(part.null for part in parts)
@@ -205,8 +213,8 @@ def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
     for part in parts:
         trace += part.trace
     return KernelSolution(
-        beta=beta,
-        intercept=intercept,
+        beta=joined.coef,
+        intercept=np.array([part.intercept for part in parts]),
         objective=joined.objective,
         bound=joined.bound,
         relative_gap=gap,
@@ -219,4 +227,5 @@ def together(parts: list[KernelSolution], tolerance: float) -> KernelSolution:
         certificate=joined,
         null=null,
         parts=tuple(parts),
+        levels=None if parts[0].levels is None else joined.intercept,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.kernel_machines.box import Box
 from dualgap.kernel_machines.pairs import pair_steps, single_steps
 from dualgap.kernels.gram import RowCache
@@ -84,10 +84,7 @@ class Blocks:
         before = self.parts[chosen]
         after = before.copy()
         slope = self._slope()[chosen]
-        solve = pair_steps if self.tied else single_steps
-        target = max(0.5 * until, INSIDE * self.violation)
-        limits = (box.low[chosen], box.high[chosen], box.ridge[chosen])
-        solve(Q, limits, after, slope, target, STEPS * len(chosen))
+        self._steps(Q, after, slope, max(0.5 * until, INSIDE * self.violation), STEPS * len(chosen))
         change = np.asarray(np.bincount(where, after - before, len(rows)), dtype=np.float64)
         moved = np.flatnonzero(change)
         self.parts[chosen] = after
@@ -95,6 +92,12 @@ class Blocks:
             return False
         add_rows(self.cache.store, places[moved], change[moved], self.f)
         return True
+
+    def _steps(self, Q: Matrix, beta: Vector, slope: Vector, until: float, most: int) -> None:
+        """On the block alone."""
+        box, chosen = self.box, self._set
+        solve = pair_steps if self.tied else single_steps
+        solve(Q, (box.low[chosen], box.high[chosen], box.ridge[chosen]), beta, slope, until, most)
 
 
 def _largest(values: Vector, count: int) -> Index:

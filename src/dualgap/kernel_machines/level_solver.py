@@ -11,7 +11,7 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import Outcome, run
-from dualgap.kernel_machines.block import INSIDE, STEPS, Blocks
+from dualgap.kernel_machines.block import Blocks
 from dualgap.kernel_machines.finish import (
     EDGE,
     JITTER,
@@ -24,7 +24,6 @@ from dualgap.kernel_machines.finish import (
 from dualgap.kernel_machines.level_inside import inside_steps
 from dualgap.kernel_machines.level_pairs import grouped_steps
 from dualgap.kernel_machines.levels import LevelProblem, LevelProposal, LevelPursuit
-from dualgap.kernels.row_sums import add_rows, square_of
 
 STAGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # violation at which blocks pause, in units
 CRUDE = 3e-2  # above it the active set guessed for long: at 0.1, 2000 rows took 25 guesses and none stood
@@ -111,24 +110,10 @@ class TiedBlocks(Blocks):
             slope[own] -= middle if np.isfinite(middle) else max(top, -np.inf if bottom == np.inf else bottom)
         return slope
 
-    def _solve(self, until: float) -> bool:
+    def _steps(self, Q: Matrix, beta: Vector, slope: Vector, until: float, most: int) -> None:
         box, chosen = self.box, self._set
-        rows, where = np.unique(box.row[chosen], return_inverse=True)
-        places = self.cache.take(rows)
-        Q = square_of(self.cache.store, places[where], rows[where])
-        before = self.parts[chosen]
-        after = before.copy()
-        slope = self._slope()[chosen]
-        limits, target = (box.low[chosen], box.high[chosen]), max(0.5 * until, INSIDE * self.violation)
-        most = STEPS * len(chosen)
-        grouped_steps(Q, limits, self.group[chosen], self.groups, after, slope, target, most)
-        change = np.asarray(np.bincount(where, after - before, len(rows)), dtype=np.float64)
-        moved = np.flatnonzero(change)
-        self.parts[chosen] = after
-        if not np.any(after != before):
-            return False
-        add_rows(self.cache.store, places[moved], change[moved], self.f)
-        return True
+        limits = box.low[chosen], box.high[chosen]
+        grouped_steps(Q, limits, self.group[chosen], self.groups, beta, slope, until, most)
 
 
 class TiedSet(FreeGuess):

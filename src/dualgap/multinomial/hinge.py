@@ -7,7 +7,6 @@ multinomial loss; rounds that are easy sharpen it, as the augmented Lagrangian o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +15,8 @@ from scipy.special import log_softmax
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
-from dualgap.drive.solver import Iterate
-from dualgap.multinomial.lagrangian import ROUNDS, STIFFER, Descent
+from dualgap.multinomial.lagrangian import Descent, MultinomialLagrangian
 from dualgap.multinomial.problem import MultinomialProblem
-from dualgap.solvers.augmented_lagrangian.weights import growth
 
 FIRST = 0.3  # μ beside a margin of one: the smoothing that rounds start with
 LEAST = -40.0  # the logarithm of a multiplier: smaller ones could not come back
@@ -75,26 +72,15 @@ class JointHingeProblem(MultinomialProblem):
 
 @solver("joint_hinge_lagrangian", kind="joint hinge")
 @dataclass(frozen=True)
-class JointHingeLagrangian:
+class JointHingeLagrangian(MultinomialLagrangian):
     """Newton steps on a smoothed maximum, with the exact Hessian of all classes."""
-
-    def missing(self, problem: JointHingeProblem) -> tuple[str, ...]:
-        """Fits every joint hinge."""
-        return ()
 
     def cost(self, problem: JointHingeProblem) -> float:
         """A Hessian and its factorisation, 100 times."""
         return 100.0 * problem.p**2 * (problem.n + problem.p / 3)
 
-    def iterates(self, problem: JointHingeProblem, start: Iterate) -> Iterator[Iterate]:
-        """One iterate a Newton step."""
-        descent = _HingeDescent(problem, start.w)
-        for _ in range(ROUNDS):
-            taken = 0
-            for iterate in descent.steps():
-                taken += 1
-                yield iterate
-            descent.tighten(growth(taken, STIFFER))
+    def descent(self, problem: JointHingeProblem, w: Vector) -> Descent:
+        return _HingeDescent(problem, w)
 
 
 class _HingeDescent(Descent):
@@ -113,6 +99,10 @@ class _HingeDescent(Descent):
 
     def falling(self, z: Matrix) -> Matrix:
         return np.asarray(self.hinge.a[:, None] * (self.hinge.hot - self.probabilities(z)))
+
+    @property
+    def whole(self) -> bool:
+        return False
 
     @property
     def weights(self) -> Vector:

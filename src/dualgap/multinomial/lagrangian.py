@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -36,25 +37,29 @@ PRODUCTS = 500  # with the Hessian, for one step
 class MultinomialLagrangian:
     """Newton steps with the exact Hessian: Cholesky while it is small, conjugate gradients beyond."""
 
-    def missing(self, problem: MultinomialProblem) -> tuple[str, ...]:
-        """Fits every multinomial problem."""
+    def missing(self, problem: Any) -> tuple[str, ...]:
+        """Fits every problem of its kind."""
         return ()
 
-    def cost(self, problem: MultinomialProblem) -> float:
+    def cost(self, problem: Any) -> float:
         """A Hessian and its factorisation, 30 times."""
-        return 30.0 * problem.p**2 * (problem.n + problem.p / 3)
+        return float(30.0 * problem.p**2 * (problem.n + problem.p / 3))
 
-    def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
+    def iterates(self, problem: Any, start: Iterate) -> Iterator[Iterate]:
         """One iterate a Newton step."""
-        descent = Descent(problem, start.w)
+        descent = self.descent(problem, start.w)
         for _ in range(ROUNDS):
             taken = 0
             for iterate in descent.steps():
                 taken += 1
                 yield iterate
-            if descent.exact and taken < INNER:
+            if descent.whole and taken < INNER:
                 return
             descent.tighten(growth(taken, STIFFER))
+
+    def descent(self, problem: Any, w: Vector) -> Descent:
+        """Where the steps are taken."""
+        return Descent(problem, w)
 
 
 class Descent:
@@ -71,6 +76,11 @@ class Descent:
         share = 1.0 if problem.width > problem.n else 1e-3
         self.eta = 0.0 if self.exact else share * sigma
         self.centre = w
+
+    @property
+    def whole(self) -> bool:
+        """Is nothing smoothed, so that a round that ends is the last?"""
+        return self.exact
 
     def probabilities(self, z: Matrix) -> Matrix:
         """Of the classes, by the scores."""

@@ -19,30 +19,18 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.multinomial.hessian import hessian
 from dualgap.multinomial.problem import MultinomialProblem
-from dualgap.multinomial.softmax import Softmax
+from dualgap.multinomial.softmax import ROUNDED, Softmax, SoftmaxSteps, worth_a_sample
 from dualgap.multinomial.table import Metric
 from dualgap.traits import Trait
 
-STEPS = 100  # from nothing to rounding takes ten to twenty
 ROUGHEST = (
     0.15  # share of a residual that a step may leave: at 0.25 digits and 20000 × 20 × 20 took a step more
 )
 PRODUCTS = 300  # with the Hessian, for one step
-SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
-ROUGH = (
-    0.1  # share of coordinates per row of a sample to which it is solved: what another sample would change
-)
-ROUNDED = 1e-3  # promise of a step, squared, from which gradients in 4-byte numbers no longer do
 NEAR = 0.03  # promise of a start from which it is gone on with in 8-byte numbers
 WHOLE = 100  # coordinates up to which the Hessian is formed: half the time of products on iris
 ENOUGH = 0.3  # share of the gap wanted that the last step may lose to conjugate gradients
 WITHIN = 100.0  # times the gap wanted: a step that promises this much more may be the last
-FEW = 2000  # rows that need no sample: a step on them costs a millisecond
-STALLED, SPENT = (
-    4,
-    1e-3,
-)  # steps in a row that promise less than this share of the gap wanted, and do not close it
-SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
 @solver("multinomial_newton", kind="multinomial")
@@ -70,105 +58,57 @@ class MultinomialNewton:
         assert elastic is not None and not problem.regulariser.constrained
         R = 2.0 * problem.regulariser.strength * elastic.l2.reshape(problem.classes, -1)[0]
         W = start.w.reshape(problem.classes, -1)
-        coordinates = problem.p
-        step = min(SAMPLED, problem.n // (2 * coordinates))
-        if problem.n > max(SAMPLED * coordinates, FEW) and not W[:, : W.shape[1] - problem.intercept].any():
+        step = worth_a_sample(problem, W)
+        if step:
             few = _Descent(model.every(step), R, W, start.wanted)
-            for _ in range(STEPS):
-                few.advance()
-                yield Iterate(few.W.astype(np.float64).ravel(), look=False)
-                if few.promise <= max(ROUGH * coordinates / few.n, ROUNDED):
-                    break
+            yield from few.sampled()
             W = few.W
-        yield from _Descent(model, R, W, start.wanted).run()
+        yield from _Descent(model, R, W, start.wanted).steps()
 
 
-@dataclass
-class _Tried:
-    """A step: W, Z and P at its end, and the objective there."""
-
-    W: Any
-    Z: Any
-    P: Any
-    value: float
-    length: float
-
-
-class _Descent:
-    """A point with its scores and probabilities, in 4-byte numbers until `double`."""
+class _Descent(SoftmaxSteps):
+    """In 4-byte numbers until `double`."""
 
     def __init__(self, model: Softmax, R: Vector, W: Matrix, wanted: float) -> None:
-        self.model, self.R, self.wanted = model, R, wanted
-        self.problem, self.n = model.problem, model.table.shape[0]
-        self.double, self.promise, self.eta = self.problem.p <= WHOLE and model.step == 1, 1.0, ROUGHEST
+        self.R = R
+        self.double, self.eta = model.problem.p <= WHOLE and model.step == 1, ROUGHEST
         self._metric: tuple[Metric, float] | None = None
-        self._place(W)
+        super().__init__(model, W, wanted)
 
     def _place(self, W: Any) -> None:
-        self.W = W.astype(np.float64 if self.double else np.float32)
-        self.Z = self.model.scores(self.W)
-        self.P, risk = self.model.probabilities(self.Z)
-        self.value = risk + self._price(self.W)
+        super()._place(W.astype(np.float64 if self.double else np.float32))
 
     def _price(self, W: Any) -> float:
         return 0.5 * float((np.square(W, dtype=np.float64) @ self.R).sum())
 
-    def run(self) -> Iterator[Iterate]:
-        """Steps until the gap seems small, and beyond while somebody asks."""
+    def steps(self) -> Iterator[Iterate]:
+        """Those of `run`, in 8-byte numbers at once from a start that is near."""
         warm = self.W[:, : self.W.shape[1] - self.problem.intercept].any()
         if not self.double and warm and self._near():
             self.double = True
             self._place(self.W)
-        stalled, best = 0, np.inf
-        for _ in range(STEPS):
-            before = self.P
-            tried, dZ = self.advance()
-            w = self.W.astype(np.float64).ravel()
-            if not self.double:
-                if self.promise * max(self.promise, self.eta**2) <= ROUNDED and tried.length == 1.0:
-                    self.double = True
-                    self._place(self.W)
-                yield Iterate(w, look=False)
-                continue
-            theta, gap = None, np.inf
-            if self.promise * max(self.promise, self.eta**2) <= WITHIN * self.wanted and tried.length == 1.0:
-                theta, gap = self._ahead(before, dZ)
-            if theta is not None and gap <= self.wanted:
-                yield Iterate(w, theta, outright=True)
-                self.wanted = 0.3 * min(self.wanted, max(gap, 0.0))
-            else:
-                yield Iterate(w, theta, look=False)
-            stalled = stalled + 1 if gap > 0.5 * best and self.promise <= SPENT * self.wanted else 0
-            best = min(best, gap)
-            if stalled >= STALLED or tried.length <= SHORTEST or not self.promise > 0.0:
-                return
+        yield from self.run()
 
-    def advance(self) -> tuple[_Tried, Any]:
-        """One step."""
+    def _blurred(self) -> float:
+        """The promise, with what an inexact step leaves of it."""
+        return self.promise * max(self.promise, self.eta**2)
+
+    def _may_be_last(self) -> bool:
+        return self._blurred() <= WITHIN * self.wanted
+
+    def advance(self) -> float:
+        """One step; when gradients in 4-byte numbers no longer do, to 8-byte numbers."""
         model, R = self.model, self.R.astype(self.W.dtype)
         self.eta = _forcing(self.promise, self.wanted)
         weighted = model.weighted(self.P)
         g = model.gradient(weighted)
         g += R * self.W
         d = self._direction(weighted, g)
-        slope = float(np.vdot(g.T, d.T))
-        self.promise = -slope / self.value if self.value > 0.0 else 0.0
-        dZ = model.scores(d)
-        tried = self._tried(d, dZ, slope)
-        self.W, self.Z, self.P, self.value = tried.W, tried.Z, tried.P, tried.value
-        return tried, dZ
-
-    def _tried(self, d: Any, dZ: Any, slope: float) -> _Tried:
-        """Halve the step until the objective falls; rounding may hide that it does."""
-        rounding = (1e-15 if self.double else 1e-6) * self.value
-        t = 1.0
-        while True:
-            W, Z = self.W + self.W.dtype.type(t) * d, self.Z + self.W.dtype.type(t) * dZ
-            P, risk = self.model.probabilities(Z)
-            value = risk + self._price(W)
-            if value <= self.value + 1e-4 * t * slope + rounding or t <= SHORTEST:
-                return _Tried(W, Z, P, value, t)
-            t *= 0.5
+        length = self._move(d, float(np.vdot(g.T, d.T)), 1e-15 if self.double else 1e-6)
+        if not self.double and model.step == 1 and self._blurred() <= ROUNDED and length == 1.0:
+            self.double = True
+            self._place(self.W)
+        return length
 
     def _near(self) -> bool:
         """Does a step by the metric alone promise little?"""
@@ -211,16 +151,10 @@ class _Descent:
         system.flat[:: len(system) + 1] += np.tile(self.R, self.problem.classes)
         return -cholesky(system)(g.ravel()).reshape(g.shape)
 
-    def _ahead(self, P: Matrix, dZ: Matrix) -> tuple[Matrix | None, float]:
-        """The dual point ahead, and the relative gap that it seems to leave."""
-        pi = self.model.ahead(P, dZ)
-        if pi is None:
-            return None, np.inf
-        theta = self.model.theta(pi)
+    def _loses(self, theta: Matrix, pi: Matrix) -> tuple[Matrix, float]:
         v = self.problem.design.transpose_matvecs(theta.T)
         priced = self.R > 0.0
-        lost = 0.5 * float((np.square(v[:, priced]) / self.R[priced]).sum())
-        return theta, self.problem.relative(self.value - self.model.entropy(pi) + lost, self.value)
+        return theta, 0.5 * float((np.square(v[:, priced]) / self.R[priced]).sum())
 
 
 def _forcing(promise: float, wanted: float) -> float:

@@ -1,10 +1,12 @@
-"""What Newton steps on a softmax share: probabilities, the gradient, and the dual point ahead.
+"""What Newton steps on a softmax share: probabilities, the gradient, the loop, and the dual point ahead.
 
 Arrays are classes × rows, in the precision of the scores that they are made of.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +14,19 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.solver import Iterate
 from dualgap.multinomial.problem import ABSENT, MultinomialProblem
 from dualgap.multinomial.table import RoughTable, blocks
 
 LEAST = 1e-300  # of a probability whose logarithm is taken
+STEPS = 100  # from nothing to rounding takes five to twenty
+SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
+SAID = 0.1  # share of coordinates per row of a sample to which it is solved: what another sample would change
+ROUNDED = 1e-3  # promise of a step from which a sample has told what it can
+FEW = 2000  # rows that need no sample: a step on them costs a millisecond
+STALLED = 4  # steps in a row that promise less than the share SPENT of the gap wanted, and do not close it
+SPENT = 1e-3  # of the gap wanted: a choice
+SHORTEST = 1e-9  # of steps: a direction that is no descent
 TILTS = 3  # of a clipped dual point: each squares what the intercepts are off by, from a few per cent
 
 
@@ -149,3 +160,104 @@ def _balance(sums: Vector, square: Matrix, miss: Vector) -> Vector | None:
         return np.asarray(np.linalg.solve(system, miss))
     except np.linalg.LinAlgError:
         return None
+
+
+class SoftmaxSteps(ABC):
+    """A point with its scores and probabilities, and steps from it until the gap seems small."""
+
+    def __init__(self, model: Softmax, W: Any, wanted: float) -> None:
+        self.model, self.wanted = model, wanted
+        self.problem, self.n = model.problem, model.table.shape[0]
+        self.promise = 1.0  # of a step: the share of the objective that it takes off
+        self.dZ: Any = None  # of the last step
+        self._place(W)
+
+    def _place(self, W: Any) -> None:
+        self.W = W
+        self.Z = self.model.scores(W)
+        self.P, risk = self.model.probabilities(self.Z)
+        self.value = risk + self._price(W)
+
+    @property
+    def rough(self) -> bool:
+        """Is the point in 4-byte numbers?"""
+        return bool(self.W.dtype == np.float32)
+
+    @abstractmethod
+    def _price(self, W: Any) -> float:
+        """The penalty."""
+
+    @abstractmethod
+    def advance(self) -> float | None:
+        """One step, and how long it was; None where there is none."""
+
+    @abstractmethod
+    def _loses(self, theta: Matrix, pi: Matrix) -> tuple[Matrix, float]:
+        """θ drawn into the penalty's domain, π with it, and what the penalty's conjugate takes there."""
+
+    def _may_be_last(self) -> bool:
+        """Is the dual point ahead worth a look?"""
+        return True
+
+    def sampled(self) -> Iterator[Iterate]:
+        """Steps on a sample, while it has something to tell."""
+        for _ in range(STEPS):
+            length = self.advance()
+            if length is None:
+                return
+            yield Iterate(self.W.astype(np.float64).ravel(), look=False)
+            if self.promise <= max(SAID * self.problem.p / self.n, ROUNDED) or length <= SHORTEST:
+                return
+
+    def run(self) -> Iterator[Iterate]:
+        """Steps until the gap seems small, and beyond while somebody asks."""
+        stalled, best = 0, np.inf
+        for _ in range(STEPS):
+            before = self.P
+            rough, length = self.rough, self.advance()
+            if length is None:
+                return
+            w = self.W.astype(np.float64).ravel()
+            if rough:
+                yield Iterate(w, look=False)
+                continue
+            theta, gap = None, np.inf
+            if length == 1.0 and self._may_be_last():
+                theta, gap = self._ahead(before)
+            if theta is not None and gap <= self.wanted:
+                yield Iterate(w, theta, outright=True)
+                self.wanted = 0.3 * min(self.wanted, max(gap, 0.0))
+            else:
+                yield Iterate(w, theta, look=False)
+            stalled = stalled + 1 if gap > 0.5 * best and self.promise <= SPENT * self.wanted else 0
+            best = min(best, gap)
+            if stalled >= STALLED or length <= SHORTEST or not self.promise > 0.0:
+                return
+
+    def _move(self, d: Any, slope: float, rounding: float) -> float:
+        """Halve the step until the objective falls; rounding may hide that it does. How long it was."""
+        self.promise = -slope / self.value if self.value > 0.0 else 0.0
+        self.dZ = self.model.scores(d)
+        t, kind = 1.0, self.W.dtype.type
+        while True:
+            W, Z = self.W + kind(t) * d, self.Z + kind(t) * self.dZ
+            P, risk = self.model.probabilities(Z)
+            value = risk + self._price(W)
+            if value <= self.value + 1e-4 * t * slope + rounding * self.value or t <= SHORTEST:
+                self.W, self.Z, self.P, self.value = W, Z, P, value
+                return t
+            t *= 0.5
+
+    def _ahead(self, P: Matrix) -> tuple[Matrix | None, float]:
+        """The dual point ahead, and the relative gap that it seems to leave."""
+        pi = self.model.ahead(P, self.dZ)
+        if pi is None:
+            return None, np.inf
+        theta, lost = self._loses(self.model.theta(pi), pi)
+        return theta, self.problem.relative(self.value - self.model.entropy(pi) + lost, self.value)
+
+
+def worth_a_sample(problem: MultinomialProblem, W: Matrix) -> int:
+    """One row in how many to begin with: where there are many, and no start is given; else 0."""
+    few = problem.n <= max(SAMPLED * problem.p, FEW) or W[:, : W.shape[1] - problem.intercept].any()
+    return 0 if few else min(SAMPLED, problem.n // (2 * problem.p))

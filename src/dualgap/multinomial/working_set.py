@@ -19,29 +19,19 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.multinomial.hessian import hessian
 from dualgap.multinomial.problem import MultinomialProblem
-from dualgap.multinomial.softmax import Softmax
+from dualgap.multinomial.softmax import Softmax, SoftmaxSteps, worth_a_sample
 
-STEPS = 100  # from nothing to rounding takes five to fifteen
 LARGEST = 3000  # coordinates that a step may have: its Hessian takes a second on 5000 rows
 FIRST = 600  # coordinates that a step may have however few are not zero: a choice
 GROWTH = 2  # times as many as are not zero: a choice
 TOUCHING = 1e-3  # share of the price below it from which a weight may leave zero
-SAMPLED = 8  # rows per coordinate beyond which a sample comes first, and the most that one row stands for
-ROUGH = (
-    0.03  # promise of a step, from which a sample has told what it can, and the dual point is worth a look
-)
+ROUGH = 0.03  # promise of a step from which the dual point is worth a look
 SWEEPS = 30  # of coordinate descent before each factor; they end when two in a row change no sign
 ROUNDS, FAR = 30, 2  # of sweeps and factors for one step, near the optimum and far away
 SMALL = 100  # coordinates up to which a factor in 8-byte numbers takes no longer
 REFINEMENTS, REFINED = 4, 1e-8  # at most, and the share of the right side that may be left
 SETTLED = 1e-9  # share of its price by which a weight at zero may be out of place
-FEW = 2000  # rows that need no sample: a step on them costs a millisecond
 EXACT = 10**7  # rows times squared coordinates up to which 8-byte numbers cost a millisecond
-STALLED, SPENT = (
-    4,
-    1e-3,
-)  # steps in a row that promise less than this share of the gap wanted, and do not close it
-SHORTEST = 1e-9  # of steps: a direction that is no descent
 
 
 @solver("multinomial_working_set", kind="multinomial")
@@ -66,63 +56,32 @@ class MultinomialWorkingSet:
     def iterates(self, problem: MultinomialProblem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a step; the last with the dual point ahead of it."""
         model, W = Softmax(problem, problem.table), start.w.reshape(problem.classes, -1)
-        coordinates = problem.p
-        if problem.n > max(SAMPLED * coordinates, FEW) and not W[:, : W.shape[1] - problem.intercept].any():
-            few = _Descent(model.every(min(SAMPLED, problem.n // (2 * coordinates))), W, start.wanted)
-            for _ in range(STEPS):
-                length = few.advance()
-                if length is None:
-                    break
-                yield Iterate(few.W.ravel(), look=False)
-                if few.promise <= max(0.1 * coordinates / few.n, ROUGH**2) or length <= SHORTEST:
-                    break
+        step = worth_a_sample(problem, W)
+        if step:
+            few = _Descent(model.every(step), W, start.wanted)
+            yield from few.sampled()
             W = few.W
         yield from _Descent(model, W, start.wanted).run()
 
 
-class _Descent:
-    """A point with its scores and probabilities."""
+class _Descent(SoftmaxSteps):
+    """On the weights that count."""
 
     def __init__(self, model: Softmax, W: Matrix, wanted: float) -> None:
-        self.model, self.wanted = model, wanted
-        problem = self.problem = model.problem
-        regulariser = problem.regulariser
+        problem, regulariser = model.problem, model.problem.regulariser
         elastic = regulariser.gauge.elastic
         assert elastic is not None and not regulariser.constrained
         self.l1 = regulariser.strength * elastic.l1.reshape(problem.classes, -1)[0]
         self.R = 2.0 * regulariser.strength * elastic.l2.reshape(problem.classes, -1)[0]
         self.free = (self.l1 == 0.0) & (self.R == 0.0)
         self.sharp = (self.l1 > 0.0) & (self.R == 0.0)
-        self.n = model.table.shape[0]
-        self.promise = 1.0
-        self.W = W
-        self.Z = self.model.scores(W)
-        self.P, risk = model.probabilities(self.Z)
-        self.value = risk + self._price(W)
+        super().__init__(model, W, wanted)
 
     def _price(self, W: Matrix) -> float:
         return float((np.abs(W) @ self.l1).sum() + 0.5 * (np.square(W) @ self.R).sum())
 
-    def run(self) -> Iterator[Iterate]:
-        """Steps until the gap seems small, and beyond while somebody asks."""
-        stalled, best = 0, np.inf
-        for _ in range(STEPS):
-            before = self.P
-            length = self.advance()
-            if length is None:
-                return
-            theta, gap = None, np.inf
-            if length == 1.0 and self.promise <= ROUGH:
-                theta, gap = self._ahead(before, self.dZ)
-            if theta is not None and gap <= self.wanted:
-                yield Iterate(self.W.ravel(), theta, outright=True)
-                self.wanted = 0.3 * min(self.wanted, max(gap, 0.0))
-            else:
-                yield Iterate(self.W.ravel(), theta, look=False)
-            stalled = stalled + 1 if gap > 0.5 * best and self.promise <= SPENT * self.wanted else 0
-            best = min(best, gap)
-            if stalled >= STALLED or length <= SHORTEST:
-                return
+    def _may_be_last(self) -> bool:
+        return self.promise <= ROUGH
 
     def advance(self) -> float | None:
         """One step, and how long it was; None where too many weights want to count."""
@@ -141,9 +100,7 @@ class _Descent:
         ahead[:, self.sharp] -= _middle(ahead[:, self.sharp])
         d = ahead - self.W
         slope = float(np.vdot(g, d)) + float(((np.abs(self.W + d) - np.abs(self.W)) @ self.l1).sum())
-        self.promise = -slope / self.value if self.value > 0.0 else 0.0
-        self.dZ = self.model.scores(d)
-        return self._move(d, slope)
+        return self._move(d, slope, 1e-14)
 
     def _set(self, g: Matrix) -> tuple[Index, Index] | None:
         """The coordinates of the step, sorted by class: free ones, those not zero, and the most wanted."""
@@ -179,24 +136,8 @@ class _Descent:
             H[np.ix_(free, free)] += float(H[free, free].mean()) / len(free)
         return H
 
-    def _move(self, d: Matrix, slope: float) -> float:
-        """Halve the step until the objective falls; rounding may hide that it does."""
-        t = 1.0
-        while True:
-            W, Z = self.W + t * d, self.Z + t * self.dZ
-            P, risk = self.model.probabilities(Z)
-            value = risk + self._price(W)
-            if value <= self.value + 1e-4 * t * slope + 1e-14 * self.value or t <= SHORTEST:
-                self.W, self.Z, self.P, self.value = W, Z, P, value
-                return t
-            t *= 0.5
-
-    def _ahead(self, P: Matrix, dZ: Matrix) -> tuple[Matrix | None, float]:
-        """The dual point ahead, drawn into the prices that have no square, and the gap it seems to leave."""
-        pi = self.model.ahead(P, dZ)
-        if pi is None:
-            return None, np.inf
-        theta = self.model.theta(pi)
+    def _loses(self, theta: Matrix, pi: Matrix) -> tuple[Matrix, float]:
+        """Drawn into the prices that have no square."""
         v = np.abs(self.problem.design.transpose_matvecs(theta.T))
         sharp, curved = self.sharp, self.R > 0.0
         beyond = float((v[:, sharp] / self.l1[sharp]).max(initial=0.0))
@@ -206,8 +147,7 @@ class _Descent:
             pi *= scale
             pi.ravel()[self.model.own] += 1.0 - scale
         excess = np.maximum(v[:, curved] - self.l1[curved], 0.0)
-        lost = 0.5 * float((np.square(excess) / self.R[curved]).sum())
-        return theta, self.problem.relative(self.value - self.model.entropy(pi) + lost, self.value)
+        return theta, 0.5 * float((np.square(excess) / self.R[curved]).sum())
 
 
 class _Model:

@@ -12,39 +12,10 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.compiled.layout import dense_lines, sparse_lines
 from dualgap.drive.limits import Limits
+from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy import follow as homotopy
 from dualgap.paths.homotopy.columns import EngineColumns, engine_columns
-from dualgap.paths.homotopy.course import (
-    ARRIVED,
-    AT,
-    BENT_KINK,
-    BENT_PRICE,
-    BENT_SLOPE,
-    COLUMN_SIZE,
-    CURVATURE,
-    CURVED,
-    FULL,
-    KINKED,
-    LOSS0,
-    NATURAL,
-    PIECE,
-    PRICE,
-    PRICE1,
-    RIDGE,
-    ROOM,
-    ROW_SIZE,
-    SIZE,
-    STORED,
-    TILT,
-    TRUE_AT,
-    VALUES,
-    Course,
-    Integers,
-    Log,
-    new_course,
-    new_log,
-    roomier,
-)
+from dualgap.paths.homotopy.course import Course, Integers, Log, new_course, new_log, roomier
 from dualgap.paths.homotopy.offset import best_offset
 from dualgap.paths.homotopy.pieces import BEND, row_pieces
 from dualgap.problem.problem import Problem
@@ -130,14 +101,14 @@ class Engine:
             columns, rows = sparse_lines(sp.csc_array(matrix)), sparse_lines(sp.csr_array(matrix))
             square = matrix.power(2)
         course = new_course(columns, rows, pieces, (self.n, self.p))
-        course.row[ROW_SIZE] = np.sqrt(np.asarray(square.sum(axis=1)).ravel())
-        course.weight[COLUMN_SIZE] = np.sqrt(np.asarray(square.sum(axis=0)).ravel())
+        course.row[its.ROW_SIZE] = np.sqrt(np.asarray(square.sum(axis=1)).ravel())
+        course.weight[its.COLUMN_SIZE] = np.sqrt(np.asarray(square.sum(axis=0)).ravel())
         return course
 
     @property
     def curved(self) -> bool:
         """Has the loss curvature?"""
-        return bool(self.course.count[CURVED])
+        return bool(self.course.count[its.CURVED])
 
     @property
     def signs(self) -> Integers:
@@ -149,31 +120,31 @@ class Engine:
     def set_form(self, loss: tuple[float, float], price: tuple[float, float], ridge: float) -> None:
         """Strengths as functions of s: constant and per unit."""
         course = self.course
-        course.level[LOSS0 : PRICE1 + 1] = (*loss, *price)
-        course.weight[RIDGE] = 2.0 * ridge * self.columns.l2
-        course.weight[PRICE] = self.columns.l1
-        course.weight[BENT_PRICE] = self.bent_price
-        course.weight[TILT] = 0.0
-        course.level[NATURAL] = 1.0
+        course.level[its.LOSS0 : its.PRICE1 + 1] = (*loss, *price)
+        course.weight[its.RIDGE] = 2.0 * ridge * self.columns.l2
+        course.weight[its.PRICE] = self.columns.l1
+        course.weight[its.BENT_PRICE] = self.bent_price
+        course.weight[its.TILT] = 0.0
+        course.level[its.NATURAL] = 1.0
 
     def only_free(self) -> None:
         """Shut out every weight that has a price."""
-        self.course.weight[PRICE, ~self.free] = np.inf
-        self.course.weight[BENT_PRICE, ~self.free] = np.inf
+        self.course.weight[its.PRICE, ~self.free] = np.inf
+        self.course.weight[its.BENT_PRICE, ~self.free] = np.inf
 
     # -- the state -----------------------------------------------------------------------------------
 
     def stand_at(self, z: Vector) -> None:
         """Every row on the piece of its prediction, none kinked."""
-        self.course.mark[PIECE] = (self.course.pieces[BENT_KINK, :, 1:-1] <= z[:, None]).sum(axis=1)
-        self.course.mark[KINKED] = 0
+        self.course.mark[its.PIECE] = (self.course.pieces[its.BENT_KINK, :, 1:-1] <= z[:, None]).sum(axis=1)
+        self.course.mark[its.KINKED] = 0
 
     def slopes(self, z: Vector) -> Vector:
         """The bent derivative of every row at its prediction; 0 for kinked rows."""
         mark, pieces = self.course.mark, self.course.pieces
-        each, piece = np.arange(self.n), mark[PIECE]
-        slope = pieces[BENT_SLOPE, each, piece] + pieces[CURVATURE, each, piece] * z
-        return np.where(mark[KINKED] == 1, 0.0, slope)
+        each, piece = np.arange(self.n), mark[its.PIECE]
+        slope = pieces[its.BENT_SLOPE, each, piece] + pieces[its.CURVATURE, each, piece] * z
+        return np.where(mark[its.KINKED] == 1, 0.0, slope)
 
     def gradient(self, dual: Vector) -> Vector:
         """Xᵀ dual in the engine's columns."""
@@ -181,8 +152,8 @@ class Engine:
 
     def now(self) -> tuple[Vector, Vector]:
         """The bent weights, and the multipliers of the kinked rows, at the present s."""
-        course, size = self.course, int(self.course.count[SIZE])
-        value = course.slot[0, :size] + course.level[AT] * course.slot[1, :size]
+        course, size = self.course, int(self.course.count[its.SIZE])
+        value = course.slot[0, :size] + course.level[its.AT] * course.slot[1, :size]
         both = np.zeros(self.p + self.n)
         both[course.keys[:size]] = value
         return both[: self.p], both[self.p :]
@@ -211,15 +182,15 @@ class Engine:
         found: list[Records] = []
         while True:
             status = homotopy.advance(self.course, log, end, LONGEST)
-            if status == ROOM:
+            if status == its.ROOM:
                 self.course = roomier(self.course)
                 continue
-            if status == ARRIVED:
+            if status == its.ARRIVED:
                 homotopy.write(self.course, log)
             found.append(_drained(self.course, log))
             while sum(len(part.values) for part in found) > MOST_VALUES:
                 found = [part.thinned() for part in found]
-            if status != FULL or self.limits.spent:  # Ctrl-C is heard here too
+            if status != its.FULL or self.limits.spent:  # Ctrl-C is heard here too
                 return int(status), found
 
     def _untilt(self) -> int:
@@ -228,10 +199,10 @@ class Engine:
         homotopy.begin(self.course, 1.0, 0.0)
         while True:
             status = int(homotopy.advance(self.course, self._notes, 0.0, LONGEST))
-            self.course.count[STORED] = self.course.count[VALUES] = 0
-            if status == ROOM:
+            self.course.count[its.STORED] = self.course.count[its.VALUES] = 0
+            if status == its.ROOM:
                 self.course = roomier(self.course)
-            elif status != FULL or self.limits.spent:
+            elif status != its.FULL or self.limits.spent:
                 return status
 
     @cached_property
@@ -239,7 +210,7 @@ class Engine:
         return new_log(64, 4096 + 8 * (self.n + self.p))
 
     def _make_room(self) -> None:
-        while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[KINKED].sum() + 3:
+        while len(self.course.keys) < np.count_nonzero(self.signs) + self.course.mark[its.KINKED].sum() + 3:
             self.course = roomier(self.course)
 
     # -- starting ------------------------------------------------------------------------------------
@@ -253,34 +224,34 @@ class Engine:
             found = best_offset(self.course.pieces)
             if found is None:
                 return False
-            self.course.mark[PIECE] = found.piece
+            self.course.mark[its.PIECE] = found.piece
             if found.kinked >= 0:
-                self.course.mark[KINKED, found.kinked] = 1
+                self.course.mark[its.KINKED, found.kinked] = 1
             self.signs[-1] = 1
             offset[-1] = found.value
         self.set_form((1.0, 0.0), (0.0, 0.0), 0.0)
         self.only_free()
-        self.course.weight[TILT] = 0.0
+        self.course.weight[its.TILT] = 0.0
         if np.count_nonzero(self.free) > self.problem.intercept:
-            return self._tilted(offset) == ARRIVED
+            return self._tilted(offset) == its.ARRIVED
         homotopy.begin(self.course, 0.0, -1.0)
         return True
 
     def _tilted(self, v: Vector) -> int:
         """Set the tilt that makes v best, and let it go to zero."""
         dual = self.slopes(np.asarray(self.columns.matrix @ v))
-        kinked = self.course.mark[KINKED] == 1
+        kinked = self.course.mark[its.KINKED] == 1
         if kinked.any() and self.problem.intercept:
             dual[kinked] = -dual.sum() / np.count_nonzero(kinked)
         gradient = self.gradient(dual)
-        self.course.weight[TILT] = np.where(self.free, -gradient, 0.0)
+        self.course.weight[its.TILT] = np.where(self.free, -gradient, 0.0)
         return self._untilt()
 
     def dual(self) -> Vector:
         """The derivative of the bent loss, row by row, multipliers for kinked rows."""
         v, multiplier = self.now()
         slope = self.slopes(np.asarray(self.columns.matrix @ v))
-        return np.asarray(np.where(self.course.mark[KINKED] == 1, multiplier, slope))
+        return np.asarray(np.where(self.course.mark[its.KINKED] == 1, multiplier, slope))
 
     def largest_price(self) -> float:
         """The λ above which every priced weight is zero, at the start."""
@@ -304,13 +275,13 @@ class Engine:
         top = self.largest_price()
         if not self.columns.l2.any():
             self.set_form((1.0, 0.0), (0.0, 1.0), 0.0)
-            self.natural = self.course.level[NATURAL] = top
+            self.natural = self.course.level[its.NATURAL] = top
             return self._landed(end, *self.run(top * (1.0 + ABOVE), max(end, NOTHING * top)))
         self.natural = top or self.largest_slope()
         if not top:
             self.signs[self.columns.l2 > 0.0] = 1
         self.set_form((0.0, 1.0), (1.0, 0.0), 1.0)
-        self.course.level[NATURAL] = 1.0 / self.natural
+        self.course.level[its.NATURAL] = 1.0 / self.natural
         begin = 1.0 / (top * (1.0 + ABOVE)) if top > 0.0 else 0.0
         return self.run(begin, self.level_of(end))
 
@@ -322,9 +293,9 @@ class Engine:
 
     def _landed(self, end: float, status: int, parts: list[Records]) -> tuple[int, list[Records]]:
         """Below NOTHING nothing happens any more: the answer is followed to λ = 0 as it stands."""
-        if status == ARRIVED and end < NOTHING * self.natural:
-            self.course.level[AT] = end
-            self.course.level[TRUE_AT] = end
+        if status == its.ARRIVED and end < NOTHING * self.natural:
+            self.course.level[its.AT] = end
+            self.course.level[its.TRUE_AT] = end
             log = new_log(1, self.n + self.p)
             homotopy.write(self.course, log)
             parts = [*parts[:-1], parts[-1].without_last(), _drained(self.course, log)]
@@ -339,29 +310,29 @@ class Engine:
         z = np.asarray(self.columns.matrix @ v)
         if self.curved:
             self.stand_at(z)
-        dual = np.where(self.course.mark[KINKED] == 1, multiplier, self.slopes(z))
+        dual = np.where(self.course.mark[its.KINKED] == 1, multiplier, self.slopes(z))
         gradient = self.gradient(dual)
         price = lam * self.bent_price
         active = self.signs != 0
         edge = price * (1.0 - 1e-9 * self.random.uniform(0.0, 1.0, self.p))
         outside = gradient - np.clip(gradient, -edge, edge)
-        inside = gradient + price * self.signs + self.course.weight[RIDGE] * v
-        self.course.weight[TILT] = -np.where(active, inside, outside)
+        inside = gradient + price * self.signs + self.course.weight[its.RIDGE] * v
+        self.course.weight[its.TILT] = -np.where(active, inside, outside)
         return self._untilt()
 
     def answer(self) -> tuple[Vector, Vector]:
         """The true weights and multipliers at the present s."""
-        course, size = self.course, int(self.course.count[SIZE])
-        value = course.slot[2, :size] + course.level[AT] * course.slot[3, :size]
+        course, size = self.course, int(self.course.count[its.SIZE])
+        value = course.slot[2, :size] + course.level[its.AT] * course.slot[3, :size]
         both = np.zeros(self.p + self.n)
         both[course.keys[:size]] = value
         return both[: self.p], both[self.p :]
 
 
 def _drained(course: Course, log: Log) -> Records:
-    count, values = int(course.count[STORED]), int(course.count[VALUES])
-    course.count[STORED] = 0
-    course.count[VALUES] = 0
+    count, values = int(course.count[its.STORED]), int(course.count[its.VALUES])
+    course.count[its.STORED] = 0
+    course.count[its.VALUES] = 0
     return Records(
         log.level[:count].copy(),
         log.keys[:count].copy(),

@@ -14,53 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Matrix
+from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy.advance import any_loss, no_kinks
-from dualgap.paths.homotopy.course import (
-    ARRIVED,
-    AT,
-    BANNED,
-    BEND,
-    BENT_KINK,
-    BENT_PRICE,
-    BENT_SLOPE,
-    CURVATURE,
-    CURVED,
-    DUAL,
-    DUAL_RATE,
-    EXPIRY,
-    FLAT_ENTER,
-    INVERSE,
-    KINK_AT,
-    KINKED,
-    LAST,
-    LIMIT,
-    LOSS0,
-    LOSS1,
-    PIECE,
-    PRICE,
-    PRICE0,
-    PRICE1,
-    REFACTORED,
-    RIDGE,
-    ROW_EXPIRY,
-    SIZE,
-    SLOPE,
-    SLOPE_AT,
-    STALE,
-    STUCK_ROWS,
-    TILT,
-    TILTED,
-    TRUE_AT,
-    TRUE_SLOPE,
-    UPDATES,
-    VALUE,
-    WAY,
-    WORN,
-    Z0,
-    Z1,
-    Course,
-    Log,
-)
+from dualgap.paths.homotopy.course import Course, Log
 
 REFINED = 1e-13  # answers are corrected until the correction is below this, relative,
 SOUND = 1e-10  # and a new inverse is made where the last one was above this
@@ -71,16 +27,16 @@ class System:
     """The columns in the system, the rows at their kinks, and products with them."""
 
     def __init__(self, course: Course) -> None:
-        self.course, self.size = course, int(course.count[SIZE])
+        self.course, self.size = course, int(course.count[its.SIZE])
         self.n, self.p = course.row.shape[1], len(course.sign)
         keys = course.keys[: self.size]
         self.active: Any = slice(None)  # slots of weights, and of rows
         self.weights, self.rows, self.stuck = keys, keys[:0], keys[:0]
-        if course.count[STUCK_ROWS]:
+        if course.count[its.STUCK_ROWS]:
             self.active, self.stuck = np.flatnonzero(keys < self.p), np.flatnonzero(keys >= self.p)
             self.weights, self.rows = keys[self.active], keys[self.stuck] - self.p
-        self.ridge = course.weight[RIDGE].take(self.weights)
-        self.curved = bool(course.count[CURVED])
+        self.ridge = course.weight[its.RIDGE].take(self.weights)
+        self.curved = bool(course.count[its.CURVED])
 
     @cached_property
     def columns(self) -> Any:
@@ -103,7 +59,7 @@ class System:
         M = np.zeros((self.size, self.size))
         if self.curved:
             columns = self.columns if self.course.columns.dense else self.columns.toarray()
-            half = columns * np.sqrt(self.course.row[BEND])
+            half = columns * np.sqrt(self.course.row[its.BEND])
             M[:] = half @ half.T
         if len(self.rows):
             M[np.ix_(self.active, self.stuck)] = self.across
@@ -116,7 +72,7 @@ class System:
         w = answers[:, self.active]
         pulled = self.ridge * w
         if self.curved:
-            pulled += (w @ self.columns * self.course.row[BEND]) @ self.columns.T
+            pulled += (w @ self.columns * self.course.row[its.BEND]) @ self.columns.T
         if not len(self.rows):
             return pulled
         out = np.empty_like(answers)
@@ -127,14 +83,17 @@ class System:
     def right_sides(self) -> Matrix:
         """Bent and true, each constant and per unit of s."""
         course, out, weight = self.course, np.zeros((4, self.size)), self.course.weight
-        loss, price = course.level[LOSS0 : LOSS1 + 1, None], course.level[PRICE0 : PRICE1 + 1, None]
-        sign, slopes = course.sign[self.weights], course.row[SLOPE : TRUE_SLOPE + 1] @ self.columns.T
-        for k, (line, layer) in enumerate(((BENT_PRICE, BENT_KINK), (PRICE, KINK_AT))):
+        loss, price = (
+            course.level[its.LOSS0 : its.LOSS1 + 1, None],
+            course.level[its.PRICE0 : its.PRICE1 + 1, None],
+        )
+        sign, slopes = course.sign[self.weights], course.row[its.SLOPE : its.TRUE_SLOPE + 1] @ self.columns.T
+        for k, (line, layer) in enumerate(((its.BENT_PRICE, its.BENT_KINK), (its.PRICE, its.KINK_AT))):
             own = loss * slopes[k] + price * (weight[line].take(self.weights) * sign)
-            own[1] += weight[TILT].take(self.weights)
+            own[1] += weight[its.TILT].take(self.weights)
             out[2 * k : 2 * k + 2, self.active] = -own
             if len(self.rows):
-                out[2 * k, self.stuck] = course.pieces[layer, self.rows, course.mark[PIECE, self.rows]]
+                out[2 * k, self.stuck] = course.pieces[layer, self.rows, course.mark[its.PIECE, self.rows]]
         return out
 
     def refine(self, inverse: Matrix, rounds: int) -> float:
@@ -153,36 +112,42 @@ class System:
         """What follows from new answers: predictions; or a vertex, whose rates are rounding, stands still."""
         course, size = self.course, self.size
         if self.curved:
-            course.row[Z0 : Z1 + 1] = course.slot[:2, :size][:, self.active] @ self.columns
-        elif size == 2 * course.count[STUCK_ROWS]:
+            course.row[its.Z0 : its.Z1 + 1] = course.slot[:2, :size][:, self.active] @ self.columns
+        elif size == 2 * course.count[its.STUCK_ROWS]:
             course.slot[1, :size][self.active] = 0.0
             course.slot[3, :size][self.active] = 0.0
-        course.count[UPDATES] = 0
+        course.count[its.UPDATES] = 0
 
 
 def begin(course: Course, start: float, end: float) -> None:
     """Take the signs, pieces and kinks as they are, and solve there."""
     level, count, row, p = course.level, course.count, course.row, len(course.sign)
-    level[:LOSS0] = 0.0
-    count[:CURVED] = 0
-    count[INVERSE] = level[LOSS1] != 0.0
-    count[TILTED] = course.weight[TILT].any()
-    level[[AT, TRUE_AT, LAST]] = start
-    level[WAY] = 1.0 if end > start else -1.0
-    course.weight[VALUE:EXPIRY] = 0.0
-    course.weight[EXPIRY] = -np.inf
-    course.mark[BANNED] = -1
+    level[: its.LOSS0] = 0.0
+    count[: its.CURVED] = 0
+    count[its.INVERSE] = level[its.LOSS1] != 0.0
+    count[its.TILTED] = course.weight[its.TILT].any()
+    level[[its.AT, its.TRUE_AT, its.LAST]] = start
+    level[its.WAY] = 1.0 if end > start else -1.0
+    course.weight[its.VALUE : its.EXPIRY] = 0.0
+    course.weight[its.EXPIRY] = -np.inf
+    course.mark[its.BANNED] = -1
     course.snap[:] = -1
-    kinked, keys = np.flatnonzero(course.mark[KINKED]), np.flatnonzero(course.sign)
+    kinked, keys = np.flatnonzero(course.mark[its.KINKED]), np.flatnonzero(course.sign)
     kinks, each = course.pieces.shape[2] > 2, np.arange(row.shape[1])
-    for line, layer in ((BEND, CURVATURE), (SLOPE, BENT_SLOPE), (TRUE_SLOPE, SLOPE_AT)):
-        row[line] = course.pieces[layer, each, course.mark[PIECE]] if kinks else course.pieces[layer, :, 0]
+    for line, layer in (
+        (its.BEND, its.CURVATURE),
+        (its.SLOPE, its.BENT_SLOPE),
+        (its.TRUE_SLOPE, its.SLOPE_AT),
+    ):
+        row[line] = (
+            course.pieces[layer, each, course.mark[its.PIECE]] if kinks else course.pieces[layer, :, 0]
+        )
         row[line, kinked] = 0.0
-    row[DUAL] = row[SLOPE]
-    row[DUAL_RATE] = 0.0
-    row[ROW_EXPIRY] = -np.inf
+    row[its.DUAL] = row[its.SLOPE]
+    row[its.DUAL_RATE] = 0.0
+    row[its.ROW_EXPIRY] = -np.inf
     keys = np.concatenate([keys, p + kinked]) if len(kinked) else keys
-    count[SIZE], count[STUCK_ROWS] = len(keys), len(kinked)
+    count[its.SIZE], count[its.STUCK_ROWS] = len(keys), len(kinked)
     course.keys[: len(keys)] = keys
     course.place[:] = -1
     course.place[keys] = np.arange(len(keys))
@@ -191,8 +156,8 @@ def begin(course: Course, start: float, end: float) -> None:
 
 def refactor(course: Course) -> None:
     """The inverse from the matrix itself, right sides and answers afresh."""
-    system, size = System(course), int(course.count[SIZE])
-    course.count[REFACTORED] += 1
+    system, size = System(course), int(course.count[its.SIZE])
+    course.count[its.REFACTORED] += 1
     if size:
         whole = np.linalg.inv(system.matrix())
         inverse = course.inverse[:size, :size]
@@ -202,18 +167,18 @@ def refactor(course: Course) -> None:
         course.slot[:4, :size] = right @ inverse
         system.refine(inverse, ROUNDS)
     system.settle()
-    course.count[STALE] = 0
+    course.count[its.STALE] = 0
 
 
 def refresh(course: Course) -> None:
     """Answers corrected by their residual, predictions afresh; a new inverse where that is not enough."""
-    size = int(course.count[SIZE])
-    if size and course.count[UPDATES] and not course.count[STALE]:
+    size = int(course.count[its.SIZE])
+    if size and course.count[its.UPDATES] and not course.count[its.STALE]:
         system, lower = System(course), np.tril(course.inverse[:size, :size])
         if not system.refine(lower + np.tril(lower, -1).T, ROUNDS) < SOUND:
-            course.count[STALE] = 1
+            course.count[its.STALE] = 1
         system.settle()
-    if course.count[STALE]:
+    if course.count[its.STALE]:
         refactor(course)
 
 
@@ -225,16 +190,16 @@ def advance(course: Course, log: Log, end: float, limit: int) -> int:
     kinks = course.pieces.shape[2] > 2
     while True:
         status = (any_loss if kinks else no_kinks)(course, log, end, limit)
-        if status == FLAT_ENTER:
+        if status == its.FLAT_ENTER:
             refresh(course)  # else it would be asked for first, and the event left where it was
             status = any_loss(course, log, end, 1)
-            if status == LIMIT:
+            if status == its.LIMIT:
                 continue
-        if status not in (WORN, ARRIVED):
+        if status not in (its.WORN, its.ARRIVED):
             return int(status)
         refresh(course)
-        if status == ARRIVED:
-            return ARRIVED
+        if status == its.ARRIVED:
+            return its.ARRIVED
 
 
 def write(course: Course, log: Log) -> None:

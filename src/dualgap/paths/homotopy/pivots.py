@@ -11,43 +11,8 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.compiled.mechanism import compiled
-from dualgap.paths.homotopy.course import (
-    AT,
-    BEND,
-    BENT_KINK,
-    BENT_SLOPE,
-    COLUMN,
-    CURVATURE,
-    CURVED,
-    DUAL,
-    DUAL_RATE,
-    EXPIRY,
-    IMAGE,
-    INVERSE_NEW,
-    KINK_AT,
-    KINKED,
-    LOSS0,
-    LOSS1,
-    NATURAL,
-    NEW,
-    PIECE,
-    RATE,
-    RIDGE,
-    ROW_EXPIRY,
-    SIZE,
-    SLOPE,
-    SLOPE_AT,
-    STALE,
-    STUCK_ROWS,
-    TRUE_AT,
-    TRUE_SLOPE,
-    UPDATES,
-    VALUE,
-    VERSION,
-    Z0,
-    Z1,
-    Course,
-)
+from dualgap.paths.homotopy import course as its
+from dualgap.paths.homotopy.course import Course
 from dualgap.paths.homotopy.inverse import append, column, forget, inner, rank_one, times
 from dualgap.paths.homotopy.system import pool, predict, row_over_slots, set_miss, weight_over_slots
 
@@ -58,41 +23,41 @@ NATURAL_NEAR = 1e-4  # and this share of the natural size of s
 @compiled(inner=True)
 def place_truly(course: Course) -> None:
     """level[TRUE_AT] = the s at which the true answers do not miss."""
-    miss, s = course.miss, course.level[AT]
+    miss, s = course.miss, course.level[its.AT]
     there = max(-miss[2] / miss[3], 0.0) if miss[3] != 0.0 else s
-    near = NEAR * abs(s) + NATURAL_NEAR * course.level[NATURAL]
-    course.level[TRUE_AT] = there if abs(there - s) <= near else s
+    near = NEAR * abs(s) + NATURAL_NEAR * course.level[its.NATURAL]
+    course.level[its.TRUE_AT] = there if abs(there - s) <= near else s
 
 
 @compiled(inner=True)
 def changed(course: Course) -> None:
     """Books after a change of the system."""
-    course.count[UPDATES] += 1
-    course.count[VERSION] += 1
+    course.count[its.UPDATES] += 1
+    course.count[its.VERSION] += 1
 
 
 @compiled(inner=True)
 def correct(course: Course, g: Vector, pivot: float) -> None:
     """answers −= g · miss / pivot, and predictions with them."""
-    miss, size, slot = course.miss, course.count[SIZE], course.slot
+    miss, size, slot = course.miss, course.count[its.SIZE], course.slot
     for c in range(4):
         factor = miss[c] / pivot
         for a in range(size):
             slot[c, a] -= factor * g[a]
-    if course.count[CURVED]:
-        t, row = course.row[IMAGE], course.row
+    if course.count[its.CURVED]:
+        t, row = course.row[its.IMAGE], course.row
         predict(course, g, t)
         first, second = miss[0] / pivot, miss[1] / pivot
         for i in range(t.shape[0]):
-            row[Z0, i] -= first * t[i]
-            row[Z1, i] -= second * t[i]
+            row[its.Z0, i] -= first * t[i]
+            row[its.Z1, i] -= second * t[i]
 
 
 @compiled(inner=True)
 def plan_drop(course: Course, j: int) -> int:
     """Column of the inverse for weight j in line INVERSE_NEW, its values in `miss`; returns the slot."""
     k = course.place[j]
-    column(course.inverse, course.count[SIZE], k, course.slot[INVERSE_NEW])
+    column(course.inverse, course.count[its.SIZE], k, course.slot[its.INVERSE_NEW])
     for c in range(4):
         course.miss[c] = course.slot[c, k]
     return int(k)
@@ -101,10 +66,10 @@ def plan_drop(course: Course, j: int) -> int:
 @compiled(inner=True)
 def drop(course: Course, k: int) -> None:
     """The weight in slot k leaves the system, as planned."""
-    g, j = course.slot[INVERSE_NEW], course.keys[k]
+    g, j = course.slot[its.INVERSE_NEW], course.keys[k]
     pivot = g[k]
     correct(course, g, pivot)
-    rank_one(course.inverse, course.count[SIZE], g, -1.0 / pivot)
+    rank_one(course.inverse, course.count[its.SIZE], g, -1.0 / pivot)
     forget(course, k)
     set_aside(course, j)
     changed(course)
@@ -114,16 +79,16 @@ def drop(course: Course, k: int) -> None:
 def set_aside(course: Course, j: int) -> None:
     """Weight j is zero and outside."""
     course.sign[j] = 0
-    course.weight[VALUE, j] = 0.0
-    course.weight[RATE, j] = 0.0
-    course.weight[EXPIRY, j] = -np.inf
+    course.weight[its.VALUE, j] = 0.0
+    course.weight[its.RATE, j] = 0.0
+    course.weight[its.EXPIRY, j] = -np.inf
 
 
 @compiled(inner=True)
 def plan_enter(course: Course, j: int, sign: int) -> tuple[float, float]:
     """Column in line NEW, G times it in INVERSE_NEW, miss; returns sigma and the diagonal. Sets the sign."""
-    slot, size, miss = course.slot, course.count[SIZE], course.miss
-    u, g = slot[NEW], slot[INVERSE_NEW]
+    slot, size, miss = course.slot, course.count[its.SIZE], course.miss
+    u, g = slot[its.NEW], slot[its.INVERSE_NEW]
     diagonal = weight_over_slots(course, j, u)
     times(course.inverse, size, u, g)
     course.sign[j] = sign
@@ -137,49 +102,49 @@ def plan_enter(course: Course, j: int, sign: int) -> tuple[float, float]:
 @compiled(inner=True)
 def enter(course: Course, j: int, sigma: float) -> None:
     """Weight j joins the system, as planned."""
-    slot, size, miss, row = course.slot, course.count[SIZE], course.miss, course.row
-    correct(course, slot[INVERSE_NEW], sigma)
-    if course.count[CURVED]:
+    slot, size, miss, row = course.slot, course.count[its.SIZE], course.miss, course.row
+    correct(course, slot[its.INVERSE_NEW], sigma)
+    if course.count[its.CURVED]:
         first, second = miss[0] / sigma, miss[1] / sigma
         for i in range(row.shape[1]):
-            row[Z0, i] += first * row[COLUMN, i]
-            row[Z1, i] += second * row[COLUMN, i]
+            row[its.Z0, i] += first * row[its.COLUMN, i]
+            row[its.Z1, i] += second * row[its.COLUMN, i]
     for c in range(4):
         slot[c, size] = miss[c] / sigma
         slot[4 + c, size] = miss[4 + c]
-    append(course, slot[INVERSE_NEW], sigma, j)
-    course.weight[EXPIRY, j] = -np.inf
+    append(course, slot[its.INVERSE_NEW], sigma, j)
+    course.weight[its.EXPIRY, j] = -np.inf
     changed(course)
 
 
 @compiled(inner=True)
 def plan_turn(course: Course, i: int, new: int) -> float:
     """x_i in line NEW, G x_i in INVERSE_NEW, the miss; returns 1 + change of curvature · x_iᵀGx_i."""
-    slot, size, old, pieces = course.slot, course.count[SIZE], course.mark[PIECE, i], course.pieces
-    u, g = slot[NEW], slot[INVERSE_NEW]
+    slot, size, old, pieces = course.slot, course.count[its.SIZE], course.mark[its.PIECE, i], course.pieces
+    u, g = slot[its.NEW], slot[its.INVERSE_NEW]
     row_over_slots(course, i, u)
     times(course.inverse, size, u, g)
-    bend = pieces[CURVATURE, i, new] - pieces[CURVATURE, i, old]
+    bend = pieces[its.CURVATURE, i, new] - pieces[its.CURVATURE, i, old]
     for c in range(4):
         course.miss[c] = bend * inner(size, u, slot[c])
-    course.miss[0] += pieces[BENT_SLOPE, i, new] - pieces[BENT_SLOPE, i, old]
-    course.miss[2] += pieces[SLOPE_AT, i, new] - pieces[SLOPE_AT, i, old]
+    course.miss[0] += pieces[its.BENT_SLOPE, i, new] - pieces[its.BENT_SLOPE, i, old]
+    course.miss[2] += pieces[its.SLOPE_AT, i, new] - pieces[its.SLOPE_AT, i, old]
     return 1.0 + bend * inner(size, u, g)
 
 
 @compiled(inner=True)
 def turn(course: Course, i: int, new: int, share: float) -> None:
     """Row i goes over to piece `new`, as planned."""
-    slot, old, pieces = course.slot, course.mark[PIECE, i], course.pieces
-    u, g = slot[NEW], slot[INVERSE_NEW]
+    slot, old, pieces = course.slot, course.mark[its.PIECE, i], course.pieces
+    u, g = slot[its.NEW], slot[its.INVERSE_NEW]
     correct(course, g, share)
-    bent = pieces[BENT_SLOPE, i, new] - pieces[BENT_SLOPE, i, old]
-    true = pieces[SLOPE_AT, i, new] - pieces[SLOPE_AT, i, old]
-    for a in range(course.count[SIZE]):
+    bent = pieces[its.BENT_SLOPE, i, new] - pieces[its.BENT_SLOPE, i, old]
+    true = pieces[its.SLOPE_AT, i, new] - pieces[its.SLOPE_AT, i, old]
+    for a in range(course.count[its.SIZE]):
         slot[4, a] -= bent * u[a]
         slot[6, a] -= true * u[a]
-    bend = pieces[CURVATURE, i, new] - pieces[CURVATURE, i, old]
-    rank_one(course.inverse, course.count[SIZE], g, -bend / share)
+    bend = pieces[its.CURVATURE, i, new] - pieces[its.CURVATURE, i, old]
+    rank_one(course.inverse, course.count[its.SIZE], g, -bend / share)
     stand(course, i, new)
     changed(course)
 
@@ -188,60 +153,60 @@ def turn(course: Course, i: int, new: int, share: float) -> None:
 def stand(course: Course, i: int, piece: int) -> None:
     """Row i stands on a piece, off its kinks."""
     row, mark, pieces = course.row, course.mark, course.pieces
-    mark[PIECE, i] = piece
-    mark[KINKED, i] = 0
-    row[BEND, i] = pieces[CURVATURE, i, piece]
-    row[SLOPE, i] = pieces[BENT_SLOPE, i, piece]
-    row[TRUE_SLOPE, i] = pieces[SLOPE_AT, i, piece]
-    row[DUAL, i] = row[SLOPE, i]
-    row[DUAL_RATE, i] = 0.0
-    row[ROW_EXPIRY, i] = -np.inf
+    mark[its.PIECE, i] = piece
+    mark[its.KINKED, i] = 0
+    row[its.BEND, i] = pieces[its.CURVATURE, i, piece]
+    row[its.SLOPE, i] = pieces[its.BENT_SLOPE, i, piece]
+    row[its.TRUE_SLOPE, i] = pieces[its.SLOPE_AT, i, piece]
+    row[its.DUAL, i] = row[its.SLOPE, i]
+    row[its.DUAL_RATE, i] = 0.0
+    row[its.ROW_EXPIRY, i] = -np.inf
 
 
 @compiled(inner=True)
 def stick(course: Course, i: int, kink: int) -> None:
     """Row i sits on a kink."""
-    course.mark[PIECE, i] = kink
-    course.mark[KINKED, i] = 1
-    course.row[SLOPE, i] = 0.0
-    course.row[TRUE_SLOPE, i] = 0.0
+    course.mark[its.PIECE, i] = kink
+    course.mark[its.KINKED, i] = 1
+    course.row[its.SLOPE, i] = 0.0
+    course.row[its.TRUE_SLOPE, i] = 0.0
 
 
 @compiled(inner=True)
 def plan_kink(course: Course, i: int, kink: int) -> tuple[float, float]:
     """x_i in line NEW, G x_i in INVERSE_NEW, miss; returns sigma and its natural scale."""
-    slot, size, p, miss = course.slot, course.count[SIZE], course.sign.shape[0], course.miss
-    u, g = slot[NEW], slot[INVERSE_NEW]
+    slot, size, p, miss = course.slot, course.count[its.SIZE], course.sign.shape[0], course.miss
+    u, g = slot[its.NEW], slot[its.INVERSE_NEW]
     row_over_slots(course, i, u)
     times(course.inverse, size, u, g)
-    miss[4], miss[5] = course.pieces[BENT_KINK, i, kink], 0.0
-    miss[6], miss[7] = course.pieces[KINK_AT, i, kink], 0.0
+    miss[4], miss[5] = course.pieces[its.BENT_KINK, i, kink], 0.0
+    miss[6], miss[7] = course.pieces[its.KINK_AT, i, kink], 0.0
     for c in range(4):
         miss[c] = miss[4 + c] - inner(size, u, slot[c])
     scale = 1e-300
     for a in range(size):
-        if course.keys[a] < p and course.weight[RIDGE, course.keys[a]] > 0.0:
-            scale += u[a] * u[a] / course.weight[RIDGE, course.keys[a]]
+        if course.keys[a] < p and course.weight[its.RIDGE, course.keys[a]] > 0.0:
+            scale += u[a] * u[a] / course.weight[its.RIDGE, course.keys[a]]
     return -inner(size, u, g), scale
 
 
 @compiled(inner=True)
 def catch(course: Course, i: int, kink: int, sigma: float) -> None:
     """Row i joins the system at its kink; its multiplier starts at the slope it had."""
-    slot, row, size, level, miss = course.slot, course.row, course.count[SIZE], course.level, course.miss
-    bent, true = row[SLOPE, i], row[TRUE_SLOPE, i]
-    pool(course, i, slot[NEW], -1.0)
-    correct(course, slot[INVERSE_NEW], sigma)
+    slot, row, size, level, miss = course.slot, course.row, course.count[its.SIZE], course.level, course.miss
+    bent, true = row[its.SLOPE, i], row[its.TRUE_SLOPE, i]
+    pool(course, i, slot[its.NEW], -1.0)
+    correct(course, slot[its.INVERSE_NEW], sigma)
     for c in range(4):
         slot[c, size] = miss[c] / sigma
         slot[4 + c, size] = miss[4 + c]
-    slot[0, size] += level[LOSS0] * bent
-    slot[1, size] += level[LOSS1] * bent
-    slot[2, size] += level[LOSS0] * true
-    slot[3, size] += level[LOSS1] * true
-    append(course, slot[INVERSE_NEW], sigma, course.sign.shape[0] + i)
+    slot[0, size] += level[its.LOSS0] * bent
+    slot[1, size] += level[its.LOSS1] * bent
+    slot[2, size] += level[its.LOSS0] * true
+    slot[3, size] += level[its.LOSS1] * true
+    append(course, slot[its.INVERSE_NEW], sigma, course.sign.shape[0] + i)
     stick(course, i, kink)
-    course.count[STUCK_ROWS] += 1
+    course.count[its.STUCK_ROWS] += 1
     changed(course)
 
 
@@ -250,35 +215,35 @@ def plan_leave(course: Course, i: int, piece: int) -> int:
     """Column of the inverse for row i in INVERSE_NEW, how far its multiplier is from its bound in `miss`."""
     level, miss, slot = course.level, course.miss, course.slot
     k = course.place[course.sign.shape[0] + i]
-    column(course.inverse, course.count[SIZE], k, slot[INVERSE_NEW])
-    bent, true = course.pieces[BENT_SLOPE, i, piece], course.pieces[SLOPE_AT, i, piece]
-    miss[0] = slot[0, k] - level[LOSS0] * bent
-    miss[1] = slot[1, k] - level[LOSS1] * bent
-    miss[2] = slot[2, k] - level[LOSS0] * true
-    miss[3] = slot[3, k] - level[LOSS1] * true
+    column(course.inverse, course.count[its.SIZE], k, slot[its.INVERSE_NEW])
+    bent, true = course.pieces[its.BENT_SLOPE, i, piece], course.pieces[its.SLOPE_AT, i, piece]
+    miss[0] = slot[0, k] - level[its.LOSS0] * bent
+    miss[1] = slot[1, k] - level[its.LOSS1] * bent
+    miss[2] = slot[2, k] - level[its.LOSS0] * true
+    miss[3] = slot[3, k] - level[its.LOSS1] * true
     return int(k)
 
 
 @compiled(inner=True)
 def leave(course: Course, k: int, piece: int) -> None:
     """The row in slot k leaves its kink for a piece, as planned."""
-    g, i = course.slot[INVERSE_NEW], course.keys[k] - course.sign.shape[0]
+    g, i = course.slot[its.INVERSE_NEW], course.keys[k] - course.sign.shape[0]
     pivot = g[k]
     correct(course, g, pivot)
-    rank_one(course.inverse, course.count[SIZE], g, -1.0 / pivot)
+    rank_one(course.inverse, course.count[its.SIZE], g, -1.0 / pivot)
     forget(course, k)
     stand(course, i, piece)
-    row_over_slots(course, i, course.slot[NEW])
-    pool(course, i, course.slot[NEW], 1.0)
-    course.count[STUCK_ROWS] -= 1
+    row_over_slots(course, i, course.slot[its.NEW])
+    pool(course, i, course.slot[its.NEW], 1.0)
+    course.count[its.STUCK_ROWS] -= 1
     changed(course)
 
 
 @compiled(inner=True)
 def weak(course: Course, k: int, share: float) -> bool:
     """Is the pivot of slot k below this share of its column of the inverse (in INVERSE_NEW)?"""
-    g, largest = course.slot[INVERSE_NEW], 0.0
-    for a in range(course.count[SIZE]):
+    g, largest = course.slot[its.INVERSE_NEW], 0.0
+    for a in range(course.count[its.SIZE]):
         largest = max(largest, abs(g[a]))
     return bool(abs(g[k]) <= share * largest)
 
@@ -286,6 +251,6 @@ def weak(course: Course, k: int, share: float) -> bool:
 @compiled(inner=True)
 def suspect(course: Course) -> bool:
     """A doubtful pivot: asks for a fresh inverse; False if this one is fresh and must be believed."""
-    worn = course.count[UPDATES] > 0
-    course.count[STALE] = 1
+    worn = course.count[its.UPDATES] > 0
+    course.count[its.STALE] = 1
     return bool(worn)

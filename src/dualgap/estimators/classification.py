@@ -15,7 +15,7 @@ from dualgap.estimators.base import one_column
 from dualgap.estimators.class_weight import weighted_bit_by_bit, weighted_by_class
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kinds import Classifier, zero_is_optimal
-from dualgap.estimators.linear import Fitted, LinearModel, OfClasses, learns_by_rows
+from dualgap.estimators.linear import FittedLinear, LinearModel, OfClasses, learns_by_rows
 from dualgap.estimators.margins import MarginAttributes
 from dualgap.fitting.decisions import log_probabilities
 from dualgap.fitting.inputs import read_labels
@@ -72,7 +72,7 @@ class Classification(MarginAttributes, Classifier, LinearModel, OfClasses):
     intercept_=("ndarray of shape (1,) or (n_classes,)", "The constants; 0.0 if fit_intercept=False."),
 )
 @dataclass(eq=False, repr=False)
-class LinearClassifier(Classification, Fitted):
+class LinearClassifier(Classification, FittedLinear):
     """Linear classification with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.

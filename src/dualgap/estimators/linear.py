@@ -78,7 +78,7 @@ class Strengths:
     warm_start: bool = False
 
 
-class Fitted(LinearModel, Strengths):
+class FittedLinear(LinearModel, Strengths):
     """A linear model of a given strength, fitted by `dualgap.fit`, or row by row."""
 
     def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:
@@ -121,7 +121,7 @@ def _bounds(positive: bool, bounds: Any) -> Any:
     return "nonnegative"
 
 
-def learns_by_rows(model: Fitted) -> bool:
+def learns_by_rows(model: FittedLinear) -> bool:
     """Whether the solver can go on from call to call."""
     try:
         row_by_row(model.solver)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from dualgap.estimators.base import one_column
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kinds import Regressor
-from dualgap.estimators.linear import Fitted, LinearModel, learns_by_rows
+from dualgap.estimators.linear import FittedLinear, LinearModel, learns_by_rows
 from dualgap.estimators.margins import TubeAttributes
 from dualgap.losses import Loss
 
@@ -45,7 +45,7 @@ class Regression(TubeAttributes, Regressor, LinearModel):
     intercept_=("float", "The constant; 0.0 if fit_intercept=False."),
 )
 @dataclass(eq=False, repr=False)
-class LinearRegressor(Regression, Fitted):
+class LinearRegressor(Regression, FittedLinear):
     """Linear regression with any loss and any penalty, and a proof of optimality.
 
     It minimises C·Σ loss + penalty, or mean loss + lam·penalty, or the mean loss where penalty ≤ budget.

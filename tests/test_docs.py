@@ -42,6 +42,11 @@ def blocks(page: Path, language: str) -> list[str]:
     return [body for info, body in FENCE.findall(text_of(page)) if info.strip() == language]
 
 
+def examples(page: Path) -> list[str]:
+    """Those for doctest; with a directive where the site is built without what they need."""
+    return [*blocks(page, "pycon"), *blocks(page, "{doctest}")]
+
+
 def slug(heading: str) -> str:
     """The anchor of a heading, as GitHub and MyST make it."""
     kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
@@ -159,19 +164,19 @@ def test_code_blocks_are_run_or_need_not_be(page: Path) -> None:
     for info, body in FENCE.findall(text_of(page)):
         language = info.strip()
         assert language in RUN | SHOWN or language.startswith("{"), language
-        if language == "pycon":
+        if language in ("pycon", "{doctest}"):
             assert all(len(line) <= WIDEST for line in body.splitlines() if line.startswith((">>>", "...")))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")], ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=named)
 def test_examples_print_what_they_show(page: Path) -> None:
-    examples = doctest.DocTestParser().get_doctest(
-        "\n".join(blocks(page, "pycon")), {}, named(page), str(page), 0
+    shown = doctest.DocTestParser().get_doctest(
+        "\n".join(examples(page)), {}, named(page), str(page), 0
     )
     said: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
+        doctest.DocTestRunner(optionflags=FLAGS).run(shown, out=said.append)
     assert not said, "".join(said)
 
 

@@ -100,9 +100,11 @@ def install(python: str, *wanted: str) -> bool:
 def pythons() -> dict[str, str]:
     """The oldest that is allowed and the newest that is found, by version."""
     found: dict[str, str] = {}
+    versions_of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for minor in range(OLDEST[1], 20):
-        # the system's own first: every user may run it
-        for name in (f"/usr/bin/python3.{minor}", f"python3.{minor}", sys.executable):
+        # the system's own first: every user may run it; pyenv's short names answer for one version alone
+        kept = sorted(str(one) for one in versions_of_pyenv.glob(f"3.{minor}.*/bin/python"))
+        for name in (f"/usr/bin/python3.{minor}", f"python3.{minor}", *kept, sys.executable):
             if shutil.which(name) and _says(name, "import ensurepip") == f"3.{minor}":
                 found.setdefault(f"3.{minor}", name)
     versions = list(found)

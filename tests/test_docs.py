@@ -170,9 +170,7 @@ def test_code_blocks_are_run_or_need_not_be(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=named)
 def test_examples_print_what_they_show(page: Path) -> None:
-    shown = doctest.DocTestParser().get_doctest(
-        "\n".join(examples(page)), {}, named(page), str(page), 0
-    )
+    shown = doctest.DocTestParser().get_doctest("\n".join(examples(page)), {}, named(page), str(page), 0)
     said: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import linprog
 from scipy.special import expit
 from sklearn.datasets import load_diabetes
 
@@ -80,6 +81,114 @@ def test_quantiles_have_a_sandwich_near_the_truth() -> None:
     assert np.allclose(errors, np.sqrt(np.pi / 2 / 4000), rtol=0.15)
 
 
+STACK = np.column_stack(
+    [
+        [80, 80, 75, 62, 62, 62, 62, 62, 58, 58, 58, 58, 58, 58, 50, 50, 50, 50, 50, 56, 70],
+        [27, 27, 25, 24, 22, 23, 24, 24, 23, 18, 18, 17, 18, 19, 18, 18, 19, 19, 20, 20, 20],
+        [89, 88, 90, 87, 87, 87, 93, 93, 87, 80, 89, 88, 82, 93, 89, 86, 72, 79, 80, 82, 91],
+    ]
+).astype(float)
+LOST = np.array([42, 37, 37, 28, 18, 18, 19, 20, 15, 14, 14, 13, 11, 12, 8, 7, 8, 8, 9, 15, 15], dtype=float)
+
+
+def rank_statistic(D: Any, y: Any, q: float, j: int, b: float) -> float:
+    """|T| of the hypothesis that weight j is b, by a linear program of its own."""
+    others = np.delete(D, j, axis=1)
+    left = D[:, j] - others @ np.linalg.lstsq(others, D[:, j], rcond=None)[0]
+    found = linprog(
+        b * D[:, j] - y, A_eq=others.T, b_eq=(1 - q) * others.sum(axis=0), bounds=(0, 1), method="highs-ds"
+    )
+    return abs(float(D[:, j] @ (found.x - (1 - q)))) / np.sqrt(q * (1 - q) * (left @ left))
+
+
+def inverted(D: Any, y: Any, q: float, j: int, inside: float, far: float, critical: float) -> float:
+    """Where |T| would be critical between the last two breakpoints, both found by halving."""
+
+    def edge(low: float, high: float, level: float) -> float:
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            if rank_statistic(D, y, q, j, middle) < level:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    beyond = edge(inside, far, critical)
+    small = 1e-7 * (far - inside)
+    t0, t1 = (rank_statistic(D, y, q, j, beyond + way * small) for way in (-1, 1))
+    last = edge(inside, beyond - small, t0 - 1e-9)
+    return last + (beyond - last) * (critical - t0) / (t1 - t0)
+
+
+@pytest.mark.parametrize("q", [0.5, 0.25])
+def test_rank_tests_are_inverted_as_by_linear_programs(q: float) -> None:
+    """Stackloss: whole numbers, rows twice, a vertex that more rows than columns meet."""
+    solution = dg.fit(STACK, LOST, loss=dg.losses.Quantile(q), penalty="none", tol=1e-10)
+    found = solution.intervals(0.9, method="rank")
+    D, critical = np.column_stack([STACK, np.ones(21)]), float(stats.t(17).ppf(0.95))
+    for row, j in zip(found, [3, 0, 1, 2], strict=True):
+        width = row.high - row.low
+        assert row.error is None and row.p is None and width > 0.0
+        for end, way in ((row.low, -1.0), (row.high, 1.0)):
+            if abs(end - row.weight) < 1e-6 * width:  # T passes its critical value at the weight itself
+                assert rank_statistic(D, LOST, q, j, row.weight + way * 1e-4 * width) >= critical
+                continue
+            want = inverted(D, LOST, q, j, row.weight, end + way * width, critical)
+            assert end == pytest.approx(want, abs=2e-5 * width), (row.column, way)
+
+
+def test_rank_intervals_are_those_of_quantregs_page() -> None:
+    """Published with the package: the median of stackloss, all ends but the low one of AirFlow."""
+    found = dg.fit(STACK, LOST, loss="absolute", penalty="none", tol=1e-10).intervals(0.9, "rank")
+    ends = [(round(row.low, 5), round(row.high, 5)) for row in found]
+    assert ends[0] == (-41.61973, -29.67754) and ends[2:] == [(0.32182, 1.4109), (-0.21348, -0.02891)]
+    assert ends[1][1] == 1.14117
+
+
+def test_rank_intervals_cover_and_say_what_they_cannot() -> None:
+    rng, inside = np.random.default_rng(7), 0
+    for _ in range(60):
+        rows = rng.normal(size=(40, 2))
+        y = rows @ [1.0, -1.0] + rng.standard_t(3, size=40)
+        free = dg.fit(rows, y, loss="quantile(0.5)", penalty="none")
+        row = free.intervals(0.8, "rank").rows[1]
+        inside += row.low < 1.0 < row.high
+    assert 38 <= inside <= 57  # 48 expected of a right level; 38 is three deviations below
+    few = dg.fit(X[:5], Y[:5], loss="absolute", penalty="none").intervals(0.95, "rank")
+    assert all(np.isinf(row.low) or np.isinf(row.high) for row in few), "five rows rule out no weight"
+    twice = dg.fit(np.column_stack([X, X[:, 0]]), Y, loss="absolute", penalty="none")
+    with pytest.raises(DataError, match="none is a sum of others"):
+        twice.intervals(method="rank")
+    weighted = dg.fit(X, Y, loss="absolute", penalty="none", sample_weight=np.linspace(1, 2, N))
+    for method in ("rank", "sandwich"):
+        with pytest.raises(DataError, match="rows that count the same"):
+            weighted.intervals(method=method)
+    with pytest.raises(DataError, match="not for the squared loss"):
+        free_of = dg.fit(X, Y, loss="squared", penalty="none")
+        free_of.intervals(method="rank")
+
+
+def test_a_tube_is_no_quantile() -> None:
+    tube = dg.fit(X, Y, loss="epsilon_insensitive(0.5)", penalty="none")
+    assert "bootstrap" in tube.intervals(n_boot=20, progress=False).method
+    assert "low and high" not in tube.summary()
+
+
+@pytest.mark.parametrize(("loss", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie(1.5)", 1.5)])
+def test_classical_errors_of_counts_and_amounts(loss: str, power: float) -> None:
+    """φ (DᵀWD)⁻¹ with W = μ^(2−p); φ is 1 for counts, else Pearson's."""
+    rng = np.random.default_rng(3)
+    mean = np.exp(0.3 + 0.5 * X[:, 0])
+    y = rng.poisson(mean) if loss == "poisson" else rng.gamma(2.0, mean / 2.0)
+    solution = dg.fit(X, y, loss=loss, penalty="none", tol=1e-10)
+    mu = solution.predict(X)
+    bread = np.linalg.inv((FULL.T * mu ** (2 - power)) @ FULL)
+    pearson = 1.0 if loss == "poisson" else float(np.sum((y - mu) ** 2 / mu**power)) / (N - 4)
+    found = solution.intervals(method="classical")
+    assert np.allclose([row.error or 0.0 for row in found], np.sqrt(pearson * np.diag(bread)), rtol=1e-5)
+    assert ("statistic is z" in found.method) == (loss == "poisson")
+
+
 def test_after_selection_there_is_a_sentence_and_no_p_value() -> None:
     solution = dg.fit(X, Y, loss="squared", penalty="l1", lam=0.3)
     found = solution.intervals(n_boot=60)
@@ -126,6 +235,12 @@ def test_on_the_command_line_and_on_the_page(tmp_path: Path, capsys: pytest.Capt
     out = capsys.readouterr().out
     assert "90 % intervals, classical" in out and "low 90 %" in out
     assert "90 % intervals, classical" in page.read_text("utf-8")
+    assert (
+        main([*told, "--loss", "absolute", "--intervals-by", "rank", "--report", str(page), "--force"]) == 0
+    )
+    assert "90 % intervals, inverted rank test" in capsys.readouterr().out
+    assert main([*told, "--intervals-by", "ranks"]) == 2
+    assert "There is no method 'ranks'" in capsys.readouterr().err
     assert main([*told, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["intervals"]
     assert found["rows"][1]["column"] == "a" and found["rows"][1]["low"] < found["rows"][1]["weight"]

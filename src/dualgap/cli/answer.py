@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dualgap.cli.console import INTERRUPTED, NOT_PROVEN, OK, Console
 
+LEVEL = 0.95  # of intervals, where none is said: the usual one
+
 if TYPE_CHECKING:
     from dualgap.cli.in_python import Call
     from dualgap.cli.options import Solving
@@ -34,8 +36,9 @@ def tell(
         solution.facts["held_out"] = figures
     console.say(f"\n{solution.summary()}")
     reach = None
-    if getattr(args, "intervals", None) is not None:
-        reach = solution.intervals(args.intervals, data=task.rows)
+    method = getattr(args, "intervals_by", None)
+    if method or getattr(args, "intervals", None) is not None:
+        reach = solution.intervals(args.intervals or LEVEL, method or "auto", data=task.rows)
         console.say(f"\n{reach}")
     if args.out:
         solution.save(args.out, data=task.rows)

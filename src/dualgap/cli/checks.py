@@ -106,6 +106,13 @@ def _level(value: float, args: argparse.Namespace) -> None:
         raise UsageError(f"--intervals is a level strictly between 0 and 1, not {value:g}.")
 
 
+def _method(value: str, args: argparse.Namespace) -> None:
+    from dualgap.fitting.intervals import METHODS
+
+    if value not in METHODS:
+        raise UsageError(f"There is no method {value!r} for intervals. Known: {', '.join(METHODS)}.")
+
+
 def _formula(value: str, args: argparse.Namespace) -> None:
     beside = [f"--{name}" for name in ("target", "drop") if getattr(args, name, None)]
     if beside:
@@ -136,4 +143,5 @@ CHECKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "formula": _formula,
     "hold_out": _share,
     "intervals": _level,
+    "intervals_by": _method,
 }

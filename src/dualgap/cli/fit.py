@@ -32,6 +32,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="intervals of the weights (0.95)",
     )
+    parser.add_argument(
+        "--intervals-by",
+        metavar="METHOD",
+        help="classical, robust, sandwich, rank or bootstrap",
+    )
     options.add_test(parser)
     options.add_columns(parser)
     options.add_objective(parser)

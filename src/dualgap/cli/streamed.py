@@ -126,7 +126,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     refused: tuple[tuple[str, Any], ...] = (
         ("--test", args.test),
         ("--hold-out", args.hold_out),
-        ("--intervals", args.intervals),
+        ("--intervals", args.intervals or args.intervals_by),
     )
     refused += (("--offset", args.offset),)
     for option, given in refused:

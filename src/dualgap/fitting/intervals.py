@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import stats
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Vector
 from dualgap.drive.progress import ProgressLine, bar
 from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
+from dualgap.fitting.interval_formulas import FittedSample
 from dualgap.fitting.offsets import without
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.shown import shown
@@ -23,7 +23,7 @@ from dualgap.traits import Trait
 if TYPE_CHECKING:
     from dualgap.fitting.solution import Solution
 
-METHODS = ("auto", "classical", "robust", "sandwich", "bootstrap")
+METHODS = ("auto", "classical", "robust", "sandwich", "rank", "bootstrap")
 FAILED = 0.1  # share of resamples without an answer, a choice: beyond it the others tell too little
 AT_ONCE = 1e8  # rows times squared columns: a tenth of a second
 OFTEN, SELDOM = 0.9, 0.5  # shares of the resamples that a sentence speaks of: a choice
@@ -175,7 +175,10 @@ def _smooth(solution: Solution) -> bool:
 
 
 def _quantile(solution: Solution) -> bool:
-    return Trait.PIECEWISE_LINEAR in solution.terms.loss.traits and solution.classes is None
+    """One kink, at the target: a tube of errors that cost nothing has two."""
+    traits = solution.terms.loss.traits
+    kinked = Trait.PIECEWISE_LINEAR in traits and Trait.LEAVES_ROWS_OUT not in traits
+    return kinked and solution.classes is None
 
 
 def _automatic(solution: Solution, weights: Vector) -> str:
@@ -184,21 +187,26 @@ def _automatic(solution: Solution, weights: Vector) -> str:
         return "sandwich"
     if not free or not _smooth(solution):
         return "bootstrap"
-    return "classical" if _likelihood(solution) and np.all(weights == 1.0) else "robust"
+    traits = solution.terms.loss.traits  # counts and amounts vary more than their families say
+    usual = Trait.QUADRATIC in traits or Trait.ENTROPIC in traits
+    return "classical" if usual and np.all(weights == 1.0) else "robust"
 
 
 def _likelihood(solution: Solution) -> bool:
-    """Is the loss minus a log-likelihood (of squares up to the noise)?"""
+    """Is the loss minus a log-likelihood, up to a factor of the variance?"""
     traits = solution.terms.loss.traits
-    return Trait.QUADRATIC in traits or Trait.ENTROPIC in traits
+    return any(one in traits for one in (Trait.QUADRATIC, Trait.ENTROPIC, Trait.MEANS))
 
 
 def _refuse(solution: Solution, method: str) -> None:
     if solution.terms.penalty.takes_strength or solution.coef.ndim > 1:
         raise DataError(f'method="{method}" is for one vector of weights without a penalty; use "bootstrap".')
-    fits = {"classical": _likelihood(solution), "robust": _smooth(solution), "sandwich": _quantile(solution)}
-    if not fits[method]:
+    quantile = _quantile(solution)
+    fits = {"classical": _likelihood(solution), "robust": _smooth(solution)}
+    if not fits.get(method, quantile):
         raise DataError(f'method="{method}" is not for the {solution.loss} loss; use "auto" or "bootstrap".')
+    if quantile and not np.all(solution.terms.sample_weight == 1.0):
+        raise DataError(f'method="{method}" is for rows that count the same; use "bootstrap".')
 
 
 def _asymptotic(solution: Solution, reading: Reading, level: float, method: str) -> Intervals:
@@ -209,26 +217,20 @@ def _asymptotic(solution: Solution, reading: Reading, level: float, method: str)
     if n <= k:
         raise DataError(f'{n} rows leave nothing to judge {k} weights by; use method="bootstrap".')
     w = np.append(solution.coef, solution.intercept) if reading.terms.fit_intercept else solution.coef
-    covariance, words = _covariance(solution, reading, full, solution.terms.shifted(full @ w), method)
-    error = np.sqrt(np.diag(covariance))
-    student = method == "classical" and Trait.QUADRATIC in solution.terms.loss.traits
-    law = stats.t(n - k) if student else stats.norm()
-    reach = float(law.ppf(0.5 + 0.5 * level)) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = w / error
-    p = 2.0 * law.sf(np.abs(statistic))
-    rows = tuple(
-        Interval(
-            name,
-            float(w[j]),
-            float(w[j] - reach[j]),
-            float(w[j] + reach[j]),
-            float(error[j]),
-            float(statistic[j]),
-            float(p[j]),
-        )
-        for name, j in _places(solution, k)
+    sample = FittedSample(
+        solution.terms.loss,
+        full,
+        reading.targets(),
+        solution.terms.shifted(full @ w),
+        reading.terms.sample_weight,
     )
+    if method == "rank":
+        found = sample.by_ranks(w, level)
+        rows = tuple(Interval(name, *map(float, found[j])) for name, j in _places(solution, k))
+        words = "inverted rank test (Koenker 1994; errors of one distribution)"
+        return Intervals(rows, level, words, "", _ratio(solution))
+    found, student, words = sample.by_errors(w, level, method)
+    rows = tuple(Interval(name, *map(float, found[j])) for name, j in _places(solution, k))
     words += f"; statistic is {'t' if student else 'z'}"
     return Intervals(rows, level, words, "", _ratio(solution))
 
@@ -250,44 +252,6 @@ def _places(solution: Solution, k: int) -> list[tuple[str, int]]:
     names = solution.names or tuple(f"x{j}" for j in range(p))
     ends = [("intercept", p)] if k > p else []
     return [*ends, *((name, j) for j, name in enumerate(names))]
-
-
-def _covariance(
-    solution: Solution, reading: Reading, full: Matrix, z: Vector, method: str
-) -> tuple[Matrix, str]:
-    loss, y, s = solution.terms.loss, reading.targets(), solution.terms.sample_weight
-    n, k = full.shape
-    if method == "sandwich":
-        q = float(getattr(loss, "q", 0.5))
-        return _of_quantile(full, y - z, q), "quantile sandwich (Powell's kernel, Hall and Sheather's width)"
-    bread = np.linalg.pinv((full * (s * loss.second_derivative(y, z))[:, None]).T @ full)
-    if method == "classical":
-        if Trait.QUADRATIC in loss.traits:
-            noise = float(s @ loss.value(y, z)) / (n - k)
-            return 2.0 * noise * bread, "classical (errors of one variance)"
-        return np.asarray(bread, dtype=np.float64), "classical (inverse information)"
-    scores = full * (s * loss.derivative(y, z))[:, None]
-    return n / (n - k) * bread @ (scores.T @ scores) @ bread, "robust (sandwich, HC1)"
-
-
-def _of_quantile(full: Matrix, residual: Vector, q: float) -> Matrix:
-    """q(1 − q) J⁻¹ (DᵀD) J⁻¹ with J = Σ 1(|r| < h)/(2h) d dᵀ."""
-    n = len(residual)
-    at = stats.norm.ppf(q)
-    width = (
-        n ** (-1 / 3)
-        * stats.norm.ppf(0.975) ** (2 / 3)
-        * (1.5 * stats.norm.pdf(at) ** 2 / (2 * at**2 + 1)) ** (1 / 3)
-    )
-    low, high = max(q - width, 1e-3), min(q + width, 1.0 - 1e-3)  # ends of the quantiles that a normal has
-    spread = min(float(np.std(residual)), float(np.subtract(*np.quantile(residual, [0.75, 0.25]))) / 1.34)
-    h = max(
-        spread * float(stats.norm.ppf(high) - stats.norm.ppf(low)),
-        1e-12 * (1.0 + float(np.abs(residual).max())),
-    )
-    near = full[np.abs(residual) < h]
-    bread = np.linalg.pinv(near.T @ near / (2.0 * h))
-    return np.asarray(q * (1.0 - q) * bread @ (full.T @ full) @ bread)
 
 
 def _bootstrap(solution: Solution, X: Any, y: Any, level: float, how: Resampling) -> Intervals:

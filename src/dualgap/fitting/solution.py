@@ -187,10 +187,10 @@ class Solution:
     ) -> Intervals:
         """How far the weights would move with other rows of the same kind; `data` = (X, y) of the fit.
 
-        `method` is "classical" (squared and logistic losses, without a penalty), "robust" (any smooth loss
-        without a penalty), "sandwich" (quantiles without a penalty), "bootstrap" (anything: `n_boot`
-        resamples, `n_jobs` side by side), or "auto", the first of these that fits. p-values are given only
-        where they mean what they say.
+        Without a penalty `method` is "classical" (squares and likelihoods), "robust" (any smooth loss),
+        "sandwich" or "rank" (quantiles: an inverted rank test, as in quantreg); "bootstrap" is for anything
+        (`n_boot` resamples, `n_jobs` side by side), and "auto" chooses: classical for squares and classes,
+        robust for other smooth losses, sandwich, bootstrap. p-values are given where they mean what they say.
         """
         from dualgap.fitting.intervals import Resampling, intervals
 

@@ -53,6 +53,7 @@ class Loss(ABC):
     highest: ClassVar[float] = np.inf
     needs: ClassVar[str] = "numbers"  # as targets, in words
     link: ClassVar[str] = "identity"  # "log" or "logit" of a mean is z, where MEANS is declared
+    dispersed: ClassVar[bool] = False  # has the variance of y around its mean a factor of its own?
     anywhere: ClassVar[bool] = True  # does it answer for vectors of any array library, or for NumPy's alone?
     slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 

@@ -19,6 +19,7 @@ class Gamma(HalfDeviance):
 
     name = "gamma"
     declared = HalfDeviance.declared | Trait.ATTAINED
+    dispersed = True
     lowest = FAINT  # positive; and with all digits, so that y e^−z has them too
     needs = "positive targets"
 

@@ -20,6 +20,7 @@ class Squared(Loss):
     declared = Trait.QUADRATIC
     degree = 2
     translates = True
+    dispersed = True
     curvature = 2.0
 
     def value(self, y: Vector, z: Vector) -> Vector:

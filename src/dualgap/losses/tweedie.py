@@ -30,6 +30,7 @@ class Tweedie(HalfDeviance):
 
     p: float = 1.5
     name = "tweedie"
+    dispersed = True
     needs = "targets of at least 0"
     anywhere = False
 

@@ -18,9 +18,10 @@ from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
+from dualgap.linalg.quantile_vertex import ProgramRows
 from dualgap.losses import Quantile
 from dualgap.paths.path import GOOD, Path
-from dualgap.paths.quantile_walk import ProgramRows, independent_columns, walked
+from dualgap.paths.quantile_walk import independent_columns, walked
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 

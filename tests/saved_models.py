@@ -38,6 +38,7 @@ FITS: dict[str, tuple[NDArray[Any], dict[str, Any]]] = {
         NUMBERS,
         dict(loss="absolute", penalty=dg.penalties.Slope(sequence=(2.0, 1.0, 1.0, 0.5)), lam=0.1),
     ),
+    "fused": (NUMBERS, dict(loss="squared", penalty="fused(2)", lam=0.1, standardize=True)),
     "no penalty": (NUMBERS, dict(loss="huber(1.35)", penalty="none")),
     "no intercept": (NUMBERS, dict(loss="absolute", penalty="linf", budget=0.5, fit_intercept=False)),
     "two classes": (TWO, dict(loss="logistic", budget=1.0)),

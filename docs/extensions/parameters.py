@@ -102,6 +102,7 @@ WORDS: dict[str, Words] = {
     "SparseGroup.alpha": ("float", "The share of the l1 norm, from 0 to 1."),
     "parts": ("tuple of int", "The group of each column, by number; `groups=` of `dg.fit` sets it."),
     "Slope.q": ("float", "The share of false discoveries that the prices are made for."),
+    "k": ("int", "How often differences are taken: 1, 2 or 3."),
     "sequence": ("tuple of float", "Prices of your own, falling, in place of those that q gives."),
     "p": ("float", "The power."),
     "step": ("float or Step", "The length of a step, or a rule of `dg.steps`."),

@@ -64,9 +64,10 @@ def _limits(value: float, args: argparse.Namespace) -> None:
 
 def _multiclass(value: str, args: argparse.Namespace) -> None:
     from dualgap.fitting.multiclass import read_form
-    from dualgap.fitting.names import loss_named
+    from dualgap.fitting.names import loss_named, penalty_named
 
-    read_form(value, loss_named(getattr(args, "loss", None) or "logistic"))
+    penalty = penalty_named(getattr(args, "penalty", None) or "l2")
+    read_form(value, loss_named(getattr(args, "loss", None) or "logistic"), penalty)
 
 
 def _score(value: str, args: argparse.Namespace) -> None:

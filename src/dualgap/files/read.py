@@ -117,7 +117,7 @@ class Reader:
         if not many and top.has("multiclass"):
             raise top.refuse("multiclass", "null, for there are no more than two classes")
         if multiclass is not None and not (multiclass == "multinomial" and joint_hinge(self.terms.loss)):
-            read_form(multiclass, self.terms.loss)
+            read_form(multiclass, self.terms.loss, self.terms.penalty)
         answer = top.part("answer")
         apart = multiclass == "one_vs_rest"
         found = self._together(answer) if apart else self._answer(answer, joint=many)

@@ -221,7 +221,7 @@ def _sharp(found: Checked) -> Checked:
 def _charged(problem: Problem, found: Checked) -> float:
     """What of the gap is there because of rounding alone, that of x·θ included."""
     blurred, sharp = (
-        problem.regulariser.fenchel_young(found.w, found.correlation, reach)[0]
+        problem.regulariser.bracket(found.w, found.correlation, reach).value
         for reach in (found.reach, np.zeros_like(found.reach))
     )
     return found.rounding + max(blurred - sharp, 0.0)

@@ -115,7 +115,7 @@ def certify(  # noqa: PLR0913
         task = _of_model(X, y, coef, (sample_weight, offset), given)
     else:
         reading = read(X, y, loss=loss, sample_weight=sample_weight, offset=offset, **asked)
-        form = read_form(multiclass, reading.terms.loss)
+        form = read_form(multiclass, reading.terms.loss, reading.terms.penalty)
         task = _Task(
             (reading,), _weights(coef, intercept, reading), form, "These weights", (), reading.labels
         )

@@ -46,7 +46,7 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
     """What `fit` with these keywords would do, without doing it."""
     reading = read(X, y, **what_of(keywords))
     terms, design = reading.terms, reading.table.design
-    form = read_form(multiclass, terms.loss)
+    form = read_form(multiclass, terms.loss, terms.penalty)
     if reading.many_classes and form == "multinomial":
         joint = joint_family(reading).working.problem
         return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))

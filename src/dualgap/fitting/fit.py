@@ -143,7 +143,7 @@ def fit(  # noqa: PLR0913
             solution = fit_hard_margin(X, y, limits, **asked)
         else:
             reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
-            form = read_form(multiclass, reading.terms.loss)
+            form = read_form(multiclass, reading.terms.loss, reading.terms.penalty)
             chosen = seeded(read_solver(solver), random_state)
             if reading.many_classes:
                 solution = fit_many(reading, form, chosen, limits, warm_start)

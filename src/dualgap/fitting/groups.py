@@ -29,7 +29,7 @@ def read_groups(penalty: Penalty, groups: Any, table: Table) -> Penalty:
 
 def refuse_groups(penalty: Penalty) -> None:
     """Where columns that belong together cannot be had."""
-    if penalty.takes_groups:
+    if penalty.takes_groups or penalty.ordered:
         raise DataError(f"{penalty.name} needs all rows in memory: give X and y as arrays or a frame.")
 
 

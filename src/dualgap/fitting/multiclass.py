@@ -22,6 +22,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, relative_gap
 from dualgap.losses import Loss
 from dualgap.losses.joint import joint_hinge
+from dualgap.penalties import Penalty
 from dualgap.proof.certificate import Certificate, narrowest
 from dualgap.proof.rounding import added
 from dualgap.traits import Trait
@@ -29,12 +30,19 @@ from dualgap.traits import Trait
 FORMS = ("auto", "one_vs_rest", "multinomial", "crammer_singer")
 
 
-def read_form(multiclass: Any, loss: Loss) -> str:
-    """ "one_vs_rest", or "multinomial" for all classes jointly, checked against the loss."""
+def read_form(multiclass: Any, loss: Loss, penalty: Penalty) -> str:
+    """ "one_vs_rest", or "multinomial" for all classes jointly, checked against loss and penalty."""
     if multiclass not in FORMS:
         close = difflib.get_close_matches(str(multiclass), FORMS, n=1, cutoff=0.3)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(f"There is no multiclass={multiclass!r}.{hint} Known: {', '.join(FORMS)}.")
+    if penalty.ordered:
+        if multiclass not in ("auto", "one_vs_rest"):
+            raise DataError(
+                f'With {penalty} each class is held against the rest: multiclass="one_vs_rest", '
+                f"not {multiclass!r}."
+            )
+        return "one_vs_rest"
     joint = Trait.ENTROPIC in loss.traits  # softmax is the form of its entropy for many classes
     if multiclass == "multinomial" and not joint:
         raise DataError(

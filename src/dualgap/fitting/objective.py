@@ -153,6 +153,10 @@ class Objective:
         loss, y = with_offset(self.loss, y, self.offset)
         if not self.all_used:
             design, y, weights = design.rows(self.used), y[self.used], weights[self.used]
+        if (
+            self.regulariser.gauge.sums is not None
+        ):  # signals, whose proof then goes over their diagonal alone
+            design = design.thinned()
         full = WithOnes(design) if self.fit_intercept else design
         return Problem(
             full,

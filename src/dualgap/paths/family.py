@@ -85,9 +85,10 @@ class Family:
         coef = kept if working.keep.all() else np.zeros((len(u), len(working.keep)))
         if not working.keep.all():
             coef[:, working.keep] = kept
-        if not self.asked.intercept:
-            return coef, np.zeros(len(u))
-        return coef, working.unit * u[:, -1] + working.offset - kept @ working.centre
+        level = np.zeros(len(u))
+        if self.asked.intercept:
+            level = working.unit * u[:, -1] + working.offset - kept @ working.centre
+        return (coef if working.sums is None else working.sums.weights(coef)), level
 
     def points(self, u: Matrix) -> Matrix:
         """The same, intercept last."""

@@ -146,7 +146,7 @@ def path(  # noqa: PLR0913
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
     request = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, chosen, limits)
     if reading.many_classes:
-        found = _for_many(reading, read_form(multiclass, reading.terms.loss), request)
+        found = _for_many(reading, read_form(multiclass, reading.terms.loss, reading.terms.penalty), request)
     else:
         found = path_of(reading, request, form)
     found.take_time(dataclasses.replace(limits, until=None))

@@ -23,21 +23,20 @@ ENDLESS = 1e100  # a λ beyond any that matters
 
 def at_zero(family: Family) -> Pair:
     """Every penalised weight zero, the free ones at their best."""
-    problem, asked = family.problem, family.asked
+    problem = family.problem
     if problem.bounded:
         return _held(family)
-    if np.count_nonzero(asked.free) == asked.intercept:
+    if np.count_nonzero(problem.free) == problem.intercept:
         # under an endless price, so that θ keeps to the loss and is not drawn into the penalty's domain
         loose = problem.with_regulariser(Penalised(problem.regulariser.gauge, ENDLESS))
         return Pair(problem.null_weights, loose.feasible(problem.null_dual)[0])
-    free = np.flatnonzero(asked.free)
-    bare = dataclasses.replace(asked, design=asked.design.columns(free), regulariser=unregularised(len(free)))
-    working = precondition(bare)
+    free = np.flatnonzero(problem.free)
+    columns = problem.design.columns(free)
+    working = precondition(dataclasses.replace(problem, design=columns, regulariser=unregularised(len(free))))
     outcome = drive(working, lambda: candidates(working.problem, "auto"), None, Limits(1e-10))
-    w = np.zeros(asked.p)
+    w = np.zeros(problem.p)
     w[free] = outcome.bounds.w
-    inner = family.working
-    return Pair(inner.coordinates(w), inner.working_theta(outcome.bounds.theta))
+    return Pair(w, outcome.bounds.theta)
 
 
 def _held(family: Family) -> Pair:

@@ -6,6 +6,7 @@ from dualgap.penalties.base import Gauge, Penalty
 from dualgap.penalties.bridge import Bridge
 from dualgap.penalties.elastic_net import ElasticNet
 from dualgap.penalties.forms import Constrained, Penalised, Regulariser
+from dualgap.penalties.fused import Fused
 from dualgap.penalties.groups import GroupLasso, SparseGroup
 from dualgap.penalties.l0 import L0, L0L2
 from dualgap.penalties.l1 import L1
@@ -28,6 +29,7 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "group_lasso": GroupLasso,
     "sparse_group": SparseGroup,
     "slope": Slope,
+    "fused": Fused,
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "Bridge",
     "Constrained",
     "ElasticNet",
+    "Fused",
     "Gauge",
     "GroupLasso",
     "L2Norm",

@@ -19,6 +19,7 @@ from dualgap.errors import DataError
 from dualgap.traits import Trait
 
 if TYPE_CHECKING:
+    from dualgap.penalties.differences import Sums
     from dualgap.penalties.forms import Constrained
 
 LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
@@ -140,6 +141,11 @@ class Gauge(Protocol):
         return None
 
     @property
+    def sums(self) -> Sums | None:
+        """h as an l1 norm of what the weights are running sums of; None where it is none."""
+        return None
+
+    @property
     def concave(self) -> Concave | None:
         """h with its tangents and chords where it is concave in |w|, else None."""
         return None
@@ -203,6 +209,10 @@ class Gauge(Protocol):
     def price(self, v: Vector, radius: float) -> float:
         """The multiplier μ ≥ 0 at which μ·radius + (μh)*(v) is least, up to rounding: that is `support`."""
         refused()
+
+    def price_near(self, v: Vector, reach: Vector, radius: float) -> float:
+        """The same, or more, for any v within `reach`."""
+        return self.price(np.abs(v) + reach, radius)
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector, strength: float) -> tuple[float, float]:
         """(strength·h)(w) − w·v plus (strength·h)*, from above for every v within `reach`; and κ ≥ 0.
@@ -297,6 +307,7 @@ class Penalty(ABC):
     takes_groups: ClassVar[bool] = False  # columns belong together
     sequence: tuple[float, ...] | None = None  # prices that are given one by one
     parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
+    ordered: ClassVar[bool] = False  # neighbouring columns belong together
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]
 

@@ -83,7 +83,13 @@ class Penalised:
         return w
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
-        """See Gauge: g(w) + g*(v) − w·v from above, by what share v is too long; ∞ if a price underflows."""
+        """See Gauge: g(w) + g*(v) − w·v from above, by what share v is too long; ∞ if a price underflows.
+
+        And where w is free along more than coordinates: of v there `bracket` alone may take care.
+        """
+        return self._young(w, v, reach) if self.gauge.sums is None else (np.inf, np.inf)
+
+    def _young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
         if self.strength * self.gauge.least < FAINT:
             return np.inf, np.inf
         return self.gauge.fenchel_young(w, v, reach, self.strength)
@@ -93,8 +99,11 @@ class Penalised:
         return w
 
     def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
-        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds."""
-        return Bracket(*self.fenchel_young(w, v, reach), None)
+        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds.
+
+        v is orthogonal to all along which w is free but for coordinates: see Gauge.sums.
+        """
+        return Bracket(*self._young(w, v, reach), None)
 
     @property
     def half_open(self) -> Mask | None:
@@ -200,9 +209,12 @@ class Constrained:
 
     def fenchel_young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
         """See Gauge; w is within. At any price μ, g*(v) ≤ μ·radius + (μh)*(v): none is ever too long."""
+        return self._young(w, v, reach) if self.gauge.sums is None else (np.inf, np.inf)
+
+    def _young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
         if self.radius == 0.0:
             return 0.0, 0.0
-        price = max(self.gauge.price(np.abs(v) + reach, self.radius), FAINT / self.gauge.least)
+        price = max(self.gauge.price_near(v, reach, self.radius), FAINT / self.gauge.least)
         if price * self.gauge.least < 0.5 * FAINT:  # it has underflown, and its roundings with it
             return np.inf, 0.0
         bracket, excess = self.gauge.fenchel_young(w, v, reach, price)
@@ -211,8 +223,8 @@ class Constrained:
         return bracket + price * (unused + excess * self.radius), 0.0
 
     def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
-        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds."""
-        return Bracket(*self.fenchel_young(w, v, reach), None)
+        """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds; as above."""
+        return Bracket(*self._young(w, v, reach), None)
 
     @property
     def half_open(self) -> Mask | None:

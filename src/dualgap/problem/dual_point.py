@@ -33,12 +33,11 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
     if problem.bounded:
         theta = held(problem, theta)
         return _scaled(problem, theta, problem.correlation(theta))
-    free = problem.free
-    count = int(np.count_nonzero(free))
-    if problem.intercept and count == 1:
+    free = np.flatnonzero(problem.free)
+    if problem.intercept and len(free) == 1 and problem.regulariser.gauge.sums is None:
         theta = balance(theta, lower, upper)
-    elif count:
-        theta = orthogonal(theta, lower, upper, problem.design.columns(free).toarray())
+    elif len(free) or problem.regulariser.gauge.sums is not None:
+        theta = orthogonal(theta, lower, upper, _stacked(problem, free))
     if correlation is not None and _moved(given, theta) <= ROUNDING * float(np.abs(theta).sum()):
         v = correlation
     else:
@@ -64,9 +63,10 @@ def held(problem: Problem, theta: Vector) -> Vector:
     half, box = problem.regulariser.half_open, problem.regulariser.box
     free = np.flatnonzero(problem.free)
     if half is None or box is None or not half.any():
-        if problem.constraints is None and problem.intercept and len(free) == 1:
+        summed = problem.regulariser.gauge.sums is not None
+        if problem.constraints is None and problem.intercept and len(free) == 1 and not summed:
             return balance(theta, lower, upper)
-        return orthogonal(theta, lower, upper, _stacked(problem, free)) if len(free) else theta
+        return orthogonal(theta, lower, upper, _stacked(problem, free)) if len(free) or summed else theta
     inwards, watched = np.where(np.isinf(box.high), -1.0, 1.0), np.zeros(problem.p, dtype=bool)
     for _ in range(ROUNDS):
         v = problem.correlation(theta)
@@ -86,14 +86,17 @@ def held(problem: Problem, theta: Vector) -> Vector:
 
 
 def _stacked(problem: Problem, which: Index) -> Matrix:
-    """Some columns of the design, those of the constraints below."""
-    columns = problem.design.columns(which).toarray()
+    """Some columns of the design, those of the constraints below; beside them what polynomials give."""
+    columns, sums = problem.design.columns(which).toarray(), problem.regulariser.gauge.sums
+    unseen = np.zeros((0, problem.p))
+    if sums is not None:
+        unseen = np.array([problem.spread(one / sums.scale) for one in sums.polynomials().T])
+        columns = np.column_stack([columns, problem.design.matvecs(unseen).T])
     if problem.constraints is None:
         return np.asarray(columns)
     A = problem.constraints.matrix
-    return np.vstack(
-        [columns, (np.column_stack([A, np.zeros(len(A))]) if problem.intercept else A)[:, which]]
-    )
+    A = np.column_stack([A, np.zeros(len(A))]) if problem.intercept else A
+    return np.vstack([columns, np.column_stack([A[:, which], A @ unseen.T])])
 
 
 def _moved(before: Vector, after: Vector) -> float:

@@ -6,14 +6,16 @@ problem that was asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
+from dualgap.penalties.differences import Sums
 from dualgap.penalties.forms import unregularised
+from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import product
 
@@ -27,7 +29,10 @@ FAINT = 1e-290  # a column below it has no weight that could be written down: it
 
 @dataclass(frozen=True, eq=False)
 class Working:
-    """`problem` in the coordinates u, with w = unit · basis(u) and z = unit · z_u + offset."""
+    """`problem` in the coordinates u, with w = unit · basis(u) and z = unit · z_u + offset.
+
+    Where there are `sums`, these w are differences, and the asked weights their running sums.
+    """
 
     asked: Problem
     problem: Problem
@@ -38,6 +43,7 @@ class Working:
     unit: float
     offset: float
     as_given: bool = field(default=False, kw_only=True)  # is it to be watched, not helped?
+    sums: Sums | None = field(default=None, kw_only=True)
 
     def weights(self, u: Vector) -> Vector:
         """The solver's coordinates back to the asked ones."""
@@ -49,10 +55,11 @@ class Working:
         w[: len(self.keep)][self.keep] = kept
         if self.asked.intercept:
             w[-1] = self.unit * u[-1] + self.offset - float(self.centre @ kept)
-        return w
+        return w if self.sums is None else self.sums.weights(w)
 
     def coordinates(self, w: Vector) -> Vector:
         """The asked weights in the solver's coordinates (the nearest, where there is a basis)."""
+        w = w if self.sums is None else self.sums.differences(w)
         kept = w[: len(self.keep)][self.keep]
         features = kept * self.scale / self.unit
         if self.basis is not None:
@@ -99,6 +106,9 @@ def unchanged(asked: Problem, *, as_given: bool = False) -> Working:
 
 def precondition(asked: Problem) -> Working:
     """Centre and scale the columns, drop constant ones, put the targets on a unit scale."""
+    sums = asked.regulariser.gauge.sums
+    if sums is not None:
+        return replace(precondition(_summed(asked, sums)), asked=asked, sums=sums)
     inner = asked.design.features.thinned()
     unit, offset, y, loss = _targets(asked)
     # without a penalty `_orthonormal` fills the zeros anyway, and centred columns give the shortest weights
@@ -121,6 +131,19 @@ def precondition(asked: Problem) -> Working:
     if seen and basis is None and not asked.intercept:  # no copy, so that the sums are those already made
         problem = problem.knowing(column_squares=asked.column_squares[keep] / (scale * scale))
     return Working(asked, problem, keep, centre, scale, basis, unit, offset)
+
+
+def _summed(asked: Problem, sums: Sums) -> Problem:
+    """The same in the differences of the weights: columns are running sums of those given, from the right."""
+    inner = Dense(sums.columns(asked.design.features.toarray()))
+    regulariser = asked.regulariser.with_gauge(Separable(*sums.prices(asked.p)))
+    constraints = asked.constraints
+    if constraints is not None:
+        constraints = replace(constraints, matrix=sums.columns(constraints.matrix))
+    design = WithOnes(inner) if asked.intercept else inner
+    return Problem(
+        design, asked.y, asked.a, asked.loss, regulariser, asked.intercept, constraints=constraints
+    )
 
 
 def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:

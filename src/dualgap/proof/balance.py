@@ -83,6 +83,24 @@ def taken(there: Any, wanted: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
+class Off:
+    """What a matrix is off by: by a correction, and each entry by no more than an error beside that."""
+
+    rest: Matrix
+    error: Matrix
+
+    def over(self, unit: Vector) -> Off:
+        """With the columns divided by powers of two: nothing is rounded but what underflows."""
+        some = (self.rest != 0.0) | (self.error > 0.0)
+        return Off(self.rest / unit, self.error / unit + 2.0 * LEAST * some)
+
+    @property
+    def loose(self) -> Matrix:
+        """Both together."""
+        return np.asarray((np.abs(self.rest) + self.error) * (1.0 + FEW))
+
+
+@dataclass(frozen=True, eq=False)
 class Balanced:
     """Somewhere within `reach` of θ, entry by entry, is a point of the domain that is orthogonal to F.
 
@@ -96,9 +114,16 @@ class Balanced:
 
 
 def orthogonal(
-    F: Matrix, theta: Vector, bounds: tuple[Vector, Vector], *, exact: bool = False
+    F: Matrix,
+    theta: Vector,
+    bounds: tuple[Vector, Vector],
+    *,
+    off: Off | None = None,
+    exact: bool = False,
 ) -> Balanced | None:
     """A point near θ with Fᵀθ = 0 that provably exists within the bounds; None where none was found.
+
+    F is exact where nothing says what it is `off` by.
 
     With weights ω² (the room of each entry), C = F·M such that ωC is nearly orthonormal, and s = Cᵀθ, the
     exact correction is −ω²C(CᵀωωC)⁻¹s: entry by entry at most ω²‖C_i‖‖s‖/(1 − η), η ≥ ‖CᵀωωC − 1‖. M need
@@ -108,16 +133,17 @@ def orthogonal(
     scaled = F / unit
     if np.any(scaled * unit - F):  # powers of two round nothing but what underflows
         return None
+    off = None if off is None else off.over(unit)
     first = None
     for give in ROOM:
         near = np.clip(theta * (1.0 - give), *bounds)
         if not near.any():
             return Balanced(near, np.zeros_like(near), np.empty(0, dtype=np.intp), np.empty(0))
         omega = np.sqrt(_room(near, *bounds))
-        basis = _basis(scaled, omega, exact=exact)
+        basis = _basis(scaled, omega, exact=exact, off=off)
         if basis is None:
             continue
-        found = _corrected(basis, omega, near, bounds)
+        found = _corrected(basis, omega, near, bounds, exact and off is not None)
         if found is None:
             continue
         open_ = basis.open_
@@ -131,14 +157,22 @@ def orthogonal(
 
 
 def _corrected(
-    basis: _Basis, omega: Vector, theta: Vector, bounds: tuple[Vector, Vector]
+    basis: _Basis, omega: Vector, theta: Vector, bounds: tuple[Vector, Vector], exact: bool = False
 ) -> tuple[Vector, Vector] | None:
-    """θ moved by what it takes, nearly; and how far off the exact point can be. None if that is outside."""
+    """θ moved by what it takes, nearly; and how far off the exact point can be. None if that is outside.
+
+    `exact`: products with C in twice the digits, where much is made of what they leave.
+    """
     C, weight, (n, k) = basis.C, omega * omega, basis.C.shape
     for _ in range(ROUNDS):
-        theta = np.clip(theta - weight * (C @ np.linalg.solve(basis.gram, C.T @ theta)), *bounds)
+        left = _along(C, theta)[0] if exact else C.T @ theta
+        theta = np.clip(theta - weight * (C @ np.linalg.solve(basis.gram, left)), *bounds)
     size = np.abs(theta)
-    s = np.abs(C.T @ theta) + gamma(n) * (np.abs(C).T @ size)
+    if exact:
+        left, doubt = _along(C, theta)
+        s = np.abs(left) + doubt
+    else:
+        s = np.abs(C.T @ theta) + gamma(n) * (np.abs(C).T @ size)
     s = s + float(basis.doubt @ size) * basis.share + 2.0 * n * LEAST * (1.0 + basis.share)
     top = float(s.max(initial=LEAST))  # so that squares do not underflow
     length = top * float(np.linalg.norm(s / top)) / (1.0 - basis.eta)
@@ -156,6 +190,15 @@ def _pull(columns: Matrix, theta: Vector, reach: Vector) -> Vector:
     high, low = summed(value)
     found = np.abs(high + (low + error.sum(axis=0))) + size @ reach
     return np.asarray((found + lost(n) * (size @ np.abs(theta)) + 8.0 * n * LEAST) * (1.0 + FEW + gamma(n)))
+
+
+def _along(C: Matrix, theta: Vector) -> tuple[Vector, Vector]:
+    """Cᵀθ in twice the digits, rounded once, and the error of that but for a share FEW."""
+    value, error = two_product(C, theta[:, None])
+    high, low = summed(value)
+    found = high + (low + error.sum(axis=0))
+    size = np.abs(C).T @ np.abs(theta)
+    return found, (lost(len(C)) + U * U) * size + U * np.abs(found) + 8.0 * len(C) * LEAST
 
 
 def _room(theta: Vector, lower: Vector, upper: Vector) -> Vector:
@@ -177,14 +220,16 @@ class _Basis:
     open_: Index
 
 
-def _basis(F: Matrix, omega: Vector, *, exact: bool) -> _Basis | None:
+def _basis(F: Matrix, omega: Vector, *, exact: bool, off: Off | None = None) -> _Basis | None:
     """By the Cholesky factor of the Gram matrix; by QR and more digits where columns are nearly dependent."""
-    found = None if exact else _by_cholesky(F, omega)
+    found = None if exact else _by_cholesky(F, omega, off)
     if found is not None:
         return found
-    kept, open_ = _independent(F, omega)
+    kept, open_ = _independent(F, omega, off)
     k = len(kept)
     high, low, error = F[:, kept], np.zeros((len(F), k)), np.zeros((len(F), k))
+    if off is not None:
+        low, error = off.rest[:, kept], off.error[:, kept]
     for _ in range(PASSES):
         try:
             M = np.linalg.inv(np.linalg.qr(omega[:, None] * high, mode="r"))
@@ -201,13 +246,16 @@ def _basis(F: Matrix, omega: Vector, *, exact: bool) -> _Basis | None:
     return None
 
 
-def _by_cholesky(F: Matrix, omega: Vector) -> _Basis | None:
+def _by_cholesky(F: Matrix, omega: Vector, off: Off | None = None) -> _Basis | None:
     k, weighted = F.shape[1], omega[:, None] * F
     try:
         M = np.linalg.inv(np.linalg.cholesky(weighted.T @ weighted)).T
     except np.linalg.LinAlgError:
         return None
     doubt = gamma(k) * np.sqrt(np.einsum("ij,ij->i", F, F) + k * LEAST)
+    if off is not None:
+        loose = off.loose
+        doubt = doubt + np.sqrt(np.einsum("ij,ij->i", loose, loose) + k * LEAST) * (1.0 + FEW + gamma(k))
     return _measured(F @ M, doubt, np.linalg.norm(M, axis=0), omega, np.empty(0, dtype=np.intp))
 
 
@@ -224,7 +272,7 @@ def _measured(C: Matrix, doubt: Vector, share: Vector, omega: Vector, open_: Ind
     return _Basis(C, doubt, share, gram, eta, open_) if eta < 0.5 else None
 
 
-def _independent(F: Matrix, omega: Vector) -> tuple[Index, Index]:
+def _independent(F: Matrix, omega: Vector, off: Off | None = None) -> tuple[Index, Index]:
     """Columns that are more than rounding beside those before them; the others but for exact combinations."""
     weighted = omega[:, None] * F
     length = np.linalg.norm(weighted, axis=0)
@@ -240,6 +288,10 @@ def _independent(F: Matrix, omega: Vector) -> tuple[Index, Index]:
     shares = np.round(16.0 * np.linalg.lstsq(F[:, kept], F[:, others], rcond=None)[0])
     pairs = zip(others, shares.T, strict=True)
     open_ = [j for j, multiples in pairs if not _combined(F[:, kept], multiples, 16.0 * F[:, j])]
+    if off is not None:  # of columns that are not exact nothing is shown
+        unsure = np.asarray(off.loose.max(axis=0, initial=0.0) > 0.0)
+        among = unsure[kept] @ (shares != 0.0)
+        open_ = sorted({*open_, *others[unsure[others] | among].tolist()})
     return kept, np.array(open_, dtype=np.intp)
 
 

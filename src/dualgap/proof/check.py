@@ -208,10 +208,11 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
     lower, upper = problem.dual_bounds_inside()
     theta = np.clip(theta, lower, upper)
     free = np.flatnonzero(problem.free_features)
-    if len(free):
-        found = orthogonal(problem.free_columns(), theta, (lower, upper), exact=exact)
-        if found is not None:
-            where = np.append(problem.rows.p, free) if problem.intercept else free
+    if len(free) or problem.regulariser.gauge.sums is not None:
+        where = np.append(problem.rows.p, free) if problem.intercept else free
+        columns, off = problem.free_columns(exact=exact)
+        found = orthogonal(columns, theta, (lower, upper), off=off, exact=exact)
+        if found is not None and np.all(found.open_ < len(where)):  # a box is one of coordinates
             return replace(found, open_=where[found.open_])
         theta = np.zeros_like(theta)
     elif problem.intercept:

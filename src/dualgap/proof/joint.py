@@ -199,7 +199,7 @@ def _way(flow: Any, surplus: Any) -> list[int]:
 
 def _against_columns(problem: Joint, phi: Matrix, own: Index, *, exact: bool) -> tuple[Matrix, Matrix]:
     """Each class's θ orthogonal to the free columns: one linear constraint on φ per class but the last."""
-    F = problem.free_columns()
+    F = problem.free_columns(exact=exact)[0]
     off = np.ones(phi.shape, dtype=bool)
     off[np.arange(len(own)), own] = False
     row, other = np.nonzero(off)

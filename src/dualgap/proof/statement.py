@@ -11,9 +11,11 @@ import numpy as np
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
+from dualgap.proof.balance import Off
 from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U, two_sum
 from dualgap.proof.rows import with_products
+from dualgap.proof.unseen import unseen
 
 SMALL = 1e-4  # objectives below this share of the null objective count as zero
 
@@ -50,14 +52,25 @@ class Statement:
         """The columns among them."""
         return self.gathered(self.free)
 
-    def free_columns(self) -> Matrix:
-        """These columns, behind one of ones where there is an intercept."""
-        where = np.flatnonzero(self.free_features)
-        columns, ones = self.rows.columns(where), np.ones(self.rows.n)
+    def free_columns(self, *, exact: bool) -> tuple[Matrix, Off | None]:
+        """These columns, behind one of ones where there is an intercept, and what they are off by.
+
+        Behind them is what the rows make of weights along which g is free, which is rounded.
+        """
+        where, sums = np.flatnonzero(self.free_features), self.regulariser.gauge.sums
+        rows = [self.rows] if self.constraints is None else [self.rows, self.constraints.rows]
+        columns, ones = np.vstack([one.columns(where) for one in rows]), np.ones(self.rows.n)
         if self.constraints is not None:
-            columns = np.vstack([columns, self.constraints.matrix[:, where]])
             ones = np.append(ones, np.zeros(len(self.constraints)))
-        return np.column_stack([ones, columns]) if self.intercept else columns
+        if self.intercept:
+            columns = np.column_stack([ones, columns])
+        if sums is None:
+            return columns, None
+        parts = [unseen(one, sums, exact=exact) for one in rows]
+        more, rest, error = (np.vstack(part) for part in zip(*parts, strict=True))
+        none = np.zeros_like(columns)
+        off = Off(np.column_stack([none, rest]), np.column_stack([none, error]))
+        return np.column_stack([columns, more]), off
 
     def coef(self, w: Vector) -> Vector:
         """The weights of the columns."""

@@ -85,6 +85,7 @@ PENALTIES = {
     "group_lasso": "Groups of weights pay by their length, so that whole groups are exactly zero.",
     "sparse_group": "Groups pay by their length and weights by their size: few groups, few weights in each.",
     "slope": "The largest weight pays the highest price, the next a lower one: few weights, some alike.",
+    "fused": "Differences of neighbouring weights pay: these come in pieces, flat, straight or bent.",
     "bridge": "Weights pay by a power of their size; below 1 that favours few large weights.",
     "l0": "Every column used costs the same, however large its weight: the best subset.",
     "l0_l2": "Every column used costs the same, with a little shrinkage.",

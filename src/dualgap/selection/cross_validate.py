@@ -168,7 +168,7 @@ def cross_validate(  # noqa: PLR0913
     plan = Plan(
         _read_form(form, lams, budgets),
         np.zeros(0),
-        read_form(multiclass, reading.terms.loss),
+        read_form(multiclass, reading.terms.loss, reading.terms.penalty),
         read_exact(exact),
         seeded(read_solver(solver), random_state),
         limits.shared(),

@@ -17,6 +17,7 @@ from dualgap.solvers.augmented_lagrangian.hard_rows import Stacked, stacked
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.weights import growth
+from dualgap.solvers.coherence import slowed
 from dualgap.solvers.sampling import sampled, worth
 from dualgap.traits import Trait
 
@@ -62,7 +63,7 @@ class AugmentedLagrangian:
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)
         steps, curved = self._steps(problem)
-        return steps * (STEP + curved * stored * small + small**3 / 3.0 + 12.0 * stored)
+        return slowed(problem) * steps * (STEP + curved * stored * small + small**3 / 3.0 + 12.0 * stored)
 
     def _steps(self, problem: Problem) -> tuple[float, float]:
         """How many Newton steps, and the share of rows that are curved in them; measured."""

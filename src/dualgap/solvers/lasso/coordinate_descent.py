@@ -12,6 +12,7 @@ from dualgap.arrays import Index, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
+from dualgap.solvers.coherence import slowed
 from dualgap.solvers.lasso.gram_engine import GramEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
@@ -63,12 +64,8 @@ class CoordinateDescent:
         support = min(n, p) / 4.0
         rounds = 1.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
-        return (
-            STEPS * (1.0 + 0.25 * rounds) * STEP
-            + passes
-            + rounds * support**2 * problem.design.stored / p
-            + 5.0 * support**3
-        )
+        sets = rounds * support**2 * problem.design.stored / p + 5.0 * support**3
+        return slowed(problem) * (STEPS * (1.0 + 0.25 * rounds) * STEP + passes + sets)
 
     def at_once(self, problem: Problem) -> WorkingSet | None:
         """Dense columns that all have a price, and a loss whose models hold."""

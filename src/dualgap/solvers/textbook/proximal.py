@@ -25,6 +25,9 @@ def _length(rule: Step, problem: Problem) -> Schedule:
     return rule.schedule(problem)
 
 
+NO_MAP = "differences of weights have no simple nearest point"
+
+
 @solver("proximal_gradient", manual=True, given=True)
 @dataclass(frozen=True)
 class ProximalGradient(Stepping):
@@ -39,7 +42,8 @@ class ProximalGradient(Stepping):
     accelerated: bool = True
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        return () if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth",)
+        lacking = () if problem.loss_has(Trait.SMOOTH) else ("the loss is not smooth",)
+        return lacking if problem.regulariser.gauge.sums is None else (*lacking, NO_MAP)
 
     def default(self, problem: Problem) -> Step:
         return InverseCurvature() if np.isfinite(problem.loss.curvature) else Backtracking()
@@ -97,7 +101,8 @@ class ProjectedGradient(Stepping):
     name: ClassVar[str] = "projected_gradient"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        return () if problem.regulariser.constrained else ("it has no constraint (give budget=)",)
+        lacking = () if problem.regulariser.constrained else ("it has no constraint (give budget=)",)
+        return lacking if problem.regulariser.gauge.sums is None else (*lacking, NO_MAP)
 
     def default(self, problem: Problem) -> Step:
         return InverseCurvature() if np.isfinite(problem.loss.curvature) else InverseRoot()

@@ -32,7 +32,11 @@ from benchmarks.tables import met, peer, ratio
 SQUARES = ("sklearn", "skglm", "celer")
 RIDGE = ("snapml", "liblinear", "sklearn")
 SPARSE = ("skglm", "celer", "snapml", "liblinear")
-OTHERS = ("first_use", "everyday_classes")  # programs with a `main` of their own, where they exist
+OTHERS = (
+    "first_use",
+    "everyday_classes",
+    "everyday_sparse",
+)  # programs with a `main` of their own, where they exist
 HEAD = "| cell | ours, ms | best peer, ms | ratio | at equal certificate | must | ok? | gap |"
 MOST = 1.2  # times what `dg.fit` costs that an estimator may
 

@@ -170,11 +170,15 @@ def command() -> None:
         print(f"{'dualgap fit, 40 classes':24s} {(time.process_time() - began) * 1e3:9.1f} ms", flush=True)
 
 
-if __name__ == "__main__":
+def main(words: list[str]) -> None:
+    """Every table, or those that are named."""
     warnings.simplefilter("ignore")
-    words = sys.argv[1:]
     fits([word for word in words if word not in ("cv", "command")] or ([] if not words else ["nothing"]))
     if not words or "cv" in words:
         cross_validation()
     if not words or "command" in words:
         command()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -158,8 +158,10 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         no better (the constant would have to move with them), a solver is to look.
         """
         best, price = self._kept, self.problem.regulariser
+        if self.working.as_given or best.correlation is None or best.w[~price.free].any():
+            return True
         m = price.strong_convexity()
-        if self.working.as_given or m <= 0.0 or best.correlation is None or best.w[~price.free].any():
+        if m <= 0.0:
             return True
         step = SOFT / m
         w = np.where(price.free, best.w, price.prox(step * best.correlation, step))

@@ -29,7 +29,6 @@ class ProgressLine:
         self.began = self._next = time.perf_counter()
         self._next += QUIET
         self._drawn = False
-        self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._stream: TextIO | None = None
         if wanted and ProgressLine._open is None and _outermost():
@@ -54,13 +53,14 @@ class ProgressLine:
     def keep_showing(self, tell: Callable[[], str]) -> None:
         """Show it again and again from a thread, for a run that reports too seldom."""
         if self._stream is not None:
+            self._over = threading.Event()
             self._thread = threading.Thread(target=self._watch, args=(tell,), daemon=True)
             self._thread.start()
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        self._over.set()
         if self._thread is not None:
+            self._over.set()
             self._thread.join()
         if self._drawn:
             self._write("")

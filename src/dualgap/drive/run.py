@@ -152,8 +152,7 @@ class _Run(Generic[P, I]):
             self.solver, self.name = candidate, candidate.name
             if self.limits.open:
                 self.most = self.pursuit.horizon(candidate)
-            with np.errstate(all="ignore"):
-                iterates = candidate.iterates(self.pursuit.problem, self.pursuit.origin(self.most))
+            iterates = candidate.iterates(self.pursuit.problem, self.pursuit.origin(self.most))
             status = self._turn(iterates)
             if status is not None:
                 return status
@@ -163,8 +162,7 @@ class _Run(Generic[P, I]):
         """One solver until it ends. A failed factorisation is an end like any other: the next is tried."""
         while True:
             try:
-                with np.errstate(all="ignore"):
-                    iterate = next(iterates, None)
+                iterate = next(iterates, None)
             except (np.linalg.LinAlgError, ArithmeticError):
                 return None
             # what SciPy says of numbers that are none; what we say of data is a subclass
@@ -177,8 +175,7 @@ class _Run(Generic[P, I]):
             self.count += 1
             if not self.pursuit.sound(iterate):
                 return None
-            with np.errstate(all="ignore"):
-                status = self.see(iterate)
+            status = self.see(iterate)
             if status is not None:
                 return status
 
@@ -212,7 +209,8 @@ def run(
     state, said = _Run(pursuit, limits, deadline), ""
     token = _enclosing.set(deadline)
     try:
-        status = state.follow(solvers, start)
+        with np.errstate(all="ignore"):
+            status = state.follow(solvers, start)
     except (KeyboardInterrupt, SystemError) as error:
         if not _interrupted(error):
             raise

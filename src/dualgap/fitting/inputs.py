@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -217,13 +218,11 @@ def read_numbers(y: Any, n: int) -> Vector:
         ", but a regression loss needs numbers; use a classification loss (hinge, logistic, …) for labels"
     )
     values = _floats(_one_dimensional(y, n, "y"), "y", advice)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        what = "NaN" if np.isnan(values[bad[0]]) else "infinity"
-        raise DataError(
-            f"y contains {what} in row {bad[0]}; drop that row. (Input y contains NaN or infinity.)"
-        )
     top = np.abs(values).max(initial=0.0)
+    if not top < np.inf:
+        i = int(np.argmin(np.isfinite(values)))
+        what = "NaN" if np.isnan(values[i]) else "infinity"
+        raise DataError(f"y contains {what} in row {i}; drop that row. (Input y contains NaN or infinity.)")
     if top > LARGEST:
         i = int(np.argmax(np.abs(values)))
         raise DataError(f"y holds {values[i]:.3g} in row {i}, beyond {LARGEST:g}; rescale the target.")
@@ -375,7 +374,7 @@ def read_strength(lam: Any, C: Any, budget: Any, total_weight: float) -> tuple[f
         value = float(raw)
     except (TypeError, ValueError):
         raise DataError(f"{name} must be a number, not {raw!r}.") from None
-    if not np.isfinite(value) or value < 0 or (name == "C" and value == 0):
+    if not math.isfinite(value) or value < 0 or (name == "C" and value == 0):
         kind = "a positive finite number" if name == "C" else "a finite number of at least 0"
         raise DataError(f"{name} must be {kind}, not {value!r}.")
     if name == "budget":

@@ -130,11 +130,12 @@ def read(  # noqa: PLR0913
         read_flag("fit_intercept", fit_intercept),
         read_flag("standardize", standardize),
     )
+    counted = targets if sample_weight is None else targets[weights > 0]
     if classes is not None:
-        refuse_one_class(classes, targets[weights > 0])
+        refuse_one_class(classes, counted)
     else:
-        loss.check_targets(targets[weights > 0])
-        refuse_runaway(loss, targets[weights > 0], table, intercept=fit_intercept)
+        loss.check_targets(counted)
+        refuse_runaway(loss, counted, table, intercept=fit_intercept)
     lam_, budget_ = _strength(penalty, lam, C, budget, float(weights.sum()))
     factors = read_factors(penalty_factors, table)
     if standardize:

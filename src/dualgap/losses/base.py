@@ -160,6 +160,8 @@ class Loss(ABC):
         """Raise DataError if these targets make no sense for this loss."""
         if Trait.CLASSIFICATION in self.traits and not np.all(np.abs(y) == 1.0):
             raise DataError(f"The {self.name} loss needs labels -1 and +1.")
+        if self.lowest == -np.inf and self.highest == np.inf:
+            return
         beyond = np.flatnonzero((y < self.lowest) | (y > self.highest))
         if len(beyond):
             raise DataError(

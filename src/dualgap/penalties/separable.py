@@ -45,6 +45,11 @@ class Separable(Gauge):
         return np.asarray((self.l2 == 0) & (self.l1 > 0))
 
     @cached_property
+    def _kinds(self) -> tuple[Any, Any]:
+        """Where the conjugate is infinite beyond the price, and where the penalty bends; None for nowhere."""
+        return _where(self._sharp), _where(self.l2 > 0.0)
+
+    @cached_property
     def least(self) -> float:
         prices = np.where(self.l2 > 0.0, self.l2, self.l1)[~self.free]
         return float(prices.min(initial=np.inf))
@@ -145,20 +150,23 @@ class Separable(Gauge):
         Rows of w, v and reach, with a column of strengths, give an entry each.
         """
         l1, l2 = strength * self.l1, strength * self.l2
-        sharp, curved, total, excess = self._sharp, self.l2 > 0.0, 0.0, 0.0
-        if sharp.any():
+        (sharp, curved), total, excess = self._kinds, 0.0, 0.0
+        if sharp is not None:
             price = l1[..., sharp]
             beyond = (np.abs(v[..., sharp]) + reach[..., sharp]) / price
             excess = np.maximum(beyond.max(axis=-1) - 1.0, 0.0)
             slack = price - np.sign(w[..., sharp]) * v[..., sharp] + reach[..., sharp]
             total = (np.abs(w[..., sharp]) * np.maximum(slack, 0.0)).sum(axis=-1)
-        if curved.any():
+        if curved is not None:
             v, w, reach = v[..., curved], w[..., curved], reach[..., curved]
             l1, l2 = l1[..., curved], l2[..., curved]
-            near = np.clip(v, -l1, l1)
-            miss = np.abs(2.0 * l2 * w - (v - near)) + reach
-            kinked = np.abs(w) * (l1 - np.sign(w) * near + reach * (l1 > 0.0))
-            total = total + (kinked + miss * (miss / (4.0 * l2))).sum(axis=-1)
+            beyond = v
+            if l1.any():
+                near = np.clip(v, -l1, l1)
+                kinked = np.abs(w) * (l1 - np.sign(w) * near + reach * (l1 > 0.0))
+                total, beyond = total + kinked.sum(axis=-1), v - near
+            miss = np.abs(2.0 * l2 * w - beyond) + reach
+            total = total + (miss * (miss / (4.0 * l2))).sum(axis=-1)
         return total, excess
 
     def support(self, v: Vector, radius: float) -> float:
@@ -203,3 +211,9 @@ class Separable(Gauge):
     def strong_convexity(self) -> float:
         seen = ~self.free
         return float(self.l2[seen].min()) if seen.any() else 0.0
+
+
+def _where(mask: Mask) -> Any:
+    """An index of the places; a slice, which copies nothing, where they are the first ones; None for none."""
+    count = int(np.count_nonzero(mask))
+    return slice(0, count) if count and mask[:count].all() else mask if count else None

@@ -5,6 +5,7 @@ Every move here is towards a feasible point; whatever θ comes in, what goes out
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,9 @@ def zero_sums(thetas: Matrix) -> Matrix:
 
 def grid(values: Matrix) -> tuple[Any, int]:
     """The numbers, rounded towards 0, as whole multiples of 2^exponent whose sums fit in 62 bits."""
-    exponent = int(_exponents(values.ravel()[None])[0])
+    size = np.abs(values)
+    most, top = math.frexp(float(size.sum()))[1] - 61, math.frexp(float(size.max(initial=0.0)))[1] - 53
+    exponent = max(most, top, -1074)  # none of the numbers loses more than its last bits, and the sum fits
     return np.ldexp(values, -exponent).astype(np.int64), exponent
 
 

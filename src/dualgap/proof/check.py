@@ -206,7 +206,7 @@ def _values(
 def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
     """θ in the domain, and orthogonal to what is free; 0, which always is, where that cannot be had."""
     lower, upper = problem.dual_bounds_inside()
-    theta = np.clip(theta, lower, upper)
+    theta = np.minimum(np.maximum(theta, lower), upper)
     free = np.flatnonzero(problem.free_features)
     if len(free) or problem.regulariser.gauge.sums is not None:
         where = np.append(problem.rows.p, free) if problem.intercept else free

@@ -20,7 +20,8 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     weight that is not zero here is never called so.
     """
     regulariser, curvature, none = problem.regulariser, problem.curvature, np.zeros(len(found.w), dtype=bool)
-    if regulariser.constrained or regulariser.gauge.shares_of_price(none + 0.0) is None:
+    idle = found.w == 0.0
+    if not idle.any() or regulariser.constrained or regulariser.gauge.shares_of_price(none + 0.0) is None:
         return none
     if problem.constraints is not None:  # multipliers of theirs may be anything at the optimum
         return none
@@ -28,8 +29,8 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
     unproven = found.box is not None or (found.dual <= 0.0 and found.theta.any())
     if unproven or not np.isfinite(curvature * found.gap) or Trait.CONVEX not in problem.loss.traits:
         return none
-    strength, idle = regulariser.strength, found.w == 0.0
-    size, reach = np.abs(found.correlation) + found.reach, np.sqrt(2.0 * curvature * found.gap)
+    strength, size = regulariser.strength, np.abs(found.correlation) + found.reach
+    reach = float(np.sqrt(2.0 * curvature * found.gap))
 
     def below(most: Vector) -> Mask:
         share = regulariser.gauge.shares_of_price(most * (1.0 + SLACK) + FAINT)
@@ -40,11 +41,12 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
         return below(size + reach * problem.spread(lengths))
 
     lengths = problem.rows.tops  # no column is longer than its largest entry, for the weights add up to one
-    open_ = below(size) & ~zeros(lengths)
-    which = np.flatnonzero(problem.gathered(open_))
-    if len(which):
-        lengths = lengths.copy()
-        lengths[which] = problem.rows.lengths(problem.a, which)
+    sure = zeros(lengths)
+    which = np.flatnonzero(problem.gathered(below(size) & ~sure))
+    if not len(which):
+        return sure
+    lengths = lengths.copy()
+    lengths[which] = problem.rows.lengths(problem.a, which)
     return zeros(lengths)
 
 

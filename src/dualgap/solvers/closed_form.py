@@ -13,11 +13,11 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.problem.problem import Problem
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
+from dualgap.solvers.one_gram import OneGram
 from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.traits import Trait
 
 LARGEST = 2000  # columns: beyond, other ways to a system may be cheaper
-CENTRED = 1e-6  # share of a column's square that is left once it is centred: six digits are lost, ten remain
 FIRM = 1e-8  # what is left of a column beside the others: below it "independent" may be rounding
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning
 ATTEMPTS = 3  # of one system: the first nearly always suffices
@@ -82,28 +82,13 @@ class OneSystem:
     name: ClassVar[str] = "closed_form"
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        design = problem.design.features
-        ridge, h = prices(problem)[1], problem.a * problem.loss.second_derivative(problem.y, problem.y)
-        p, total = design.shape[1], float(h.sum())
-        gram, centre = design.weighted_gram(h), np.zeros(p)
-        square = gram.diagonal().copy()
-        if problem.intercept:
-            centre = design.transpose_matvec(h) / total
-            gram -= np.outer(total * centre, centre)
-        if not np.all(gram.diagonal() > CENTRED * square):
+        point = OneGram(problem, start)
+        p, ridge = point.p, prices(problem)[1][: point.p]
+        if not point.firm:
             return
-        gram.flat[:: p + 1] += ridge[:p]
-        solve = cholesky(gram, (0.0,), lost=FIRM)
-        w, z = start.w.copy(), problem.predict(start.w)
-        theta = problem.slope(z)
+        point.matrix.flat[:: p + 1] += ridge
+        solve = cholesky(point.matrix, (0.0,), lost=FIRM)
         for _ in range(ATTEMPTS):
-            pull, level = design.transpose_matvec(theta), float(theta.sum()) if problem.intercept else 0.0
-            step = solve(pull - level * centre - ridge[:p] * w[:p])
-            w[:p] += step
-            z = z + design.matvec(step)
-            if problem.intercept:
-                shift = level / total - float(centre @ step)
-                w[p] += shift
-                z += shift
-            theta = problem.slope(z)
-            yield fitted(problem, Iterate(w.copy(), theta, z, outright=True))
+            w = point.w[:p]
+            point.move(w + solve(point.residual - ridge * w))
+            yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))

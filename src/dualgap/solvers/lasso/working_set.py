@@ -13,10 +13,11 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.solver import Iterate
-from dualgap.linalg.support_factor import SupportFactor
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.lasso.l1_quadratic import minimise, violation
+from dualgap.solvers.lasso.all_columns import all_columns
+from dualgap.solvers.lasso.l1_quadratic import violation
+from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
 from dualgap.solvers.prices import plain, prices
 from dualgap.traits import Trait
 
@@ -29,11 +30,10 @@ STEPS = 3  # of Newton between two passes over the table
 ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
 SINGLE = 3e7  # operations from which on 4-byte numbers make a matrix in half the time
-SWEEPS = 60  # over the columns taken, before Newton: 20 took a tenth longer on 500 × 600
 SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
+FEW = 20  # nor is the answer far where columns came in for no more than one in so many
 COARSE = 1e-2  # and to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
-DEEP = 60  # turns of coordinate descent and Newton on one set
 FALL = 1e-4  # share of what a step promises that it must keep
 SHORTEST = 1e-6  # of a step; below it rounding decides
 CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
@@ -52,6 +52,9 @@ class WorkingSet:
         return bool(np.count_nonzero(prices(problem)[0]) == problem.p - problem.intercept)
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        n, p = problem.design.features.shape
+        if problem.loss_has(Trait.QUADRATIC) and p <= _first(n, p):
+            yield from all_columns(problem, start)
         point = _Point(problem, start)
         best, waited = np.inf, 0
         for _ in range(ROUNDS):
@@ -81,8 +84,8 @@ class _Point:
         self.level = float(start.w[-1] + self.taken.centre @ self.w) if problem.intercept else 0.0
         self.risk = problem.risk(self.z)
         self.theta = problem.slope(self.z)
-        self.ridged, self.whole = bool(self.ridge.any()), False
-        self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
+        self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0
+        self.first = _first(problem.n, p)
         self._price()
         self.model: _Quadratic | _General = (
             _Quadratic(self) if problem.loss_has(Trait.QUADRATIC) else _General(self)
@@ -138,12 +141,13 @@ class _Point:
             new, self.whole = np.setdiff1d(np.arange(len(worth)), taken.columns), True
         else:
             new = np.flatnonzero(worth >= EDGE)
-        most = int(max(self.first, (GROWTH - 1) * np.count_nonzero(self.w)))
+        most = int(max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w)))
         if len(new) > most:
             new = new[np.argpartition(-worth[new], most)[:most]]
         if len(new):
             self.w = np.concatenate([self.w, np.zeros(len(new))])
             taken.add(new)
+        self.fresh = len(new)
         self.theta = self.model.improve()
         self._price()
 
@@ -180,36 +184,6 @@ class _Taken:
             fresh -= centre
 
 
-class _Matrix:
-    """The curvature of a model on the columns taken, as `minimise` wants it."""
-
-    def __init__(self, gram: Matrix) -> None:
-        from dualgap.solvers.lasso import gram_sweeps as loops
-
-        self._loops, self.gram = loops, gram
-        self.factor = SupportFactor(self)
-
-    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> None:
-        """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero."""
-        left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
-        if left > tolerance:
-            minimise(self, w, residual, price, DEEP, tolerance)
-
-    def block(self, live: Index) -> Matrix:
-        """G[live, live]."""
-        out = np.empty((len(live), len(live)))
-        self._loops.gather(self.gram, live, out)
-        return out
-
-    def cross(self, rows: Index, columns: Index) -> Matrix:
-        """G[rows, columns]."""
-        return self.gram[np.ix_(rows, columns)]
-
-    def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
-        """residual −= G[:, live] change."""
-        self._loops.subtract_rows(self.gram, live, change, residual)
-
-
 class _Quadratic:
     """A quadratic loss: one matrix, which grows."""
 
@@ -218,7 +192,7 @@ class _Quadratic:
         self.point = point
         self.h = problem.a * problem.loss.second_derivative(problem.y, point.z)
         self.total = float(self.h.sum())
-        self.matrix, self.known = _Matrix(np.zeros((0, 0))), 0
+        self.matrix, self.known = ModelMatrix(np.zeros((0, 0))), 0
         self.even = bool(self.h.min() == self.h.max())
 
     def improve(self) -> Vector:
@@ -228,7 +202,10 @@ class _Quadratic:
         which = taken.columns
         price, w = point.price[which], point.w.copy()
         residual = point.pull[which] - taken.centre * point.theta_sum - point.ridge[which] * w
-        last = point.whole or point.off <= SETTLED
+        cheap = (
+            SWEEPS * len(w) ** 2 <= point.design.stored
+        )  # all the sweeps it may take cost less than a pass
+        last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
         self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
         shift = point.theta_sum / self.total if point.problem.intercept else 0.0
         point.z = point.z + taken.array @ (w - point.w) + shift
@@ -245,7 +222,7 @@ class _Quadratic:
             most = max(size, 3 * before)
             room = np.empty((most, most))
             room[:before, :before] = self.matrix.gram[:before, :before]
-            self.matrix = _Matrix(room)
+            self.matrix = ModelMatrix(room)
         gram, fresh = self.matrix.gram, array[:, before:]
         if before:
             cross = array[:, :before].T @ (fresh if self.even else fresh * self.h[:, None])
@@ -304,7 +281,7 @@ class _General:
         gram.flat[:: len(live) + 1] += ridge[live]
         w, residual = point.w[live].copy(), pull[live].copy()
         off = violation(w, residual, price[live])
-        _Matrix(gram).solve(w, residual, price[live], max(1e-12, off * min(0.1, 0.1 * off)))
+        ModelMatrix(gram).solve(w, residual, price[live], max(1e-12, off * min(0.1, 0.1 * off)))
         change = w - point.w[live]
         shift = (level - float(edge[live] @ change)) / total if point.problem.intercept else 0.0
         along = taken.array[:, live] @ change + shift
@@ -334,3 +311,8 @@ def _weighted(array: Matrix, h: Vector) -> Matrix:
     if float(array.shape[1]) ** 2 * len(array) > SINGLE:
         scaled = scaled.astype(np.float32)
     return np.asarray(scaled.T @ scaled, dtype=np.float64)
+
+
+def _first(n: int, p: int) -> float:
+    """How many columns of n rows are taken at first."""
+    return float(max(FIRST * p**0.5, (CHEAP / n) ** 0.5))

@@ -1,0 +1,42 @@
+"""The curvature of a model on some columns, as coordinate descent and Newton want it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.linalg.support_factor import SupportFactor
+from dualgap.solvers.lasso.l1_quadratic import minimise
+
+SWEEPS = 60  # over the columns taken, before Newton: 20 took a tenth longer on 500 × 600
+DEEP = 60  # turns of coordinate descent and Newton on one set
+
+
+class ModelMatrix:
+    """½ wᵀGw − cᵀw + Σ price_j |w_j| over w, G at hand."""
+
+    def __init__(self, gram: Matrix) -> None:
+        from dualgap.solvers.lasso import gram_sweeps as loops
+
+        self._loops, self.gram = loops, gram
+        self.factor = SupportFactor(self)
+
+    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> None:
+        """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero."""
+        left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
+        if left > tolerance:
+            minimise(self, w, residual, price, DEEP, tolerance)
+
+    def block(self, live: Index) -> Matrix:
+        """G[live, live]."""
+        out = np.empty((len(live), len(live)))
+        self._loops.gather(self.gram, live, out)
+        return out
+
+    def cross(self, rows: Index, columns: Index) -> Matrix:
+        """G[rows, columns]."""
+        return self.gram[np.ix_(rows, columns)]
+
+    def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
+        """residual −= G[:, live] change."""
+        self._loops.subtract_rows(self.gram, live, change, residual)

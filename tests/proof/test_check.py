@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dualgap as dg
 from dualgap.arrays import Vector
 from dualgap.design.dense import Dense
 from dualgap.design.intercept import WithOnes
@@ -897,3 +898,20 @@ def test_the_far_end_of_a_long_v() -> None:
     longer = replace(one.problem, regulariser=Penalised(gauge, 1.0))
     found = check(longer, w, np.array([0.55, 0.55]), 0.0, 1.0)
     assert 1.75 - found.dual == pytest.approx(0.0025 + 0.1 * 1.75, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_error_of_a_long_column_calls_for_more_digits(seed: int) -> None:
+    """A budget prices what may be wrong of Xᵀθ: where that alone misses the gap, it is computed exactly."""
+    g = np.random.default_rng(seed)
+    X = g.standard_normal((60, 8))
+    y = X[:, 1] + X[:, 2] + 1e-3 * g.standard_normal(60)
+    X[:, 0] *= 1e8
+    solution = dg.fit(X, y, loss="absolute", penalty="linf", budget=0.5)
+    assert solution.converged
+    w = np.append(solution.coef, solution.intercept)
+    problem = made(X, y, "absolute", "linf", budget=0.5).problem
+    plain = _checked(problem, w, solution.certificate.theta, 1e-6, 0.0, exact=False)
+    whole = check(problem, w, solution.certificate.theta, 1e-6, 0.0)
+    assert plain.gap > 1e-6 * plain.primal >= whole.gap
+    assert plain.rounding >= 0.9 * (plain.gap - whole.gap)

@@ -160,8 +160,11 @@ def _checked(
     # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
     rounding += excess * objective
     box, charge = _box(w, _pulled(dual, pull), SHARE * tolerance * max(objective, SMALL * null))
-    bracket = bracket + linear
-    gap = total(a * terms) + bracket + rounding + charge
+    gap = total(a * terms) + (bracket + linear) + rounding + charge
+    if not exact and gap > tolerance * max(
+        objective, SMALL * null
+    ):  # then it matters what Xᵀθ's own error costs
+        rounding += max(bracket - problem.regulariser.bracket(w, v, np.zeros_like(reach)).value, 0.0)
     return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width, violation=violation))
 
 

@@ -169,13 +169,18 @@ def test_each_class_against_the_rest() -> None:
         dg.fit(X, y, loss="logistic", penalty="fused(1)", lam=0.05, multiclass="multinomial")
 
 
-def test_linear_constraints() -> None:
+@pytest.mark.parametrize("form", [{"lam": 0.05}, {"budget": 0.5}], ids=str)
+@pytest.mark.parametrize("bounds", [None, (-0.2, 0.8)])
+def test_linear_constraints_and_bounds(bounds: Any, form: dict[str, float]) -> None:
     X, y = data("absolute")
     rows = np.ones((1, 6)), 0.2, 0.3
-    found = dg.fit(X, y, loss="absolute", penalty="fused(1)", lam=0.05, constraints=rows, tol=1e-8)
+    asked: dict[str, Any] = {"constraints": rows, "bounds": bounds, "tol": 1e-8, **form}
+    found = dg.fit(X, y, loss="absolute", penalty="fused(1)", **asked)
     w, b = cp.Variable(6), cp.Variable()
-    least = risk("absolute", y, X @ w + b) + 0.05 * size(w, 1)
-    problem = cp.Problem(cp.Minimize(least), [cp.sum(w) >= 0.2, cp.sum(w) <= 0.3])
+    least, held = risk("absolute", y, X @ w + b), [cp.sum(w) >= 0.2, cp.sum(w) <= 0.3]
+    held += [w >= -0.2, w <= 0.8] if bounds else []
+    held += [size(w, 1) <= 0.5] if "budget" in form else []
+    problem = cp.Problem(cp.Minimize(least + form.get("lam", 0.0) * size(w, 1)), held)
     problem.solve(solver="CLARABEL")
     assert found.converged and found.objective == pytest.approx(float(problem.value), rel=1e-6)
 
@@ -186,7 +191,6 @@ def test_linear_constraints() -> None:
         ({"penalty": "fused(4)"}, "k is 1, 2 or 3"),
         ({"penalty": "fused(1.5)"}, "not 1.5"),
         ({"penalty_factors": np.arange(6.0)}, "not with fused"),
-        ({"bounds": "nonnegative"}, "bounds="),
         ({"groups": [0, 0, 1, 1, 2, 2]}, "not with fused"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.differences import Sums
-from dualgap.penalties.forms import unregularised
+from dualgap.penalties.forms import Constrained, Penalised, unregularised
 from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.proof.rounding import product
@@ -135,15 +135,13 @@ def precondition(asked: Problem) -> Working:
 
 def _summed(asked: Problem, sums: Sums) -> Problem:
     """The same in the differences of the weights: columns are running sums of those given, from the right."""
-    inner = Dense(sums.columns(asked.design.features.toarray()))
-    regulariser = asked.regulariser.with_gauge(Separable(*sums.prices(asked.p)))
-    constraints = asked.constraints
+    inner, gauge = Dense(sums.columns(asked.design.features.toarray())), Separable(*sums.prices(asked.p))
+    form, constraints = asked.regulariser, asked.constraints  # bounds are among these
+    plain = Constrained(gauge, form.radius) if form.constrained else Penalised(gauge, form.strength)
     if constraints is not None:
         constraints = replace(constraints, matrix=sums.columns(constraints.matrix))
     design = WithOnes(inner) if asked.intercept else inner
-    return Problem(
-        design, asked.y, asked.a, asked.loss, regulariser, asked.intercept, constraints=constraints
-    )
+    return Problem(design, asked.y, asked.a, asked.loss, plain, asked.intercept, constraints=constraints)
 
 
 def _targets(asked: Problem) -> tuple[float, float, Vector, Any]:

@@ -68,6 +68,49 @@ def test_classes_and_rows_of_the_fit(folder: Path, capsys: pytest.CaptureFixture
     assert "class.json was fitted on these very rows, which flatters it" in out
 
 
+def test_rows_that_all_fits_held_out_and_which_is_better(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["fit", "fit.csv", "--target", "y", "--drop", "label", "--lam", "0.01", "--hold-out", "0.4"]
+    assert main([*told, "--out", "some.json"]) == 0
+    assert main([*told, "--out", "without.json", "--drop", "a"]) == 0
+    assert main([*told, "--out", "same.json", "--penalty", "l1"]) == 0
+    capsys.readouterr()
+    models = ("some.json", "without.json", "same.json")
+    code, out, _ = run(capsys, *models, "fit.csv", "--hold-out", "0.4", "--json", "--report", "page.html")
+    found = json.loads(out)
+    assert code == console.OK
+    order = np.random.default_rng(0).permutation(100)
+    rows = pd.read_csv("fit.csv").iloc[np.sort(order[:40])]
+    error = (dg.load("some.json").predict(rows) - rows["y"].to_numpy()) ** 2
+    assert float(found["mean ± standard error"][0]["some.json"].split(" ±")[0]) == pytest.approx(
+        error.mean(), rel=1e-4
+    )
+    clear, close = found["verdicts"]
+    assert clear.startswith("by squared error some.json is better than without.json by ")
+    assert close.startswith("by squared error these rows do not tell same.json from some.json: ")
+    page = Path("page.html").read_text("utf-8")
+    assert "Which is better" in page and "By squared error some.json is better" in page
+    assert page.count(">Weights<") + page.count(">weights<") == 1, "a heading, said once"
+    assert run(capsys, *models, "fit.csv", "--hold-out", "1.5")[0] == console.USAGE
+
+
+def test_a_common_loss_is_what_models_are_judged_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = ["fit", "fit.csv", "--target", "y", "--drop", "label", "--loss", "quantile(0.9)", "--out"]
+    assert main([*told, "high.json", "--lam", "0.01"]) == 0
+    assert main([*told, "flat.json", "--lam", "10"]) == 0
+    capsys.readouterr()
+    found = json.loads(run(capsys, "high.json", "flat.json", "new.csv", "--json")[1])
+    (cost, *_) = found["mean ± standard error"]
+    rows = pd.read_csv("new.csv")
+    miss = rows["y"].to_numpy() - dg.load("high.json").predict(rows)
+    assert cost["name"] == "quantile(0.9) loss"
+    assert float(cost["high.json"].split(" ±")[0]) == pytest.approx(
+        np.maximum(0.9 * miss, -0.1 * miss).mean(), rel=1e-4
+    )
+    assert found["verdicts"][0].startswith("by quantile(0.9) loss high.json is better than flat.json by ")
+
+
 def test_what_cannot_be_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "all.json", "class.json", "new.csv")
     assert code == console.BAD_INPUT and "they cannot be compared" in err

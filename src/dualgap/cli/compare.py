@@ -27,6 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effect", metavar="COL", action="append", default=[], help="also what this column does in each"
     )
+    parser.add_argument(
+        "--hold-out", type=float, metavar="SHARE", help="only rows that all fits held out by this share"
+    )
     add_force(parser)
 
 
@@ -39,15 +42,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "Name two models or more, and the rows after them: dualgap compare a.json b.json data.csv."
         )
     judged = [_judged(args, model) for model in args.models]
+    if args.hold_out is not None:
+        judged = [_unseen(one, args.hold_out) for one in judged]
     found = compared(judged, tuple(_effects(judged, column) for column in args.effect))
     for title, head, lines in found.tables():
         console.say(f"\n{title}\n{_table(head, lines)}")
+    console.say("")
+    for verdict in found.verdicts():
+        console.say(verdict)
     for note in found.notes:
         console.note(note)
     if args.report:
         page(found, args.report)
         console.say(f"page written to {args.report}")
-    console.result(_machine(found) | {"report": args.report})
+    console.result(_machine(found) | {"verdicts": found.verdicts(), "report": args.report})
     return OK
 
 
@@ -59,6 +67,14 @@ def _judged(args: argparse.Namespace, model: str) -> Any:
     solution, raw = opened(own)
     rows = repeated(solution, raw, args.target)
     return Judged(model, replace(solution, recipe=rows.recipe), rows)
+
+
+def _unseen(one: Any, share: float) -> Any:
+    """The model with the rows that its fit held out."""
+    from dualgap.cli.prepared_task import held_out
+
+    held = held_out(len(one.prepared.y), share)[0]
+    return replace(one, prepared=one.prepared.only(held))
 
 
 def _effects(judged: list[Any], column: str) -> list[Any]:

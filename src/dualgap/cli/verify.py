@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.cli import options
@@ -40,9 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     solution, raw = opened(args)
     rows = repeated(solution, raw, args.target)
     if args.hold_out is not None:
-        kept = held_out(len(rows.y), args.hold_out)[1]
-        offset = None if rows.offset is None else rows.offset[kept]
-        rows = replace(rows, X=rows.X[kept], y=rows.y[kept], offset=offset)
+        rows = rows.only(held_out(len(rows.y), args.hold_out)[1])
     objections, values = examine(solution, rows.X, rows.y, rows.offset)
     verified = not objections
     console.say(solution.terms.words())

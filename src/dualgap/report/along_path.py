@@ -219,7 +219,8 @@ class _Script:
         )
         _choices(chart, about, self.found)
         self._moving(chart, "weights")
-        rest = f" The other {plural(len(columns) - NAMED, 'line')} are thin." if len(columns) > NAMED else ""
+        more = len(columns) - NAMED
+        rest = f" The other {plural(more, 'line is', 'lines are')} thin." if more > 0 else ""
         return figure("Weights", chart.svg(), f"A line per column, comparable across units.{rest}")
 
     def errors(self, about: Subject, curves: list[Curve], label: str, title: str) -> str:

@@ -12,14 +12,16 @@ from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.store import write_whole
+from dualgap.fitting.decisions import row_losses
 from dualgap.fitting.effects import Effect
 from dualgap.fitting.shown import shown
 from dualgap.fitting.solution import Solution
 from dualgap.report.document import document
 from dualgap.report.markup import bullets, grid, safe, section
-from dualgap.report.rows import probabilities, rows_of
+from dualgap.report.rows import PredictedRows, probabilities, rows_of
 from dualgap.tables.prepare import Prepared
 
+TELLING = 2.0  # standard errors, the usual number: a smaller difference could be the luck of these rows
 MOST = 40  # weights in the table: the largest per standard deviation in any model
 
 
@@ -34,6 +36,14 @@ class Judged:
     def errors(self) -> dict[str, Vector]:
         """What each row costs, in measures that all models of a kind share."""
         rows = rows_of(self.solution, self.prepared.X, self.prepared.y, self.prepared.offset, title="rows")
+        loss, classes = self.solution.terms.loss, self.solution.classes is not None
+        own = row_losses(loss, rows.targets, rows.scores, self.solution.multiclass, classes)
+        found = self._usual(rows)
+        if any(np.allclose(own, one) for one in found.values()):  # it has a usual name
+            return found
+        return {f"{loss} loss": own, **found}
+
+    def _usual(self, rows: PredictedRows) -> dict[str, Vector]:
         if self.solution.classes is None:
             error = rows.predicted - rows.targets
             return {"squared error": error**2, "absolute error": np.abs(error)}
@@ -60,18 +70,37 @@ class Compared:
     notes: tuple[str, ...]
     effects: tuple[list[Effect], ...] = ()  # of each column that was asked for, one for each model
 
+    @property
+    def _shared(self) -> list[str]:
+        """The measures that all models have, those of their common loss first."""
+        return [name for name in self.errors[0] if all(name in found for found in self.errors)]
+
+    def verdicts(self) -> list[str]:
+        """Each model beside the first, in words, by the first measure that all have."""
+        measure, first = self._shared[0], self.models[0].name
+        told = []
+        for other, found in zip(self.models[1:], self.errors[1:], strict=True):
+            gain = self.errors[0][measure] - found[measure]
+            mean, error = float(np.mean(gain)), _error(gain)
+            size = f"{shown(abs(mean))} ± {shown(error, 2)}"
+            if not abs(mean) > TELLING * error:
+                told.append(f"by {measure} these rows do not tell {other.name} from {first}: {size}")
+                continue
+            better, worse = (other.name, first) if mean > 0 else (first, other.name)
+            told.append(f"by {measure} {better} is better than {worse} by {size}")
+        return told
+
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """Title, headings and cells: errors, differences, weights."""
         names = [one.name for one in self.models]
-        shared = [name for name in self.errors[0] if all(name in found for found in self.errors)]
-        costs = [[name, *(_with_error(found[name]) for found in self.errors)] for name in shared]
+        costs = [[name, *(_with_error(found[name]) for found in self.errors)] for name in self._shared]
         paired = [
             [
                 f"{name}, {other.name} − {names[0]}",
                 _with_error(found[name] - self.errors[0][name]),
                 _wins(found[name], self.errors[0][name]),
             ]
-            for name in shared
+            for name in self._shared
             for other, found in zip(self.models[1:], self.errors[1:], strict=True)
         ]
         return [
@@ -111,6 +140,17 @@ class Compared:
         return [ends, *([name, *(shown(t[name], 4) if name in t else "" for t in tables)] for name in order)]
 
 
+CAPTIONS = {
+    "mean ± standard error": "a row each measure, smaller is better",
+    "differences row by row": "below zero: better than the first model, on the same rows",
+    "weights": "the largest per standard deviation first",
+}
+
+
+def _sentence(text: str) -> str:
+    return safe(text[:1].upper() + text[1:] + ".") if text.startswith("by ") else safe(text)
+
+
 def compared(models: list[Judged], effects: tuple[list[Effect], ...] = ()) -> Compared:
     """Refuses models that predict different things; keeps the rows that all of them can predict."""
     first = models[0]
@@ -136,9 +176,12 @@ def _target(one: Judged) -> str:
     return "numbers" if classes is None else "the classes " + ", ".join(map(str, classes.tolist()))
 
 
+def _error(values: Vector) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
 def _with_error(values: Vector) -> str:
-    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return f"{shown(float(np.mean(values)))} ± {shown(spread, 2)}"
+    return f"{shown(float(np.mean(values)))} ± {shown(_error(values), 2)}"
 
 
 def _wins(values: Vector, first: Vector) -> str:
@@ -146,9 +189,10 @@ def _wins(values: Vector, first: Vector) -> str:
 
 
 def page(found: Compared, path: str | Path) -> Path:
-    """One page with the three tables."""
+    """One page: which is better, and the tables."""
     title = "Models side by side: " + ", ".join(one.name for one in found.models)
-    parts: list[Any] = [section("notes", "The rows", bullets(safe(note) for note in found.notes))]
+    said = [*found.verdicts(), *found.notes]
+    parts: list[Any] = [section("verdict", "Which is better", bullets(map(_sentence, said)))]
     for k, (name, head, lines) in enumerate(found.tables()):
         cells = [
             [safe(cell).replace("-", "−") if j else safe(cell) for j, cell in enumerate(line)]
@@ -159,7 +203,7 @@ def page(found: Compared, path: str | Path) -> Path:
                 section(
                     f"part{k}",
                     safe(name.capitalize()),
-                    grid([safe(cell) for cell in head], cells, safe(name)),
+                    grid([safe(cell) for cell in head], cells, safe(CAPTIONS.get(name, name))),
                 )
             )
     target = Path(path)

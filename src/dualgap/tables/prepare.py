@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Index, Mask, Vector
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
 from dualgap.tables.formula import FormulaRecipe, learn_formula, taken_apart, target_of
@@ -35,6 +35,13 @@ class Prepared:
     notes: tuple[str, ...]
     sample: RawTable | None = None  # some of the rows as the file has them
     offset: Vector | None = None
+
+    def only(self, places: Index) -> Prepared:
+        """These of its rows."""
+        rows = np.zeros(len(self.rows), dtype=bool)
+        rows[np.flatnonzero(self.rows)[places]] = True
+        offset = None if self.offset is None else self.offset[places]
+        return replace(self, X=self.X[places], y=self.y[places], rows=rows, offset=offset)
 
 
 def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None, offset: str | None = None) -> Prepared:

@@ -225,7 +225,20 @@ def test_names_of_weights_end_before_the_next_panel(name: str, folder: Path) -> 
     assert names and max(names) + 5 < right.yaxis.label.get_window_extent(renderer).x0  # pixels
 
 
-@pytest.mark.parametrize("name", ["regression_risks", "classification_risks"])
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("mpg_")])
+def test_names_of_weights_do_not_touch(name: str, folder: Path) -> None:
+    figure = drawn(name)
+    left = [ax for ax in figure.axes if ax.get_ylabel() == "weight"]
+    assert len(left) == 2
+    for ax in left:
+        found = sorted(boxes(figure, ax.texts), key=lambda box: box.y0)
+        assert all(low.y1 < high.y0 + 1.0 for low, high in pairwise(found))  # boxes have air of a pixel
+
+
+PLANES = [n for n in NAMES if n.startswith("plane_")]
+
+
+@pytest.mark.parametrize("name", ["regression_risks", "classification_risks", *PLANES])
 def test_legends_are_not_on_contours(name: str) -> None:
     figure = drawn(name)
     renderer = figure.canvas.get_renderer()
@@ -233,6 +246,19 @@ def test_legends_are_not_on_contours(name: str) -> None:
     assert len(maps) == 2
     for ax in maps:
         assert ax.get_legend().get_window_extent(renderer).y1 < ax.get_window_extent(renderer).y0
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_the_command_counts_what_it_drew_and_says_what_it_did_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dualgap.cli.main import main
+
+    assert main(["figures", "norm_balls", "mpg_squared_l1", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1 figure drawn in ")
+    assert re.search("not drawn: mpg_squared_l1: .*Auto MPG.*DUALGAP_DATA", said.out)
+    assert main(["figures", "mpg_squared_l1", "--out", str(tmp_path / "none")]) == 5
 
 
 def test_every_figure_says_where_the_lectures_have_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dualgap.cli.checks import near
-from dualgap.cli.console import OK, Console, UsageError
+from dualgap.cli.console import NOT_INSTALLED, OK, Console, UsageError
 from dualgap.cli.outputs import add_force, refuse_existing
 
 
@@ -44,7 +44,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     folder = Path(args.folder)
     written = [folder / f"{name}.png" for name in names]
     refuse_existing([*written, folder / "index.html"], force=args.force)
-    lectures.draw(names, folder)
-    console.say(f"{len(names)} figures drawn in {args.folder}")
-    console.result({"drawn": names, "out": args.folder})
-    return OK
+    absent: dict[str, str] = {}
+    lectures.draw(names, folder, missing=absent.__setitem__)
+    drawn = [name for name in names if name not in absent]
+    console.say(f"{len(drawn)} {'figure' if len(drawn) == 1 else 'figures'} drawn in {args.folder}")
+    for reason in dict.fromkeys(absent.values()):
+        console.note(f"not drawn: {', '.join(one for one in absent if absent[one] == reason)}: {reason}")
+    console.result({"drawn": drawn, "absent": absent, "out": args.folder})
+    return OK if drawn else NOT_INSTALLED

@@ -12,12 +12,16 @@ from dualgap.lectures.index import Card, page
 
 
 def draw(
-    names: Sequence[str] = (), out: Path | str = "figures-out", *, tell: Callable[[str], None] | None = None
+    names: Sequence[str] = (),
+    out: Path | str = "figures-out",
+    *,
+    tell: Callable[[str], None] | None = None,
+    missing: Callable[[str, str], object] | None = None,
 ) -> Path:
     """Draw the figures of these names (all, if none is given) as PNG files; returns the index page.
 
     A figure whose data are missing is on the page with the sentence that says so. `tell` is called with a
-    line for each figure.
+    line for each figure, `missing` with its name and that sentence.
     """
     wanted = entries(names)
     folder = Path(out)
@@ -27,6 +31,8 @@ def draw(
         began = time.perf_counter()
         card = _card(entry, folder)
         cards.append(card)
+        if missing is not None and card.size is None:
+            missing(entry.name, card.caption)
         if tell is not None:
             words = card.caption if card.size is None else f"{time.perf_counter() - began:.2f} s"
             tell(f"{entry.name}: {words}")

@@ -199,7 +199,7 @@ def _added(ax: Any, example: Example, loss: str, penalty: str, found: Path) -> N
     for marker, (name, w) in zip(MARKERS, _marked(found).items(), strict=False):
         ax.plot(*w, marker, **MARK, label=name)
     _window(ax, example, "R(w) + λ h(w)")
-    legend(ax, loc="lower right")
+    legend_below(ax, ncols=4)
 
 
 def _bounded(ax: Any, example: Example, loss: str, penalty: str, found: Path) -> float:
@@ -218,7 +218,7 @@ def _bounded(ax: Any, example: Example, loss: str, penalty: str, found: Path) ->
         ax.plot(*w, marker, **MARK, label=f"c = {c:.2g}")
         apart = max(apart, float(np.abs(found.coef(lam=found.lam(c)) - w).max()))
     _window(ax, example, "R(w) where h(w) ≤ c")
-    legend(ax, loc="lower right")
+    legend_below(ax, ncols=4)
     return apart
 
 

@@ -59,9 +59,9 @@ def legend(ax: Any, **options: Any) -> None:
     ax.legend(**look | options)
 
 
-def legend_below(ax: Any) -> None:
+def legend_below(ax: Any, **options: Any) -> None:
     """Names under the panel, where a map leaves no room."""
-    legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16), **options)
 
 
 def log_ticks(ax: Any) -> None:

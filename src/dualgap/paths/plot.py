@@ -19,6 +19,7 @@ AXES = ("lam", "budget", "norm")
 FINE = 8  # parts of a stretch between two breakpoints
 MANY = 2000  # breakpoints so close that the stretches between them look straight
 CLOSE = 0.043  # labels nearer than this share of the height are moved apart
+NAME, LINE = 8, 1.35  # points of a name, and lines of it apart: descenders end above the next one
 
 
 def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any:
@@ -142,11 +143,12 @@ def _name_ends(ax: Any, ends: Vector, labels: list[str]) -> None:
     """Names at the ends of the lines, moved apart where they would meet, each tied to its line."""
     low, high = ax.get_ylim()
     height = (ends - low) / (high - low)
-    places = apart(height, min(CLOSE, 1.0 / max(len(labels), 1)))
+    points = ax.get_window_extent().height * 72.0 / ax.figure.dpi  # of the frame
+    places = apart(height, min(max(CLOSE, LINE * NAME / points), 1.0 / max(len(labels), 1)))
     for rank, (label, end, place) in enumerate(zip(labels, height, places, strict=True)):
         colour = COLOURS[rank % len(COLOURS)]
         ax.plot([1.0, 1.02], [end, place], transform=ax.transAxes, color=colour, linewidth=0.6, clip_on=False)
-        ax.text(1.025, place, label, transform=ax.transAxes, va="center", fontsize=8, color=colour)
+        ax.text(1.025, place, label, transform=ax.transAxes, va="center", fontsize=NAME, color=colour)
 
 
 def apart(height: Vector, least: float) -> Vector:

@@ -1,13 +1,15 @@
 """Losses of straight pieces on rows that stay on a device: an interior point on the rows near a kink.
 
-A sample says about where the kinks will be; then rows further than a width from theirs keep the slope of
-their piece, a linear term, and the others are solved on the device. A full pass says what that proves, and
-who crossed.
+A sample with its kinks rounded off says about where they will be, and one full pass of that, with the
+curvature of all rows that are on a ramp, far better. Then rows further from their kinks than that step moved
+keep the slope of their piece, a linear term, and the others are solved on the device. A full pass says what
+that proves, and who crossed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,66 +21,32 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import Visit, judged, visited
 from dualgap.proof.rounding import added_up
 from dualgap.streaming.interior_band import Band, interior
-from dualgap.streaming.resident import ResidentTask
+from dualgap.streaming.metrics import Metric, Plain, Priced
+from dualgap.streaming.ramps import KinkTable, Ramped
+from dualgap.streaming.resident import ResidentTask, Sampled
 from dualgap.streaming.rules import PieceSlopes
-from dualgap.traits import Trait
 
 LEAST = 1 << 21  # numbers: data of no more are one band
-SAMPLE, FEWER = 1000, 100  # rows for each column of the sample, where there are five times as many, and else
-ROUGH = 0.003  # relative gap of the sample
+FEWER = 200  # rows for each column of the sample, where there are not so many that a thousand are taken
+SHARES = (1.0, 0.3)  # of the sample's rows that are on a ramp, first and then
+RAMP = 20  # rows on a ramp for each column, in the sample and at the end
+CURVED = 200  # rows for each column of which the curvature on all ramps is told, at most
+MOVED, PART = 0.98, 0.3  # the first band is so wide as this part of what 98 % of the rows moved in the step at most:
+# 2 to 8 % of the rows; with a third of that one of eight fits, 1.1·10⁵×110, came to 9e-7 only
 FINE = 0.3  # of the gap wanted: that of the band's own problem
 MU = 1.0  # of the mean distance to the kinks: where a warm interior point starts
-BAND = 0.1  # of the rows are in the first band: with half of that the answer of 4·10⁵×10 lay outside it
 WIDER, NARROWER = 2.5, 0.5  # times the band, where rows crossed that were not in it, and where none did
 NOTHING = 0.05  # of the gap wanted: what weights set to zero may cost
 TRIES = (1.0, 0.5, 0.2, 0.05)  # of the way to the band's answer, where that is worse
 
 
 @dataclass(frozen=True, eq=False)
-class KinkTable:
-    """Terms of the loss: kink and bounds by label, or about y."""
-
-    kink: Any
-    lo: Any
-    up: Any
-    labels: bool
-
-    @classmethod
-    def of(cls, loss: Any) -> KinkTable:
-        labels = Trait.CLASSIFICATION in loss.traits
-        terms = loss.terms(np.array([1.0, -1.0]) if labels else np.zeros(1))
-        return cls(np.sort(terms.kink, axis=1), terms.lower, terms.upper, labels)
-
-    @property
-    def count(self) -> int:
-        """Kinks of a row."""
-        return int(self.kink.shape[1])
-
-    def term(self, y: Any, k: int) -> tuple[Any, Any, Any]:
-        """Kink, lower and upper slope of term k, row by row."""
-        xp, parts = space(y), []
-        for table in (self.kink, self.lo, self.up):
-            one, other = float(table[0, k]), float(table[-1, k])
-            parts.append(xp.where(y > 0.0, one, other) if self.labels else xp.full_like(y, one))
-        kink, lo, up = parts
-        return (kink if self.labels else y + kink), lo, up
-
-    def groups(self) -> Vector:
-        """The slope of each piece, by its number; by label too where there are any."""
-        found = []
-        for j in range(self.count + 1):
-            for row in (1, 0) if self.labels else (0,):  # the label −1 comes first
-                found.append(self.up[row, :j].sum() + self.lo[row, j:].sum())
-        return np.array(found)
-
-
-@dataclass(frozen=True, eq=False)
 class BandWish:
-    """A pass at these weights, with the slopes of the last band, if there was one."""
+    """A pass at these weights, with slopes that are chosen at its outcome."""
 
     task: ResidentTask
     w: Vector
-    u: Any
+    slope: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +54,6 @@ class BandResult:
     """The rows gone over."""
 
     visit: Visit
-    z: Any
     risk: float
 
     @property
@@ -97,20 +64,18 @@ class BandResult:
 
 def band_pass(block: RowBlock, wish: BandWish) -> BandResult:
     """All rows at once."""
-    task, w = wish.task, wish.w
-    coef, level = (w[:-1], float(w[-1])) if task.statement.intercept else (w, 0.0)
-    visit = visited(task.statement, block.X, task.y, task.weight, w, lambda y, t: wish.u)
-    z = block.X.times(coef)[0] + level
-    return BandResult(visit, z, _risk(task, z))
+    task = wish.task
+    visit = visited(task.statement, block.X, task.y, task.weight, wish.w, wish.slope)
+    return BandResult(visit, _risk(task, visit.block.centre, visit.t))
 
 
-def _risk(task: ResidentTask, z: Any) -> float:
-    losses = task.statement.loss.value(task.y, z)
+def _risk(task: ResidentTask, y: Any, t: Any) -> float:
+    losses = task.statement.loss.value(y, t)
     return added_up(losses if task.weight is None else task.weight * losses) / task.heavy
 
 
 class BandPursuit:
-    """From the sample's answer to the proven one."""
+    """From the sample's answer to the proven one. Misses t are predictions, less y where that is all that counts."""
 
     name = "resident band"
 
@@ -124,11 +89,12 @@ class BandPursuit:
         self.price, self.ridge = (np.append(one, 0.0) if tied else one for one in (price, ridge))
         self.priced = matrix.index(np.flatnonzero(self.price))
         self.null = self._null()
-        self.share = 1.0 if matrix.n * matrix.p <= LEAST else BAND
+        self.share = 1.0
         self.w, self.u = np.zeros(len(self.price)), None
-        if self.share < 1.0:
-            self.w = self._sampled()
         self.last: tuple[Vector, Any, float] | None = None
+        self.ramp: Ramped | None = None
+        if matrix.n * matrix.p > LEAST:
+            self.w, self.ramp = self._sampled()
 
     def _null(self) -> float:
         """The objective at the best constant of a few rows."""
@@ -140,133 +106,153 @@ class BandPursuit:
             weight = None if task.weight is None else (task.weight if rows is None else task.weight[rows])
             own = np.ones(len(some)) if weight is None else self.matrix.host(weight)
             level = task.statement.loss.best_constant(self.matrix.host(some), own / own.sum())
-        return _risk(task, space(task.y).full_like(task.y, level))
+        return _risk(task, task.y, space(task.y).full_like(task.y, level))
 
     def resumed(self) -> None:
         return None
 
     def begin(self) -> ScanStep:
-        return ScanStep(None, None, self._request())
+        slope = (lambda y, t: self.u) if self.ramp is None else self.ramp.derivative
+        return ScanStep(None, None, self._request(slope))
 
-    def _request(self) -> ScanRequest:
-        return ScanRequest(band_pass, (BandWish(self.task, self.w, self.u),))
+    def _request(self, slope: Callable[[Any, Any], Any]) -> ScanRequest:
+        return ScanRequest(band_pass, (BandWish(self.task, self.w, slope),))
 
-    def _sampled(self) -> Vector:
-        n, p = self.matrix.shape
-        rows = self.matrix.drawn(min(n, (SAMPLE if n >= 5 * SAMPLE * p else FEWER) * p))
-        if rows is None:
-            rows = self.matrix.index(np.arange(n))
-        y = self.task.y[rows]
-        s = None if self.task.weight is None else self.task.weight[rows]
-        heavy = float(len(y)) if s is None else added_up(s)
-        z = y * 0.0
-        band, _ = self._band(rows, y, s, z, None, heavy)
-        start = self.matrix.here(np.zeros(len(self.price)))
-        w, _, _ = interior(band, start, 5.0 * self.null, ROUGH * heavy * self.null, self.matrix.factored)
-        return np.asarray(self.matrix.host(w))
-
-    def _band(self, rows: Any, y: Any, s: Any, z: Any, width: float | None, heavy: float) -> tuple[Band, Any]:
-        """The problem of the live pairs of these rows, and where they are; width None: all pairs are live."""
-        xp, ones = space(y), None
-        A, t, lo, up, where = [], [], [], [], []
-        X = self.matrix.gathered(rows) if width is None else None
-        for k in range(self.kinks.count):
-            kink, low, high = self.kinks.term(y, k)
-            if s is not None:
-                low, high = low * s, high * s
-            live = (
-                self.matrix.live(abs(z - kink) <= width, s)
-                if width is not None
-                else self.matrix.live(None, s, len(y))
-            )
-            where.append(live)
-            part = self.matrix.gathered(live) if X is None else X[live]
-            if self.task.statement.intercept:
-                ones = xp.ones_like(kink[live])
-                part = self.matrix.beside(part, ones)
-            A.append(part)
-            t.append(kink[live])
-            lo.append(low[live])
-            up.append(high[live])
-        p = len(self.price)
-        priced = self.matrix.here(heavy * self.price)[self.priced]
-        c = self.matrix.here(np.zeros(p))
-        whole = A[0] if len(A) == 1 else xp.concatenate(A)
-        band = Band(
-            whole,
-            xp.concatenate([*t, priced * 0.0]),
-            xp.concatenate([*lo, -priced]),
-            xp.concatenate([*up, priced]),
-            self.priced,
-            self.matrix.here(heavy * self.ridge),
-            c,
-        )
-        return band, where
+    def _sampled(self) -> tuple[Vector, Ramped]:
+        """Weights of a sample whose kinks are ramps, narrower and narrower, and the last of these."""
+        sample = Sampled.of(self.matrix, self.task, FEWER)
+        y, m, p = sample.y, len(sample.y), self.matrix.p
+        statement: Any = self.task.statement
+        t, coef, level = y * 0.0, np.zeros(p), 0.0
+        for share in (*SHARES, min(SHARES[-1], RAMP * p / m)):
+            width = 1.01 * max(self.matrix.smallest(self.kinks.away(y, t), share), 1e-300)
+            ramp = Ramped(self.kinks, width)
+            sample.statement = replace(statement, loss=ramp)
+            coef, level = sample.fitted(*self.task.prices, (coef, level))
+            t = self.matrix.product_of(sample.A, coef) + level
+        return (np.append(coef, level) if statement.intercept else coef), ramp
 
     def advance(self, result: BandResult) -> ScanStep:
-        task = self.task
-        self.tops = result.visit.block.rows.tops
-        found = rule = None
+        task, visit = self.task, result.visit
+        self.tops = visit.block.rows.tops
         objective = result.risk + self._priced(self.w)
-        if self.u is not None or task.eager:
-            seen = result.visit.weighed()
-            found = judged(task.statement, seen, self.w, task.tolerance, self.null)
+        if self.ramp is not None:
+            return self._towards(visit, objective)
+        found = rule = None
+        if self.u is not None or (task.eager and self.last is None):
+            found = judged(task.statement, visit.weighed(), self.w, task.tolerance, self.null)
             rule = None if self.u is None else _rule(task, self.kinks, *self.parts, self.matrix)
             if found.gap <= task.tolerance * max(found.primal, 1e-4 * self.null):
                 return ScanStep(found, rule, None)
-        z = result.z
+        y, t, pull = visit.block.centre, visit.t, visit.pull.value.sum(axis=1)
         if self.last is not None:
             crossed = objective > self.last[2] * (1.0 + 0.1 * task.tolerance)
             if crossed:
-                z = self._back(z)
-            self.share = min(1.0, self.share * (WIDER if crossed or self._far(found) else NARROWER))
-        self._solve(z)
-        return ScanStep(found, rule, self._request())
+                t, objective = self._back(y, t)
+            if crossed or self.u is not None:
+                wider = crossed or (found is not None and found.gap > 0.01 * found.primal)
+                self.share, pull = min(1.0, self.share * (WIDER if wider else NARROWER)), None
+        self._solve(y, t, objective, pull)
+        return ScanStep(found, rule, self._request(lambda y, t: self.u))
 
-    def _far(self, found: Any) -> bool:
-        return found is not None and found.gap > 0.01 * found.primal
+    def _towards(self, visit: Visit, objective: float) -> ScanStep:
+        """A step of Newton on the ramps; what is next passed over also says which rows keep their slopes."""
+        assert self.ramp is not None
+        y, t, g = visit.block.centre, visit.t, visit.pull.value.sum(axis=1)[: len(self.w)] / self.task.heavy
+        self.last = (self.w, t, objective)
+        self.w = self.w + self._curved(y, t, self.ramp).step(g, self.w)
+        self.ramp = None
+        return ScanStep(None, None, self._request(self._outside))
+
+    def _curved(self, y: Any, t: Any, ramp: Ramped) -> Metric:
+        """The curvature of the rows on ramps, or of some of them."""
+        live, s = self.matrix.live(self.kinks.away(y, t) < ramp.width, self.task.weight), self.task.weight
+        each = max(1, len(live) // (CURVED * self.matrix.p))
+        rows = live[::each]
+        h = ramp.second_derivative(y[rows], t[rows]) * (each / self.task.heavy)
+        H = self.matrix.rough_gram(self._with_ones(self.matrix.gathered(rows)), h if s is None else h * s[rows])
+        if self.price.any():
+            return Priced(self.matrix.host(H), self.ridge, self.price)
+        return Plain(self.matrix.inverted(H, self.ridge), self.ridge)
+
+    def _with_ones(self, A: Any) -> Any:
+        return self.matrix.beside(A, A[:, 0] * 0.0 + 1.0) if self.task.statement.intercept else A
+
+    def _outside(self, y: Any, t: Any) -> Any:
+        """Slopes of the pieces; nothing within the band."""
+        assert self.last is not None
+        away = self.kinks.away(y, t)
+        least = self.matrix.smallest(away, min(1.0, RAMP * self.matrix.p / self.matrix.n))
+        self.width = max(PART * self.matrix.smallest(abs(t - self.last[1]), MOVED), least)
+        return self.kinks.pieces(y, t, self.width)
+
+    def _band(self, y: Any, t: Any, width: float, pull: Any) -> tuple[Band, list[Any]]:
+        """The problem of the pairs of a row and a kink within the width, and where they are."""
+        xp, matrix, s, heavy = space(t), self.matrix, self.task.weight, self.task.heavy
+        A, kinks, lo, up, where = [], [], [], [], []
+        for k in range(self.kinks.count):
+            kink, *bounds = self.kinks.term(y, k)
+            live = matrix.live(abs(t - kink) <= width, s) if width < np.inf else matrix.live(None, s, len(t))
+            kink = self.kinks.term(self.task.y, k)[0]  # of predictions
+            low, high = (one + y[live] * 0.0 if isinstance(one, float) else one[live] for one in bounds)
+            where.append(live)
+            A.append(self._with_ones(matrix.gathered(live)))
+            kinks.append(kink + y[live] * 0.0 if isinstance(kink, float) else kink[live])
+            lo.append(low if s is None else low * s[live])
+            up.append(high if s is None else high * s[live])
+        priced = matrix.here(heavy * self.price)[self.priced]
+        band = Band(
+            A[0] if len(A) == 1 else xp.concatenate(A),
+            xp.concatenate([*kinks, priced * 0.0]),
+            xp.concatenate([*lo, -priced]),
+            xp.concatenate([*up, priced]),
+            self.priced,
+            matrix.here(heavy * self.ridge),
+            pull,
+        )
+        return band, where
 
     def _priced(self, w: Vector) -> float:
         return float(self.price @ abs(w) + 0.5 * self.ridge @ (w * w))
 
-    def _back(self, z: Any) -> Any:
+    def _back(self, y: Any, t: Any) -> tuple[Any, float]:
         """The best point on the way from the last weights to these."""
         assert self.last is not None
-        before, z0, value = self.last
+        before, t0, value = self.last
         best = (value, 0.0)
         for share in TRIES[1:]:
             w = before + share * (self.w - before)
-            best = min(best, (_risk(self.task, z0 + share * (z - z0)) + self._priced(w), share))
-        share = best[1]
+            best = min(best, (_risk(self.task, y, t0 + share * (t - t0)) + self._priced(w), share))
+        value, share = best
         self.w = before + share * (self.w - before)
-        return z0 + share * (z - z0)
+        return t0 + share * (t - t0), value
 
-    def _solve(self, z: Any) -> None:
-        """The band about z: its weights are the next, its slopes with the fixed ones the next θ."""
-        task, matrix, xp = self.task, self.matrix, space(z)
-        y, s = task.y, task.weight
-        self.last = (self.w, z, _risk(task, z) + self._priced(self.w))
-        away = None
-        for k in range(self.kinks.count):
-            one = abs(z - self.kinks.term(y, k)[0])
-            away = one if away is None else xp.minimum(away, one)
-        width = matrix.smallest(away, self.share) if self.share < 1.0 else np.inf
-        band, where = self._band(None, y, s, z, width, task.heavy)
-        fixed = xp.zeros_like(z)
-        for k in range(self.kinks.count):
-            kink, low, high = self.kinks.term(y, k)
-            fixed = fixed + xp.where(abs(z - kink) <= width, 0.0, xp.where(z > kink, high, low))
-        if self.share < 1.0:
+    def _solve(self, y: Any, t: Any, objective: float, pull: Vector | None) -> None:
+        """The band about t: its weights are the next, its slopes with the fixed ones the next θ.
+
+        `pull` is that of the slopes outside the band, where a pass has told it.
+        """
+        task, matrix, s = self.task, self.matrix, self.task.weight
+        before, self.last = self.last, (self.w, t, objective)
+        if pull is None:
+            self.width = matrix.smallest(self.kinks.away(y, t), self.share) if self.share < 1.0 else np.inf
+        elif before is None:
+            self.width = np.inf
+        fixed = self.kinks.pieces(y, t, self.width)
+        if pull is None:
             tilted = fixed if s is None else s * fixed
             c = matrix.pulled(tilted[:, None])[:, 0]
             if task.statement.intercept:
-                c = xp.concatenate([c, tilted.sum()[None]])
-            band = Band(band.A, band.t, band.lo, band.up, band.priced, band.ridge, c)
+                c = space(c).concatenate([c, tilted.sum()[None]])
+        else:
+            c = matrix.here(pull[: len(self.w)])
+        band, where = self._band(y, t, self.width, c)
+        self.share = min(1.0, len(band.A) / matrix.n)
         near = matrix.here(self.w)
-        m = band.A.shape[0]
-        r = abs(band.times(near) - band.t)[:m]
-        mu = MU * float(r.sum() / max(m, 1)) if self.u is not None or self.share < 1.0 else 5.0 * self.null
-        stop = FINE * task.tolerance * task.heavy * max(self.last[2], 1e-4 * self.null)
+        mu = MU * float(abs(band.A @ near - band.t[: len(band.A)]).sum()) / max(len(band.A), 1)
+        if before is None:
+            mu = 5.0 * self.null
+        stop = FINE * task.tolerance * task.heavy * max(objective, 1e-4 * self.null)
         w, d, _ = interior(band, near, max(mu, 1e-300), stop, matrix.factored)
         u, start = fixed, 0
         for live in where:

@@ -261,7 +261,8 @@ class Sampled:
         if task.weight is not None:
             a = task.weight if rows is None else task.weight[rows]
             a = a / added_up(a)
-        return cls(A, y, a, task.statement, matrix, level=fewer == FEWER)
+        known = fewer == FEWER and Trait.SMOOTH in task.statement.loss.traits
+        return cls(A, y, a, task.statement, matrix, level=known)
 
     def _mean(self, values: Any) -> float:
         return added_up(values) / len(values) if self.a is None else added_up(self.a * values)
@@ -293,9 +294,12 @@ class Sampled:
             return Priced(self.matrix.host(H), ridge, price)
         return Plain(self.matrix.inverted(H, ridge), ridge)
 
-    def fitted(self, price: Vector, ridge: Vector) -> tuple[Vector, float]:
+    def fitted(
+        self, price: Vector, ridge: Vector, start: tuple[Vector, float] | None = None
+    ) -> tuple[Vector, float]:
         """Weights and intercept, by steps with secants."""
-        loss, coef, level = self.statement.loss, np.zeros(self.p), self.level
+        loss = self.statement.loss
+        coef, level = (np.zeros(self.p), self.level) if start is None else start
         enough, tied = ROUGH * self.p / len(self.y), self.statement.intercept
         metric: Metric | None = None
         kept: Any = None

@@ -1,4 +1,4 @@
-"""What a fit on a device does, counted on torch's arrays of the host: `python -m benchmarks.device_counts [part …]`.
+"""What a fit on a device does, counted on torch's arrays: `python -m benchmarks.device_counts [part …]`.
 
 Reads of X (in sizes of X), what else is read and written (in sizes of y), calls (kernels, nearly), waits of
 the host for a number, and the largest memory beside X that calls made at once (in sizes of X). Times say
@@ -11,6 +11,7 @@ import json
 import sys
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,26 @@ from benchmarks.device import drawn, strength
 from dualgap.device import matrix as device_matrix
 
 WAITS = ("_local_scalar_dense", "nonzero", "_unique2", "is_nonzero")  # calls that wait for the device
-VIEWS = ("view", "slice", "select", "expand", "transpose", "t", "alias", "detach", "diagonal", "as_strided",
-         "unsqueeze", "squeeze", "permute", "_unsafe_view", "_reshape_alias", "unbind", "split", "lift_fresh")
+VIEWS = (
+    "view",
+    "slice",
+    "select",
+    "expand",
+    "transpose",
+    "t",
+    "alias",
+    "detach",
+    "diagonal",
+    "as_strided",
+    "unsqueeze",
+    "squeeze",
+    "permute",
+    "_unsafe_view",
+    "_reshape_alias",
+    "unbind",
+    "split",
+    "lift_fresh",
+)
 
 
 class Counted(TorchDispatchMode):
@@ -100,14 +119,18 @@ def counted(X: Any, y: Any, function: Callable[[], Any]) -> tuple[dict[str, floa
     return {name: round(float(value), 2) for name, value in told.items()}, found
 
 
-def cell(n: int, p: int, loss: str, penalty: str, live: int | None = None, share: float = 0.05, **how: Any) -> None:
+def cell(
+    n: int, p: int, loss: str, penalty: str, live: int | None = None, share: float = 0.05, **how: Any
+) -> None:
     """One fit, told."""
     X, y = drawn(n, p, loss, 11, live or max(p // 5, 1))
     lam = 1e-4 if penalty == "l2" else strength(X, y, loss, share)
     asked = {"loss": loss, "penalty": penalty, "lam": lam, "fit_intercept": False, **how}
     told, found = counted(X, y, lambda: dg.fit(X, y, **asked))
     row = {"n": n, "p": p, "loss": loss, "penalty": penalty, "passes": found.n_iter}
-    print(json.dumps(row | told | {"gap": float(f"{found.relative_gap:.1e}"), "by": found.solver}), flush=True)
+    print(
+        json.dumps(row | told | {"gap": float(f"{found.relative_gap:.1e}"), "by": found.solver}), flush=True
+    )
 
 
 def smooth() -> None:
@@ -139,8 +162,9 @@ def folds() -> None:
         asked: dict[str, Any] = {"loss": "logistic", "penalty": "l2", "n_lams": 20}
         call = dg.cross_validate if count else dg.path
         asked |= {"cv": count} if count else {"exact": False}
-        told, found = counted(X, y, lambda call=call, asked=asked: call(X, y, **asked))  # type: ignore[misc]
-        print(json.dumps({name: "logistic l2, 20 strengths"} | told | {"gap": float(np.max(found.gaps))}), flush=True)
+        told, found = counted(X, y, partial(call, X, y, **asked))
+        row = {name: "logistic l2, 20 strengths"} | told | {"gap": float(np.max(found.gaps))}
+        print(json.dumps(row), flush=True)
 
 
 PARTS = {"smooth": smooth, "kinked": kinked, "wide": wide, "folds": folds}

@@ -55,6 +55,21 @@ def test_more_rows_than_the_sample_has(loss: str, penalty: str) -> None:
     assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
 
 
+@pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("penalty", ["l2", "l1", "none"])
+@pytest.mark.parametrize("loss", ["hinge", "quantile(0.9)", "epsilon_insensitive(0.5)"])
+def test_kinks_are_found_in_a_few_passes(loss: str, penalty: str) -> None:
+    X, y, labels = drawn(12_000, seed=20)
+    y = labels if loss == "hinge" else y
+    weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "sample_weight": weight}
+    asked |= {} if penalty == "none" else {"lam": 1e-3}
+    found = dg.fit(put(X), put(y), **asked)
+    assert found.converged and found.solver == "resident band" and found.n_iter <= 5
+    assert agrees(found, dg.fit(X, y, **asked))
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_weights_count(loss: str) -> None:
     X, y, labels = drawn(2000, seed=4)

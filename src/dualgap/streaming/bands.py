@@ -20,22 +20,30 @@ from dualgap.device.spaces import space
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import Visit, judged, visited
 from dualgap.proof.rounding import added_up
-from dualgap.streaming.interior_band import Band, interior
-from dualgap.streaming.metrics import Metric, Plain, Priced
+from dualgap.streaming.interior_band import STEPS, Band, interior
+from dualgap.streaming.metrics import Plain, Priced
 from dualgap.streaming.ramps import KinkTable, Ramped
 from dualgap.streaming.resident import ResidentTask, Sampled
 from dualgap.streaming.rules import PieceSlopes
 
 LEAST = 1 << 21  # numbers: data of no more are one band
 FEWER = 200  # rows for each column of the sample, where there are not so many that a thousand are taken
-SHARES = (1.0, 0.3)  # of the sample's rows that are on a ramp, first and then
-RAMP = 20  # rows on a ramp for each column, in the sample and at the end
+SPREAD = 2.0  # mean distances to the kinks: how wide the first ramps of a sample are
+SHARES = (
+    0.3,
+    0.1,
+    0.03,
+)  # of the sample's rows that are on narrower ones: at 0.02 steps went far beyond the ramps
+RAMP = 20  # rows on a ramp, or in a band, for each column, at least
 CURVED = 200  # rows for each column of which the curvature on all ramps is told, at most
-MOVED, PART = 0.98, 0.3  # the first band is so wide as this part of what 98 % of the rows moved in the step at most:
+MOVED, PART = (
+    0.98,
+    0.3,
+)  # the first band is so wide as this part of what 98 % of the rows moved in the step at most:
 # 2 to 8 % of the rows; with a third of that one of eight fits, 1.1·10⁵×110, came to 9e-7 only
 FINE = 0.3  # of the gap wanted: that of the band's own problem
 MU = 1.0  # of the mean distance to the kinks: where a warm interior point starts
-WIDER, NARROWER = 2.5, 0.5  # times the band, where rows crossed that were not in it, and where none did
+WIDER, FAR = 2.5, 0.01  # times the band, where the objective rose, or the gap is still such a share of it
 NOTHING = 0.05  # of the gap wanted: what weights set to zero may cost
 TRIES = (1.0, 0.5, 0.2, 0.05)  # of the way to the band's answer, where that is worse
 
@@ -75,7 +83,7 @@ def _risk(task: ResidentTask, y: Any, t: Any) -> float:
 
 
 class BandPursuit:
-    """From the sample's answer to the proven one. Misses t are predictions, less y where that is all that counts."""
+    """From the sample's answer to the proven one. Misses t are predictions, less y where only that counts."""
 
     name = "resident band"
 
@@ -123,10 +131,12 @@ class BandPursuit:
         sample = Sampled.of(self.matrix, self.task, FEWER)
         y, m, p = sample.y, len(sample.y), self.matrix.p
         statement: Any = self.task.statement
-        t, coef, level = y * 0.0, np.zeros(p), 0.0
-        for share in (*SHARES, min(SHARES[-1], RAMP * p / m)):
-            width = 1.01 * max(self.matrix.smallest(self.kinks.away(y, t), share), 1e-300)
-            ramp = Ramped(self.kinks, width)
+        t, coef, level, before = y * 0.0, np.zeros(p), 0.0, np.inf
+        for share in (None, *(min(1.0, max(share, RAMP * p / m)) for share in SHARES)):
+            away = self.kinks.away(y, t)
+            width = SPREAD * added_up(away) / m if share is None else self.matrix.smallest(away, share)
+            ramp = Ramped(self.kinks, max(min(width, before), 1e-300))
+            before = ramp.width
             sample.statement = replace(statement, loss=ramp)
             coef, level = sample.fitted(*self.task.prices, (coef, level))
             t = self.matrix.product_of(sample.A, coef) + level
@@ -146,34 +156,36 @@ class BandPursuit:
                 return ScanStep(found, rule, None)
         y, t, pull = visit.block.centre, visit.t, visit.pull.value.sum(axis=1)
         if self.last is not None:
-            crossed = objective > self.last[2] * (1.0 + 0.1 * task.tolerance)
+            # a step on ramps may raise the objective itself a little: the band will see to that
+            allowed = FAR if self.u is None else 0.1 * task.tolerance
+            crossed = objective > self.last[2] * (1.0 + allowed)
             if crossed:
                 t, objective = self._back(y, t)
             if crossed or self.u is not None:
-                wider = crossed or (found is not None and found.gap > 0.01 * found.primal)
-                self.share, pull = min(1.0, self.share * (WIDER if wider else NARROWER)), None
+                wider = crossed or (found is not None and found.gap > FAR * found.primal)
+                self.share, pull = min(1.0, self.share * (WIDER if wider else 1.0)), None
         self._solve(y, t, objective, pull)
         return ScanStep(found, rule, self._request(lambda y, t: self.u))
 
     def _towards(self, visit: Visit, objective: float) -> ScanStep:
         """A step of Newton on the ramps; what is next passed over also says which rows keep their slopes."""
         assert self.ramp is not None
-        y, t, g = visit.block.centre, visit.t, visit.pull.value.sum(axis=1)[: len(self.w)] / self.task.heavy
+        matrix, s, heavy, ramp = self.matrix, self.task.weight, self.task.heavy, self.ramp
+        y, t, g = visit.block.centre, visit.t, visit.pull.value.sum(axis=1)[: len(self.w)] / heavy
+        live = matrix.live(self.kinks.away(y, t) < ramp.width, s)
+        each = max(1, len(live) // (CURVED * matrix.p))
+        rows = live[::each]
+        A, h = self._with_ones(matrix.gathered(rows)), ramp.second_derivative(y[rows], t[rows])
+        H = matrix.rough_gram(A, h * (each / heavy) if s is None else h * (each / heavy) * s[rows])
+        metric = (
+            Priced(matrix.host(H), self.ridge, self.price)
+            if self.price.any()
+            else Plain(matrix.inverted(H, self.ridge), self.ridge)
+        )
         self.last = (self.w, t, objective)
-        self.w = self.w + self._curved(y, t, self.ramp).step(g, self.w)
+        self.w = self.w + metric.step(g, self.w)
         self.ramp = None
         return ScanStep(None, None, self._request(self._outside))
-
-    def _curved(self, y: Any, t: Any, ramp: Ramped) -> Metric:
-        """The curvature of the rows on ramps, or of some of them."""
-        live, s = self.matrix.live(self.kinks.away(y, t) < ramp.width, self.task.weight), self.task.weight
-        each = max(1, len(live) // (CURVED * self.matrix.p))
-        rows = live[::each]
-        h = ramp.second_derivative(y[rows], t[rows]) * (each / self.task.heavy)
-        H = self.matrix.rough_gram(self._with_ones(self.matrix.gathered(rows)), h if s is None else h * s[rows])
-        if self.price.any():
-            return Priced(self.matrix.host(H), self.ridge, self.price)
-        return Plain(self.matrix.inverted(H, self.ridge), self.ridge)
 
     def _with_ones(self, A: Any) -> Any:
         return self.matrix.beside(A, A[:, 0] * 0.0 + 1.0) if self.task.statement.intercept else A
@@ -182,8 +194,10 @@ class BandPursuit:
         """Slopes of the pieces; nothing within the band."""
         assert self.last is not None
         away = self.kinks.away(y, t)
-        least = self.matrix.smallest(away, min(1.0, RAMP * self.matrix.p / self.matrix.n))
-        self.width = max(PART * self.matrix.smallest(abs(t - self.last[1]), MOVED), least)
+        share = min(1.0, max(PART * SHARES[-1], RAMP * self.matrix.p / self.matrix.n))
+        self.width = PART * self.matrix.smallest(abs(t - self.last[1]), MOVED)
+        self.width = max(self.width, self.matrix.smallest(away, share))
+        self.share = float((away <= self.width).sum()) / len(t)
         return self.kinks.pieces(y, t, self.width)
 
     def _band(self, y: Any, t: Any, width: float, pull: Any) -> tuple[Band, list[Any]]:
@@ -233,27 +247,29 @@ class BandPursuit:
         `pull` is that of the slopes outside the band, where a pass has told it.
         """
         task, matrix, s = self.task, self.matrix, self.task.weight
-        before, self.last = self.last, (self.w, t, objective)
-        if pull is None:
-            self.width = matrix.smallest(self.kinks.away(y, t), self.share) if self.share < 1.0 else np.inf
-        elif before is None:
-            self.width = np.inf
-        fixed = self.kinks.pieces(y, t, self.width)
-        if pull is None:
-            tilted = fixed if s is None else s * fixed
-            c = matrix.pulled(tilted[:, None])[:, 0]
-            if task.statement.intercept:
-                c = space(c).concatenate([c, tilted.sum()[None]])
-        else:
-            c = matrix.here(pull[: len(self.w)])
-        band, where = self._band(y, t, self.width, c)
-        self.share = min(1.0, len(band.A) / matrix.n)
+        first, self.last = self.last is None, (self.w, t, objective)
         near = matrix.here(self.w)
-        mu = MU * float(abs(band.A @ near - band.t[: len(band.A)]).sum()) / max(len(band.A), 1)
-        if before is None:
-            mu = 5.0 * self.null
         stop = FINE * task.tolerance * task.heavy * max(objective, 1e-4 * self.null)
-        w, d, _ = interior(band, near, max(mu, 1e-300), stop, matrix.factored)
+        while True:
+            if pull is None:
+                self.width = (
+                    matrix.smallest(self.kinks.away(y, t), self.share) if self.share < 1.0 else np.inf
+                )
+            elif first:
+                self.width = np.inf
+            fixed = self.kinks.pieces(y, t, self.width)
+            c = self._pulled(fixed) if pull is None else matrix.here(pull[: len(self.w)])
+            band, where = self._band(y, t, self.width, c)
+            self.share = 1.0 if self.width == np.inf else min(1.0, len(band.A) / matrix.n)
+            mu = MU * float(abs(band.A @ near - band.t[: len(band.A)]).sum()) / max(len(band.A), 1)
+            mu = 5.0 * self.null if first else max(mu, 1e-300)
+            w, d, steps = interior(band, near, mu, stop, matrix.factored, FINE * task.tolerance)
+            if steps < STEPS or self.share >= 1.0:
+                break
+            self.share, pull = (
+                min(1.0, self.share * WIDER),
+                None,
+            )  # the answer is far outside: no pass need say so
         u, start = fixed, 0
         for live in where:
             own = d[start : start + len(live)]
@@ -262,6 +278,12 @@ class BandPursuit:
         whole = self.w if task.statement.intercept else np.append(self.w, 0.0)
         self.parts = (whole, where, u)
         self.u, self.w = u, self._settled(np.asarray(matrix.host(w)))
+
+    def _pulled(self, fixed: Any) -> Any:
+        """The pull of fixed slopes, ones last where there is an intercept."""
+        tilted = fixed if self.task.weight is None else self.task.weight * fixed
+        c = self.matrix.pulled(tilted[:, None])[:, 0]
+        return space(c).concatenate([c, tilted.sum()[None]]) if self.task.statement.intercept else c
 
     def _settled(self, w: Vector) -> Vector:
         """Priced weights of which an interior point has left a trace are zero: together they cost nothing."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dualgap.device.spaces import space
 
 STEPS = 40  # at most; 7 to 25 are taken where the answer is near the band
@@ -50,10 +52,16 @@ class Band:
         return found
 
 
-def interior(band: Band, w: Any, mu: float, stop: float, factored: Any) -> tuple[Any, Any, int]:
-    """Weights, slopes of the rows, steps: until what is left of the gap is at most `stop`, sums not means."""
+def interior(
+    band: Band, w: Any, mu: float, stop: float, factored: Any, within: float = np.inf
+) -> tuple[Any, Any, int]:
+    """Weights, slopes of the rows, steps: until what is left of the gap is at most `stop`, sums not means.
+
+    `within`: the share of its price by which the pull of the slopes at a column may be above it.
+    """
     xp, lo, up = space(w), band.lo, band.up
     strong = bool((band.ridge > 0.0).any())
+    tight = len(band.priced) > 0 and not strong
     z = band.times(w)
     above, below = _room(xp, z - band.t, 0.5 * (up - lo), mu)
     P, Q = mu / above, mu / below
@@ -87,10 +95,11 @@ def interior(band: Band, w: Any, mu: float, stop: float, factored: Any) -> tuple
         owed = (abs(miss) * abs(w)).sum()
         if strong:
             owed = xp.minimum(owed, (miss * miss / (2.0 * xp.maximum(band.ridge, 1e-300))).sum())
-        left, owed = float((P * above).sum() + (Q * below).sum()), float(owed)
-        if not left < float("inf"):  # rounding has the last word
+        beyond = (abs(miss[band.priced]) / up[len(up) - len(band.priced) :]).max() if tight else owed * 0.0
+        left, owed, most = xp.stack([(P * above).sum() + (Q * below).sum(), owed, beyond]).tolist()
+        if not left < np.inf:  # rounding has the last word
             break
-        if left <= stop and owed <= stop:
+        if left <= stop and owed <= stop and most <= within:
             break
     d = xp.where(above < below, up - above, lo + below)
     return w, d, steps

@@ -14,6 +14,7 @@ import dualgap as dg
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(40, 4))
 NUMBERS = X @ [1.0, 0.0, -1.0, 0.5] + RNG.normal(size=40)
+SEVERAL = np.column_stack([NUMBERS, X[:, 1] - NUMBERS, RNG.normal(size=40)])
 TWO = np.where(NUMBERS > 0, "yes", "no")
 THREE = np.array([10, 20, 30])[RNG.integers(0, 3, 40)]
 APART = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
@@ -47,6 +48,13 @@ FITS: dict[str, tuple[NDArray[Any], dict[str, Any]]] = {
     "hard margin": (APART, dict(loss="hinge", C=np.inf)),
     "best subset": (NUMBERS, dict(loss="squared", penalty="l0", budget=2)),
     "best subsets": (THREE, dict(loss="squared_hinge", penalty="l0", budget=2)),
+    "outputs jointly": (
+        SEVERAL,
+        dict(loss="squared", penalty="l21", lam=0.3, sample_weight=np.arange(40.0)),
+    ),
+    "outputs apart": (SEVERAL, dict(loss="huber(1.35)", penalty="l2", lam=0.1)),
+    "quantiles that do not cross": (NUMBERS, dict(loss="quantiles(0.2, 0.5, 0.8)", penalty="l1", lam=0.02)),
+    "quantiles apart": (NUMBERS, dict(loss="quantiles(0.2, 0.8)", penalty="none", crossing=True)),
     "not proven": (TWO, dict(loss="logistic", penalty="l1", lam=1e-4, max_iter=1, tol=1e-14)),
 }
 

@@ -37,9 +37,10 @@ KINDS = {
     "subsets": "exact.subsets",
     "offsets": "exact.offsets",
     "signs": "exact.signs",
+    "outputs": "exact.outputs",
 }
 PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2
-PATTERN += ("files", "subsets", "levels", "signs", "signs")
+PATTERN += ("files", "subsets", "levels", "signs", "signs", "outputs", "outputs")
 SECONDS = 60  # a case that takes longer is a finding
 GRACE = 45  # compiled code does not hear the alarm: then the worker is ended
 BATCH = 10

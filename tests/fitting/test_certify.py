@@ -173,12 +173,6 @@ REFUSED: dict[str, tuple[Any, Any, Any, str]] = {
     "signs": (linear_model.Lasso(positive=True), DIABETES, PROGRESS, "positive"),
     "another loss": (linear_model.SGDClassifier(loss="modified_huber"), SCALED, BENIGN, "modified_huber"),
     "crammer": (svm.LinearSVC(multi_class="crammer_singer"), IRIS, SPECIES, "crammer_singer"),
-    "two targets": (
-        linear_model.LinearRegression(),
-        DIABETES,
-        np.column_stack([PROGRESS, PROGRESS]),
-        "one target at a time",
-    ),
     "class weights": (linear_model.SGDClassifier(class_weight="balanced"), IRIS, SPECIES, "one by one"),
 }
 

@@ -162,7 +162,12 @@ def test_an_object_that_is_no_number_is_a_type_error() -> None:
 BAD_TARGETS: dict[str, tuple[Any, str]] = {
     "none": (None, "y is None"),
     "short": (y[:-1], "y has 39"),
-    "two columns": (np.column_stack([y, y]), "one column"),
+    "three dimensions": (np.zeros((40, 2, 2)), "one column"),
+    "no columns": (np.zeros((40, 0)), "y has no columns"),
+    "a second column with a gap": (
+        np.column_stack([y, np.where(np.arange(40) == 3, np.nan, y)]),
+        "'y1' (number 1) of y: y contains NaN",
+    ),
     "a number": (3.0, "one column"),
     "strings": (["a"] * 40, "strings"),
     "numbers as strings": (y.astype(str), "strings"),

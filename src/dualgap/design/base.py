@@ -40,6 +40,11 @@ class Design(Protocol):
         return self
 
     @property
+    def alike(self) -> Design | None:
+        """The matrix that stands along the diagonal again and again, None where there is none."""
+        return None
+
+    @property
     def sparse(self) -> ScaledSparse | None:
         """The same as one sparse matrix with scaled columns, None where it is not stored so."""
         return None

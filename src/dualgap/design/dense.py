@@ -59,6 +59,10 @@ class Dense(Design):
         return self.array @ w
 
     def matvecs(self, weights: Matrix) -> Matrix:
+        support = np.flatnonzero(weights.any(axis=0))
+        many = self.array.flags.f_contiguous or len(weights) > ALONG  # which read each column taken again
+        if (ALONG if many else ACROSS) * len(support) <= weights.shape[1]:
+            return weights[:, support] @ self.array[:, support].T
         return weights @ self.array.T
 
     def transpose_matvec(self, theta: Vector) -> Vector:

@@ -1,7 +1,8 @@
 """Which solvers there are, which fit a problem, and why the others do not.
 
 Every solver is for one kind of problem, and every problem tells its kind: "convex" (one vector of weights),
-"multinomial" and "joint hinge" (all classes at once), "search" (not convex), "kernel", "kernel levels" (ν)
+"multinomial" and "joint hinge" (all classes at once), "quantiles" (that may not cross),
+"search" (not convex), "kernel", "kernel levels" (ν)
 and two kinds of "margin" (C = ∞).
 """
 
@@ -23,12 +24,14 @@ BY_NAME = (
     "convex",
     "multinomial",
     "joint hinge",
+    "quantiles",
     "search",
 )  # kinds whose solvers can be asked for by `solver=`
 PROBLEMS = {
     "convex": "convex problems",
     "multinomial": "the multinomial problem",
     "joint hinge": "the joint hinge of many classes",
+    "quantiles": "quantiles that do not cross",
     "search": "problems that are not convex",
 }
 

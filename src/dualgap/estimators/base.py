@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from dualgap.errors import DataError
 from dualgap.estimators.documentation import described
-from dualgap.fitting.inputs import read_table
+from dualgap.fitting.inputs import has_columns, read_table
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.offsets import of_new_rows
 from dualgap.losses import Loss
@@ -48,7 +48,8 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self : estimator
             The fitted model.
         """
-        self._fit(X, one_column(y), sample_weight, offset=offset)
+        several = self.__sklearn_tags__().target_tags.multi_output and has_columns(shaped(y))
+        self._fit(X, shaped(y) if several else one_column(y), sample_weight, offset=offset)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:

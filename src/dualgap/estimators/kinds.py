@@ -12,10 +12,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import one_column
+from dualgap.estimators.base import one_column, shaped
 from dualgap.estimators.documentation import described
 from dualgap.fitting.decisions import explained, said
-from dualgap.fitting.inputs import read_numbers, read_weights
+from dualgap.fitting.inputs import read_numbers, read_outputs, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.offsets import of_new_rows, read_offset
 from dualgap.losses import Loss
@@ -40,7 +40,7 @@ def zero_is_optimal(loss: Loss) -> bool:
 
 def _lopsided(loss: Loss) -> bool:
     """Whether over- and underestimates cost differently: the prediction then leans, and R² suffers."""
-    if not loss.translates:
+    if not loss.translates:  # those of several quantiles do not either
         return True
     over, under = loss.value(np.zeros(2), np.array([1.0, -1.0]))
     return bool(over != under)
@@ -135,9 +135,10 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
     """Predictions are decision values, or the means that these speak of."""
 
     @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.solution_.intercept)
+    def intercept_(self) -> Any:
+        """The constant, of several outputs one each."""
+        level = self.solution_.intercept
+        return level if np.ndim(level) else float(level)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,7 +156,7 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
 
         Returns
         -------
-        z : ndarray of shape (n_samples,)
+        z : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The decision values.
         """
         return np.asarray(self._scores(*self._scored(X, offset)))
@@ -168,7 +169,7 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The predictions, on the scale of the targets.
         """
         return loss_named(self.loss).mean(self.linear_predictor(X, offset))
@@ -182,13 +183,19 @@ class Regressor(RegressorMixin):  # type: ignore[misc]
         Returns
         -------
         score : float
-            1 for a perfect prediction, 0 for that of the best constant.
+            1 for a perfect prediction, 0 for that of the best constant; of several outputs the mean.
         """
         loss = loss_named(self.loss)
+        if loss.each:
+            raise DataError(f"score compares one prediction with each target; {loss} makes {len(loss.each)}.")
         if Trait.MEANS not in loss.traits:
             return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
         z = self.linear_predictor(X, offset)
-        targets, weights = read_numbers(one_column(y), len(z)), read_weights(sample_weight, len(z))
-        loss.check_targets(targets)
-        shift = read_offset(of_new_rows(self._terms, X, offset)[1], len(z), loss)
-        return explained(loss, targets, z, weights, shift)
+        n, weights = len(z), read_weights(sample_weight, len(z))
+        targets = read_outputs(shaped(y), n)[0] if z.ndim == 2 else read_numbers(one_column(y), n)[:, None]
+        shift = read_offset(of_new_rows(self._terms, X, offset)[1], n, loss)
+        shares = []
+        for own, scores in zip(targets.T, z.reshape(n, -1).T, strict=True):
+            loss.check_targets(own)
+            shares.append(explained(loss, own, scores, weights, shift))
+        return float(np.mean(shares))

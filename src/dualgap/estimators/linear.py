@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.errors import DataError, NoSolverError
 from dualgap.estimators.base import DEFAULT_C, Model, shaped
 from dualgap.fitting.fit import fit
-from dualgap.fitting.names import penalty_named
+from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.offsets import named, parted
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.stream import Stream, learn, row_by_row
@@ -95,9 +95,12 @@ class FittedLinear(LinearModel, Strengths):
             given["C"] = DEFAULT_C
         last: Solution | None = getattr(self, "solution_", None) if self.warm_start else None
         if last is not None:
+            each = loss_named(self.loss).each
             same_columns = np.atleast_2d(last.coef).shape[1] == self.n_features_in_
             same_classes = last.classes is None or np.array_equal(last.classes, np.unique(y))
-            last = last if same_columns and same_classes else None
+            outputs = 1 if np.ndim(y) < 2 else np.shape(y)[1]
+            same_outputs = last.classes is not None or len(np.atleast_2d(last.coef)) in (outputs, len(each))
+            last = last if same_columns and same_classes and same_outputs else None
         return {**given, "warm_start": last}
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:

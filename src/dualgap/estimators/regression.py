@@ -20,7 +20,7 @@ LOSSES = (
     "str or Loss",
     '"squared", "absolute", "quantile(0.9)", "huber(1.35)", "epsilon_insensitive(0.1)", '
     '"squared_epsilon_insensitive(0.1)", "poisson", "gamma", "tweedie(1.5)", "binomial" (which predict '
-    "means), or an object of `dualgap.losses`.",
+    'means), "quantiles(0.1, 0.5, 0.9)" (several outputs of one target), or an object of `dualgap.losses`.',
 )
 
 
@@ -34,6 +34,11 @@ class Regression(TubeAttributes, Regressor, LinearModel):
         """The weights."""
         return self.solution_.coef
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         self._solve(X, y, sample_weight, **more)
 
@@ -41,8 +46,8 @@ class Regression(TubeAttributes, Regressor, LinearModel):
 @documented(
     "coef_ intercept_ solution_ n_iter_ n_features_in_ feature_names_in_ slack_",
     loss=LOSSES,
-    coef_=("ndarray of shape (n_features,)", "The weights."),
-    intercept_=("float", "The constant; 0.0 if fit_intercept=False."),
+    coef_=("ndarray of shape (n_features,) or (n_outputs, n_features)", "The weights."),
+    intercept_=("float or ndarray of shape (n_outputs,)", "The constant; 0.0 if fit_intercept=False."),
 )
 @dataclass(eq=False, repr=False)
 class LinearRegressor(Regression, FittedLinear):

@@ -17,13 +17,15 @@ from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError, ModelFileError
 from dualgap.files.fields import Fields
 from dualgap.files.recipes import read_recipe
+from dualgap.files.several import read_levels, read_outputs
 from dualgap.files.slope_rules import read_rule
-from dualgap.files.store import SIGNED, Beside, read_document
+from dualgap.files.store import SEVERAL, SIGNED, Beside, read_document
 from dualgap.fitting.hard_margin import HardMargin, refuse_soft
 from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import read_offset
 from dualgap.fitting.searched import SearchRun
+from dualgap.fitting.several import joint
 from dualgap.fitting.signs import refuse_unbounded_kinds
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective
@@ -34,7 +36,7 @@ from dualgap.proof.certificate import Certificate
 from dualgap.proof.constraints import Constraints
 from dualgap.traits import Trait
 
-VERSIONS = (1, 2, SIGNED)  # of the format that are read
+VERSIONS = (1, 2, SIGNED, SEVERAL)  # of the format that are read
 USUAL = 1e-6  # tolerance of a fit, which version 1 does not tell
 LABEL = re.compile(r"[<|>][iufb][1248]|[<>]U[1-9]\d{0,4}|object")
 NUMBERS = ("seconds", "objective", "best", "bound")  # of a record
@@ -86,6 +88,13 @@ class Reader:
         if (self.classes is not None) != (Trait.CLASSIFICATION in self.terms.loss.traits):
             raise top.refuse("classes", "there for a classification loss, and for no other")
         self.labels = None if self.classes is None else tuple(self.classes.tolist())
+        self.outputs = read_outputs(top, self.terms.loss)
+        if (self.outputs is not None) != (self.version == SEVERAL):
+            raise top.refuse("version", f"{SEVERAL} for several outputs, and for nothing else")
+        if self.outputs is not None and (self.classes is not None or self.scanned or self.terms.hard):
+            raise top.refuse("outputs", "null for classes, rows in blocks and hard margins")
+        self.many = self.outputs is not None or len(self.labels or ()) > 2
+        self.count = len(self.outputs or self.labels or ())
 
     def _by_rules(self) -> bool:
         """Is θ a rule, in every part?"""
@@ -112,16 +121,16 @@ class Reader:
     def solution(self) -> Solution:
         """The whole."""
         top = self.top
-        many = self.classes is not None and len(self.classes) > 2
-        multiclass = top.one_of("multiclass", ("one_vs_rest", "multinomial")) if many else None
-        if not many and top.has("multiclass"):
+        classes = self.many and self.outputs is None
+        multiclass = top.one_of("multiclass", ("one_vs_rest", "multinomial")) if classes else None
+        if not classes and top.has("multiclass"):
             raise top.refuse("multiclass", "null, for there are no more than two classes")
         if multiclass is not None and not (multiclass == "multinomial" and joint_hinge(self.terms.loss)):
             read_form(multiclass, self.terms.loss, self.terms.penalty)
         answer = top.part("answer")
-        apart = multiclass == "one_vs_rest"
-        found = self._together(answer) if apart else self._answer(answer, joint=many)
-        found = dataclasses.replace(found, multiclass=multiclass)
+        apart = multiclass == "one_vs_rest" if self.outputs is None else not joint(self.terms)
+        found = self._together(answer) if apart else self._answer(answer, joint=self.many)
+        found = dataclasses.replace(found, multiclass=multiclass, outputs=self.outputs)
         if top.has("scans"):
             found = dataclasses.replace(found, scans=top.number("scans", low=0.0))
         for where, name in ((top.part("objective"), "words"), (top, "fingerprint"), (top, "weights")):
@@ -142,7 +151,7 @@ class Reader:
         ):
             raise part.refuse("lam", "given where budget is not, and the other way round")
         values = (
-            _made(part.part("loss"), losses.CATALOGUE),
+            read_levels(part.part("loss")) or _made(part.part("loss"), losses.CATALOGUE),
             penalty,
             lam,
             budget,
@@ -167,7 +176,7 @@ class Reader:
         _ = terms.regulariser  # refuses factors that the penalty cannot take
         refuse_unbounded_kinds(terms)
         signed = bool(terms.signs()) or terms.offset is not None
-        if signed != (self.version == SIGNED):
+        if self.version != SEVERAL and signed != (self.version == SIGNED):
             none, some = "no bounds, no constraints and no offset", "bounds, constraints or an offset"
             raise ModelFileError(
                 f"{part.file}: a model file of version {self.version} has {none if signed else some}."
@@ -243,15 +252,16 @@ class Reader:
 
     def _together(self, part: Fields) -> Solution:
         """A problem per class: rows of coef and columns of θ are put together from the parts."""
-        assert self.classes is not None and self.labels is not None
         fields = part.parts("parts")
-        if len(fields) != len(self.classes):
-            raise part.refuse("parts", f"one for each of {len(self.classes)} classes")
+        if len(fields) != self.count:
+            what = "classes" if self.outputs is None else "outputs"
+            raise part.refuse("parts", f"one for each of {self.count} {what}")
         parts = tuple(self._answer(one, joint=False, positive=k) for k, one in enumerate(fields))
         if len({proof.search is None for proof in (p.certificate for p in parts)}) > 1:
             raise part.refuse("parts", "proofs of one kind")
+        form = "one_vs_rest" if self.outputs is None else "outputs"
         certificate = dataclasses.replace(
-            joined([p.certificate for p in parts], self._tolerance(part, whole=True)),
+            joined([p.certificate for p in parts], self._tolerance(part, whole=True), self.terms, form),
             objective=part.number("objective", finite=False),
             bound=part.number("bound", finite=False),
         )
@@ -259,8 +269,7 @@ class Reader:
 
     def _answer(self, part: Fields, *, joint: bool, positive: int = 1) -> Solution:
         if joint:
-            assert self.classes is not None
-            shape: tuple[int, ...] = (len(self.classes), self.p)
+            shape: tuple[int, ...] = (self.count, self.p)
             intercept: Any = part.array("intercept", shape[:1])
         else:
             shape, intercept = (self.p,), part.number("intercept")
@@ -268,13 +277,15 @@ class Reader:
             raise part.refuse("intercept", "0, for the problem has none")
         coef = part.array("coef", shape)
         certificate = self._certificate(part, (coef, intercept), joint=joint, positive=positive)
-        return self._solution(part, certificate, part.array("proven_zero", shape, kind="|b1"))
+        zero = part.array("proven_zero", shape, kind="|b1")
+        return self._solution(part, certificate, zero, terms=self._terms_of(positive, joint=joint))
 
     def _certificate(
         self, part: Fields, weights: tuple[Any, Any], *, joint: bool, positive: int
     ) -> Certificate:
         proof = part.part("certificate")
-        kind = proof.one_of("kind", ("classes",) if joint else ("dual", "hard_margin", "search", "rule"))
+        jointly = "classes" if self.outputs is None else "outputs"
+        kind = proof.one_of("kind", (jointly,) if joint else ("dual", "hard_margin", "search", "rule"))
         if (kind == "hard_margin") != self.terms.hard:
             raise proof.refuse("kind", "hard_margin for a hard margin, and for nothing else")
         convex = Trait.CONVEX in self.terms.loss.traits & self.terms.regulariser.traits
@@ -284,24 +295,31 @@ class Reader:
         if kind == "rule":
             theta = read_rule(proof.part("rule"), self.terms.loss, self.p)
         elif kind != "search":
-            theta = proof.array("theta", (self.n, len(self.labels or ())) if joint else (self.n,))
+            theta = proof.array("theta", (self.n, self.count) if joint else (self.n,))
         return Certificate(
             theta,
             *weights,
             part.number("objective", finite=False),
             part.number("bound", finite=False),
-            self.terms,
+            self._terms_of(positive, joint=joint),
             self.labels,
-            "multinomial" if joint else "single",
+            ("multinomial" if self.outputs is None else "joint") if joint else "single",
             self._box(proof) if proof.has("box") and self.version > 1 else None,
             self._tolerance(part),
             self._search(proof, positive) if kind == "search" else None,
             **self._multipliers(proof),
         )
 
+    def _terms_of(self, k: int, *, joint: bool) -> Objective:
+        """What was minimised; of one of several outputs alone, its own."""
+        return self.terms if joint or self.outputs is None else self.terms.alone(k)
+
     def _multipliers(self, proof: Fields) -> dict[str, Any]:
-        """Of constraints and bounds."""
+        """Of constraints and bounds, and of quantiles that do not cross."""
         found: dict[str, Any] = {}
+        if self.terms.loss.joint:
+            found["multipliers"] = proof.array("multipliers", (self.n, self.count - 1))
+            found["violation"] = proof.number("violation", low=0.0)
         rows = self.terms.rows
         if rows is not None:
             found["multipliers"] = proof.array("multipliers", (len(rows),))
@@ -341,7 +359,12 @@ class Reader:
         return SearchRun(_search_named(proof.part("solver")), proof.whole("nodes"), positive)
 
     def _solution(
-        self, part: Fields, certificate: Certificate, zero: NDArray[Any], parts: tuple[Solution, ...] = ()
+        self,
+        part: Fields,
+        certificate: Certificate,
+        zero: NDArray[Any],
+        parts: tuple[Solution, ...] = (),
+        terms: Objective | None = None,
     ) -> Solution:
         facts: dict[str, Any] = {"n": self.n, "p": self.p, "null": part.number("null", finite=False)}
         facts["spread"] = self.spread
@@ -363,7 +386,7 @@ class Reader:
             coef_error=part.optional(part.number, "coef_error", low=0.0, finite=False),
             coef_error_reason=part.text("coef_error_reason"),
             proven_zero=zero,
-            terms=self.terms,
+            terms=terms or self.terms,
             names=self.names,
             classes=self.classes,
             facts=facts,

@@ -21,6 +21,7 @@ from dualgap.errors import DataError, ModelFileError
 from dualgap.version import __version__
 
 MADE_BY = f"dualgap {__version__}"
+SEVERAL = 4  # the version with several outputs
 SIGNED = 3  # the version with bounds, constraints or an offset, which older readers must not overlook
 MOST_BYTES = (
     1 << 29

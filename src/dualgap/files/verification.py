@@ -86,10 +86,10 @@ def examine(
     whole = truths[0]
     if solution.parts:
         whole = _summed(truths)
-        for part, truth, label in zip(
-            solution.parts, truths, solution.certificate.classes or (), strict=True
-        ):
-            objections += [f"class {label!r} against the rest: {said}" for said in _claims(part, truth)]
+        labels = solution.outputs or solution.certificate.classes or ()
+        for part, truth, label in zip(solution.parts, truths, labels, strict=True):
+            whose = f"output {label!r}" if solution.outputs else f"class {label!r} against the rest"
+            objections += [f"{whose}: {said}" for said in _claims(part, truth)]
     objections += _claims(solution, whole)
     if not solution.converged:
         objections.append(f"{UNPROVEN}: {solution.status}")
@@ -135,7 +135,7 @@ def _unusable(solution: Solution) -> Iterator[str]:
         yield "nothing was proven of these weights"
         return
     n, p = len(terms.sample_weight), len(terms.scale)
-    many = () if proof.form == "single" else (len(proof.classes or ()),)
+    many = () if proof.form == "single" else (len(solution.outputs or proof.classes or ()),)
     shapes = [("weights", solution.coef, (*many, p)), ("intercept", solution.intercept, many)]
     shapes += [("proven zeros", solution.proven_zero, (*many, p))]
     if proof.search is None and n:  # else the rows are elsewhere, and θ is a rule for them
@@ -189,8 +189,7 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
     error, least = distance(problem, found), distance(problem, forgiven)
     zero = proven_zero(problem, found).reshape(*source.coef.shape[:-1], -1)[..., : len(source.terms.scale)]
-    count = len(task.used)
-    given = np.append(theta[:count][task.used], theta[count:]) if theta.ndim == 1 else theta[task.used]
+    given = task.counted(theta) if hasattr(task, "counted") else theta[task.used]
     far = float(np.abs(found.theta - given).max()) > FEASIBLE * float(np.abs(theta).max())
     values = found.primal, sure, found.dual, room, *null
     return Truth(*values, zero & (not hard), error, least or 0.0, found.box, moved, far)
@@ -238,8 +237,9 @@ def _null(problem: Problem) -> tuple[float, float]:
     The best constant is known to the rounding of a mean; so is its difference to each target.
     """
     null, terms = problem.null, gamma(problem.n + 8)
-    if hasattr(problem, "classes") or not problem.intercept:
-        return null, 8.0 * terms * (1.0 + null) if hasattr(problem, "classes") else 8.0 * terms * null
+    several = hasattr(problem, "classes") or hasattr(problem, "outputs")
+    if several or not problem.intercept:
+        return null, 8.0 * terms * (1.0 + null) if several else 8.0 * terms * null
     constant = float(problem.null_weights[-1])
     step = terms * (float(np.abs(problem.y).max()) + abs(constant))
     here, *there = (

@@ -14,8 +14,9 @@ from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.files.fingerprint import fingerprint
 from dualgap.files.recipes import recipe_fields
+from dualgap.files.several import levels_fields
 from dualgap.files.slope_rules import rule_fields
-from dualgap.files.store import MADE_BY, SIGNED, write_document
+from dualgap.files.store import MADE_BY, SEVERAL, SIGNED, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import without
@@ -64,7 +65,7 @@ class Writer:
         by_scans = {"weights": facts.get("weights"), "scans": float(solution.scans)} if solution.scans else {}
         return by_scans | {
             "format": "dualgap-model",
-            "version": SIGNED if solution.terms.signs() or solution.terms.offset is not None else VERSION,
+            "version": _version(solution),
             "made_by": MADE_BY,
             "objective": self.objective(solution.terms),
             "rows": int(facts["n"]),
@@ -72,6 +73,7 @@ class Writer:
             "names": None if solution.names is None else list(solution.names),
             "classes": None if solution.classes is None else _labels(solution.classes),
             "multiclass": solution.multiclass,
+            **({} if solution.outputs is None else {"outputs": list(solution.outputs)}),
             "spread": self.array(facts["spread"]),
             "recipe": None if solution.recipe is None else recipe_fields(solution.recipe),
             "fingerprint": facts.get("fingerprint"),
@@ -85,7 +87,7 @@ class Writer:
             by_row["offset_name"] = terms.offset_name
         return by_row | {
             "words": terms.words(),
-            "loss": _named(terms.loss),
+            "loss": levels_fields(terms.loss) or _named(terms.loss),
             "penalty": _named(terms.penalty) | self._groups(terms.penalty),
             "lam": terms.lam,
             "budget": terms.budget,
@@ -166,7 +168,7 @@ class Writer:
         if not isinstance(certificate.theta, np.ndarray):
             rule = rule_fields(certificate.theta, self.array)
             return {"kind": "rule", "rule": rule, "box": _box(certificate.box)}
-        kind = "classes" if certificate.form == "multinomial" else "dual"
+        kind = {"multinomial": "classes", "joint": "outputs"}.get(certificate.form, "dual")
         kind = "hard_margin" if hard else kind
         found = {"kind": kind, "theta": self.array(certificate.theta), "box": _box(certificate.box)}
         if certificate.multipliers is not None:
@@ -190,6 +192,13 @@ class Writer:
 
     def _unless_ones(self, values: NDArray[np.float64]) -> Any:
         return None if np.all(values == 1.0) else self.array(values)
+
+
+def _version(solution: Solution) -> int:
+    """The least that says all there is."""
+    if solution.outputs is not None:
+        return SEVERAL
+    return SIGNED if solution.terms.signs() or solution.terms.offset is not None else VERSION
 
 
 def _number(value: float) -> float | str:

@@ -25,10 +25,11 @@ from dualgap.fitting.claims import Fitted
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.joint_problem import joint_family, joint_problem
-from dualgap.fitting.multiclass import joined, read_form
+from dualgap.fitting.multiclass import form_of, joined
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import parted, read_offset, refuse_offset, without
 from dualgap.fitting.options import read_limits, read_solver
+from dualgap.fitting.outputs import joint_certificate, output_problem, outputs_working
 from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.signs import refuse_in_blocks
@@ -115,7 +116,7 @@ def certify(  # noqa: PLR0913
         task = _of_model(X, y, coef, (sample_weight, offset), given)
     else:
         reading = read(X, y, loss=loss, sample_weight=sample_weight, offset=offset, **asked)
-        form = read_form(multiclass, reading.terms.loss, reading.terms.penalty)
+        form = form_of(reading, multiclass)
         task = _Task(
             (reading,), _weights(coef, intercept, reading), form, "These weights", (), reading.labels
         )
@@ -144,7 +145,7 @@ def _weights(coef: Any, intercept: Any, reading: Reading, problems: int | None =
             f"coef must be numbers or a fitted model, not {type(coef).__name__}; "
             "numbers need loss= and a strength beside them."
         ) from None
-    rows = len(reading.classes) if reading.many_classes and reading.classes is not None else problems or 1
+    rows = reading.count if reading.several else problems or 1
     p = reading.table.design.shape[1]
     if table.shape == (p, 1) and rows == 1:
         table = table.T
@@ -210,8 +211,10 @@ def _of_solution(X: Any, y: Any, solution: Solution) -> _Task:
     if reading.labels != known:
         raise DataError(f"y has the classes {reading.labels}, the Solution {known}; give the y of the fit.")
     reading = replace(reading, terms=terms)
+    if reading.outputs is not None and reading.count != len(solution.coef):
+        raise DataError(f"y has {reading.count} outputs, the Solution {len(solution.coef)}; give its y.")
     weights = _weights(solution.coef, solution.intercept, reading)
-    form = solution.multiclass or "one_vs_rest"
+    form = form_of(reading, "auto") if solution.outputs else solution.multiclass or "one_vs_rest"
     return _Task((reading,), weights, form, "This Solution", (), reading.labels)
 
 
@@ -246,12 +249,17 @@ def _of_fitted(X: Any, y: Any, fitted: Fitted, by_row: tuple[Any, Any], notes: t
     if fitted.classes is not None:
         _check_classes(fitted, y, n)
     reading = read(X, y, **keywords)
+    if fitted.coef.ndim == 2 and fitted.classes is None and len(fitted.coef) != reading.count:
+        raise DataError(
+            f"This {fitted.name} has {len(fitted.coef)} targets, y {reading.count}; give the y of the fit."
+        )
     full = _weights(fitted.coef, fitted.intercept, reading)
+    form = claim.multiclass if reading.outputs is None else form_of(reading, "auto")
     if claim.noise is not None:
         scores = reading.table.design.matvec(full[0, :-1]) + full[0, -1]
         residual = reading.y - reading.terms.shifted(scores)
         notes = claim.scale_notes(residual, weights) + notes
-    return _Task((reading,), full, claim.multiclass, fitted.name, claim.notes + notes, reading.labels)
+    return _Task((reading,), full, form, fitted.name, claim.notes + notes, reading.labels)
 
 
 def _known_offset(fitted: Fitted, given: Vector | None) -> Vector | None:
@@ -302,7 +310,10 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
     reading = task.readings[0]
     terms = reading.terms
     weights = task.weights if terms.fit_intercept else task.weights[:, :-1]
-    if reading.many_classes and task.form == "multinomial":
+    if reading.outputs is not None and task.form == "joint":
+        parts = [_joint_outputs(reading, weights, solver, limits)]
+        proof = joint_certificate(reading, parts[0].best, limits.tolerance)
+    elif reading.many_classes and task.form == "multinomial":
         parts = [_joint(reading, weights, solver, limits)]
         proof = certificate(reading, parts[0].best, limits.tolerance, "multinomial")
     else:
@@ -313,7 +324,8 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
         each = [
             p.searched or certificate(reading, p.best, limits.tolerance, classes=task.classes) for p in parts
         ]
-        proof = each[0] if len(each) == 1 else joined(each, limits.tolerance)
+        form = "one_vs_rest" if reading.outputs is None else "outputs"
+        proof = each[0] if len(each) == 1 else joined(each, limits.tolerance, terms, form)
     errors = [p.error for p in parts if p.error is not None]
     mended = any(p.mended for p in parts)
     return Assessment(
@@ -336,9 +348,8 @@ def _assess(task: _Task, solver: str | Solver, limits: Limits, began: float) -> 
 def _problems(task: _Task) -> list[tuple[Reading, Vector]]:
     """Each problem's reading and targets."""
     first = task.readings[0]
-    if first.many_classes:
-        assert first.classes is not None
-        return [(first, first.targets(k)) for k in range(len(first.classes))]
+    if first.several:
+        return [(first.alone(k), first.targets(k)) for k in range(first.count)]
     return [(reading, reading.targets()) for reading in task.readings]
 
 
@@ -383,6 +394,14 @@ def _searched(reading: Reading, problem: Problem, w: Vector, solver: str | Solve
 def _joint(reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits) -> _Found:
     problem = joint_problem(reading.terms, reading.table.design, reading.y, len(weights))
     return _bounded(problem, lambda: joint_family(reading).working, weights.ravel(), solver, limits)
+
+
+def _joint_outputs(
+    reading: Reading, weights: NDArray[np.float64], solver: str | Solver, limits: Limits
+) -> _Found:
+    targets = [reading.targets(k) for k in range(reading.count)]
+    problem = output_problem(reading.terms, reading.table.design, targets)
+    return _bounded(problem, lambda: outputs_working(reading), weights.ravel(), solver, limits)
 
 
 def _bounded(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss
-from dualgap.penalties import L1, L2, ElasticNet, Penalty, Unpenalised
+from dualgap.penalties import L1, L2, L21, ElasticNet, Penalty, Unpenalised
 
 SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
 
@@ -37,6 +37,7 @@ class Claim:
     notes: tuple[str, ...] = ()
     intercept: bool = True  # can it have one at all?
     offset: Vector | None = None  # of the rows of its fit, where it keeps one
+    columns_of_weights: bool = False  # l1 is a price of each column's weights in all outputs, as one length
 
     def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
         """(penalty, λ) of mean loss + λ·penalty."""
@@ -48,6 +49,8 @@ class Claim:
             return Unpenalised(), None
         if l1 == 0.0:
             return L2(), l2
+        if self.columns_of_weights:
+            return L21(), l1
         return (L1(), l1) if l2 == 0.0 else (ElasticNet(l2 / l1), l1)
 
     def scale_notes(self, residual: Vector, sample_weight: Vector) -> tuple[str, ...]:

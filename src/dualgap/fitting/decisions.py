@@ -58,12 +58,13 @@ def explained(
 
 
 def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:
-    """The loss of every row; beyond two classes the joint one, or the sum over the classes.
+    """The loss of every row; beyond two classes the joint one, or the sum over the classes, or outputs.
 
     `targets` are numbers, or with `classes` the numbers of classes.
     """
     if not classes:
-        return loss.value(targets, scores)
+        found = loss.value(targets, scores)
+        return found if found.ndim == 1 else np.asarray(found.sum(axis=1))
     if scores.ndim == 1:
         return loss.value(np.where(targets == 1, 1.0, -1.0), scores)
     if multiclass == "multinomial" and joint_hinge(loss):

@@ -8,7 +8,8 @@ from typing import Any
 import dualgap.discrete  # noqa: F401  its searches enter the registry
 from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_family
-from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multiclass import form_of
+from dualgap.fitting.outputs import outputs_working
 from dualgap.fitting.reading import read, what_of
 from dualgap.problem.repeated import reduced
 
@@ -46,11 +47,15 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
     """What `fit` with these keywords would do, without doing it."""
     reading = read(X, y, **what_of(keywords))
     terms, design = reading.terms, reading.table.design
-    form = read_form(multiclass, terms.loss, terms.penalty)
+    form = form_of(reading, multiclass)
+    if form == "joint":
+        working = outputs_working(reading)
+        return Explanation(f"{terms.words()}; all outputs jointly", tuple(verdicts(working.problem)))
     if reading.many_classes and form == "multinomial":
         joint = joint_family(reading).working.problem
         return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))
-    problem = terms.problem(design, reading.targets())
+    first = reading.alone(0)
+    problem = first.terms.problem(design, first.targets())
     asked = reduced(problem).problem if problem.convex else problem
     return Explanation(terms.words(), tuple(verdicts(asked)))
 

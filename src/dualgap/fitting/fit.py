@@ -17,12 +17,13 @@ from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
 from dualgap.errors import NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
-from dualgap.fitting.multiclass import fit_many, read_form
-from dualgap.fitting.names import penalty_named
+from dualgap.fitting.multiclass import fit_many, form_of
+from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import read, rows_of_formula
+from dualgap.fitting.several import with_crossing
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.threads import limited
@@ -51,6 +52,7 @@ def fit(  # noqa: PLR0913
     bounds: Any = None,
     constraints: Any = None,
     multiclass: str = "auto",
+    crossing: bool | None = None,
     solver: str | Solver | DiscreteSolver = "auto",
     tol: float = 1e-6,
     max_iter: int | None = None,
@@ -92,6 +94,11 @@ def fit(  # noqa: PLR0913
     over where they are, for every smooth or piecewise linear loss with l1, l2, elastic_net or none (the rest
     is solved on the host), and the answer is NumPy's.
 
+    y of shape (n, m) has m outputs: `coef` then is (m, p), `intercept` (m,), objective and bound are sums
+    over the outputs. With penalty="l21" a column comes in for all outputs or for none. Of one target,
+    loss="quantiles(0.1, 0.5, 0.9)" fits several quantiles together so that none crosses another on any row of
+    the data; `crossing=True` fits each on its own.
+
     `offset` is added to every prediction, a number for each row or the name of a column of X, which is then
     none of the others: the loss is that of Xw + b + offset. Of counts with an exposure it is log(exposure).
 
@@ -102,7 +109,7 @@ def fit(  # noqa: PLR0913
     X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
     asked: dict[str, Any] = {
-        "loss": loss,
+        "loss": with_crossing(loss_named(loss), crossing),
         "penalty": penalty,
         "fit_intercept": fit_intercept,
         "sample_weight": sample_weight,
@@ -143,9 +150,9 @@ def fit(  # noqa: PLR0913
             solution = fit_hard_margin(X, y, limits, **asked)
         else:
             reading = read(X, y, lam=lam, C=C, budget=budget, **asked)
-            form = read_form(multiclass, reading.terms.loss, reading.terms.penalty)
+            form = form_of(reading, multiclass)
             chosen = seeded(read_solver(solver), random_state)
-            if reading.many_classes:
+            if reading.several:
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)

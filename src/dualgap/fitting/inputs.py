@@ -233,6 +233,31 @@ def read_numbers(y: Any, n: int) -> Vector:
     return values
 
 
+def read_outputs(y: Any, n: int) -> tuple[Matrix, tuple[str, ...]]:
+    """Targets of several columns, n × m, and the names of these; each column is checked like a single one."""
+    names = tuple(str(name) for name in y.columns) if hasattr(y, "columns") else None
+    array = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    count = array.shape[1]
+    if count == 0:
+        raise DataError("y has no columns; give one target for each row at the least.")
+    names = names or tuple(f"y{k}" for k in range(count))
+    found = np.empty((n, count), order="F")
+    for k, name in enumerate(names):
+        try:
+            found[:, k] = read_numbers(array[:, k], n)
+        except DataError as error:
+            raise DataError(f"Column {name!r} (number {k}) of y: {error}") from None
+    return found, names
+
+
+def has_columns(y: Any) -> bool:
+    """Is this more than one column of targets?"""
+    if y is None or sp.issparse(y):
+        return False
+    shape = np.shape(y)
+    return len(shape) == 2 and shape[1] != 1
+
+
 def _sort(array: NDArray[Any]) -> str:
     """What an array holds, in words."""
     kinds = {"U": "strings", "S": "bytes", "M": "dates", "m": "durations"}
@@ -294,8 +319,8 @@ def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
         array = array[:, 0]
     if array.ndim != 1:
         remedy = (
-            " Fit its columns one by one, as MultiOutputRegressor of scikit-learn does."
-            if name == "y"
+            " Several outputs are for regression losses; fit the columns of classes one by one."
+            if name == "y" and array.ndim == 2
             else ""
         )
         raise DataError(f"{name} must be one column, not an array of shape {array.shape}.{remedy}")

@@ -18,6 +18,7 @@ from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
+from dualgap.fitting.several import joint
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, relative_gap
 from dualgap.losses import Loss
@@ -57,10 +58,21 @@ def read_form(multiclass: Any, loss: Loss, penalty: Penalty) -> str:
     return "multinomial" if joint and multiclass == "auto" else str(multiclass).replace("auto", "one_vs_rest")
 
 
+def form_of(reading: Reading, multiclass: Any) -> str:
+    """How several classes or outputs are fitted: each on its own, or all jointly."""
+    if reading.outputs is not None:
+        return "joint" if joint(reading.terms) else "outputs"
+    return read_form(multiclass, reading.terms.loss, reading.terms.penalty)
+
+
 def fit_many(
     reading: Reading, form: str, solver: str | Solver, limits: Limits, warm_start: Any = None
 ) -> Solution:
-    """The fit for more than two classes; `form` as `read_form` gives it."""
+    """The fit for more than two classes, or several outputs; `form` as `form_of` gives it."""
+    if form == "joint":
+        from dualgap.fitting.outputs import fit_jointly
+
+        return fit_jointly(reading, solver, limits, warm_start)
     if form == "multinomial":
         from dualgap.fitting.joint import fit_multinomial  # here: most fits never need it
 
@@ -76,7 +88,11 @@ class Fits(Protocol):
 
 
 def fits_of(reading: Reading, form: str, solver: str | Solver, limits: Limits) -> Fits:
-    """What a path or a fold asks for; `form` as `read_form` gives it."""
+    """What a path or a fold asks for; `form` as `form_of` gives it."""
+    if form == "joint":
+        from dualgap.fitting.outputs import OutputFits
+
+        return OutputFits(reading, solver, limits)
     if form == "multinomial":
         from dualgap.fitting.joint import JointFits
 
@@ -110,10 +126,9 @@ def in_a_row(fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits) 
 
 
 def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
-    """A problem per class; limits on time and the wish to stop hold for all of them together."""
-    assert reading.classes is not None
+    """A problem per class or output; limits on time and the wish to stop hold for all of them together."""
     began = time.perf_counter()
-    classes = len(reading.classes)
+    classes = reading.count
     starts: list[Any] = [None] * classes
     if warm_start is not None:
         coef, intercept, _ = read_start(warm_start, (classes, len(reading.terms.scale)))
@@ -125,12 +140,13 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
 
 
 def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any) -> Solution:
+    own = reading.alone(k)
     try:
-        return fit_one(reading, reading.targets(k), solver, limits, start)
+        return fit_one(own, own.targets(k), solver, limits, start)
     except UnboundedError as error:
-        assert reading.labels is not None
+        which = f"Class {reading.labels[k]!r} against the rest" if reading.labels else f"Output {k}"
         raise UnboundedError(
-            f"Class {reading.labels[k]!r} against the rest: {error}",
+            f"{which}: {error}",
             direction=error.direction,
             intercept=error.intercept,
         ) from None
@@ -138,8 +154,8 @@ def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Li
 
 def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: float) -> Solution:
     """One solution from those of each class against the rest: sums of the values, a row of weights each."""
-    assert reading.classes is not None
-    proof = joined([p.certificate for p in parts], limits.tolerance)
+    form = "one_vs_rest" if reading.outputs is None else "outputs"
+    proof = joined([p.certificate for p in parts], limits.tolerance, reading.terms, form)
     null = sum(p.facts["null"] for p in parts)
     relative = relative_gap(proof.gap, proof.objective, null)
     converged = relative <= limits.tolerance
@@ -161,12 +177,16 @@ def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: f
         proven_zero=np.array([p.proven_zero for p in parts]),
         facts=reading.facts(null),
         parts=tuple(parts),
-        multiclass="one_vs_rest",
+        multiclass=None if reading.outputs else form,
     )
 
 
-def joined(parts: list[Certificate], tolerance: float) -> Certificate:
-    """One certificate from those of each class against the rest: a row of weights, a column of θ each."""
+def joined(
+    parts: list[Certificate], tolerance: float, terms: Any = None, form: str = "one_vs_rest"
+) -> Certificate:
+    """One certificate from those of each class against the rest, or of each output: a row of weights, a
+    column of θ each.
+    """
     searched = parts[0].theta is None or any(one.search for one in parts)
     return Certificate(
         None if searched else _side_by_side([one.theta for one in parts]),
@@ -174,9 +194,9 @@ def joined(parts: list[Certificate], tolerance: float) -> Certificate:
         np.array([one.intercept for one in parts]),
         added((one.objective for one in parts), up=True),
         added((one.bound for one in parts), up=False),
-        parts[0].terms,
+        parts[0].terms if terms is None else terms,
         parts[0].classes,
-        "one_vs_rest",
+        form,
         narrowest([one.box for one in parts]),
         tolerance,
         tuple(one.search for one in parts) if searched else None,

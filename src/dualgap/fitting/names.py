@@ -45,7 +45,23 @@ def loss_named(given: str | Loss) -> Loss:
     """The loss of that name, or the loss itself."""
     if isinstance(given, Loss):
         return given
-    return _named(given, losses.CATALOGUE, "loss")
+    several = _several(given)
+    return _named(given, losses.CATALOGUE, "loss") if several is None else several
+
+
+def _several(given: object) -> Loss | None:
+    """ "quantiles(0.1, 0.5, 0.9)" and the like: as many numbers as there are predictions."""
+    match = PATTERN.fullmatch(given) if isinstance(given, str) else None
+    kind = losses.OF_SEVERAL.get(match.group(1)) if match else None
+    if match is None or kind is None:
+        return None
+    if not match.group(2):
+        return kind()
+    try:
+        levels = tuple(float(word) for word in match.group(2).split(","))
+    except ValueError:
+        raise DataError(f"{given!r}: {match.group(2)!r} is not a list of numbers.") from None
+    return kind(levels)
 
 
 def penalty_named(given: str | Penalty) -> Penalty:
@@ -60,13 +76,14 @@ def _named(given: object, catalogue: Mapping[str, type[T]], kind: str) -> T:
         raise DataError(f"{kind} must be a name or a {kind} object, not {type(given).__name__}.")
     match = PATTERN.fullmatch(given)
     name = match.group(1) if match else given
+    known = [*catalogue, *(losses.OF_SEVERAL if kind == "loss" else ())]
     if match is None or name not in catalogue:
         nearest = ELSEWHERE.get((kind, name.lower()))
         if nearest is None:
-            close = difflib.get_close_matches(name.lower(), catalogue, n=1, cutoff=0.5)
+            close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
             nearest = close[0] if close else None
         hint = f" Did you mean {nearest!r}?" if nearest else ""
-        raise DataError(f"There is no {kind} {given!r}.{hint} Known: {', '.join(catalogue)}.")
+        raise DataError(f"There is no {kind} {given!r}.{hint} Known: {', '.join(known)}.")
     if not match.group(2):
         return catalogue[name]()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,11 +39,14 @@ class OneTask:
 
     def judged(self, w: Vector, theta: Any) -> Checked:
         """What the kernel says."""
+        return self.problem.judged(w, self.counted(theta), self.tolerance)
+
+    def counted(self, theta: Any) -> Any:
+        """θ of the rows that count, the multipliers of constraints behind it."""
         count = len(self.used)
-        theta = (
-            theta[self.used] if len(theta) == count else np.append(theta[:count][self.used], theta[count:])
-        )
-        return self.problem.judged(w, theta, self.tolerance)
+        if len(theta) == count:
+            return theta[self.used]
+        return np.append(theta[:count][self.used], theta[count:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,16 @@ class Objective:
     offset_name: str | None = field(default=None, kw_only=True)  # the column of X that it was in
 
     hard: ClassVar[bool] = False  # C = ∞: no loss at all is allowed
+
+    def alone(self, k: int) -> Objective:
+        """That of output k."""
+        return replace(self, loss=self.loss.each[k]) if self.loss.each else self
+
+    def size(self, coef: Any) -> float:
+        """h of weights; of several classes or outputs that of the whole table, as they are priced jointly."""
+        table = np.atleast_2d(coef)
+        penalty, count = self.penalty.tiled(len(table), False), len(table)
+        return penalty.gauge(np.tile(self.factors, count), np.tile(self.scale, count)).value(table.ravel())
 
     @cached_property
     def used(self) -> Mask:
@@ -201,6 +214,10 @@ class Objective:
 
             numbers = class_numbers(y, rows, classes)
             return [OneTask(joint_problem(self, design, numbers, len(classes)), self.used, tolerance)]
+        if certificate.form in ("outputs", "joint"):
+            from dualgap.fitting.outputs import output_tasks
+
+            return output_tasks(self, certificate, design, y)
         positive = (1,) if certificate.form == "single" else range(len(classes or ()))
         targets = [read_targets(y, rows, classes, k) for k in positive]
         for one in targets:

@@ -101,13 +101,15 @@ def read_start(warm_start: Any, shape: tuple[int, ...]) -> tuple[Vector, Vector,
 
 
 def read_iterate(
-    warm_start: Any, working: Working, terms: Objective, classes: tuple[int, ...] = ()
+    warm_start: Any, working: Working, terms: Objective, classes: tuple[int, ...] = (), *, duals: bool = True
 ) -> Iterate | None:
-    """A warm start in the solver's coordinates; a row of weights for each of so many classes."""
+    """A warm start in the solver's coordinates, a row of weights for each of so many classes; `duals` with
+    its θ.
+    """
     if warm_start is None:
         return None
     coef, intercept, theta = read_start(warm_start, (*classes, len(terms.scale)))
     w = np.concatenate([coef, intercept[..., None]], axis=-1) if terms.fit_intercept else coef
-    if theta is None or theta.shape != (len(terms.used), *classes):
+    if not duals or theta is None or theta.shape != (len(terms.used), *classes):
         return Iterate(working.coordinates(w.ravel()))
     return Iterate(working.coordinates(w.ravel()), working.working_theta(theta[terms.used]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from dualgap.fitting.feasibility import refuse_infeasible
 from dualgap.fitting.groups import read_groups
 from dualgap.fitting.inputs import (
     Table,
+    has_columns,
     read_factors,
     read_labels,
     read_numbers,
+    read_outputs,
     read_strength,
     read_table,
     read_weights,
@@ -26,6 +28,7 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective, column_scales, spreads
 from dualgap.fitting.offsets import parted, read_offset, refuse_offset
 from dualgap.fitting.options import read_flag
+from dualgap.fitting.several import names_of_levels, refuse_columns, refuse_outputs
 from dualgap.fitting.signs import read_bounds, read_constraints, refuse_unbounded_kinds
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
@@ -64,16 +67,41 @@ class Reading:
 
     table: Table
     terms: Objective
-    y: Vector  # numbers, or class numbers
+    y: Vector  # numbers, or class numbers; of several outputs a column each
     classes: NDArray[Any] | None
+    outputs: tuple[str, ...] | None = field(
+        default=None, kw_only=True
+    )  # the predictions of a row, if several
 
     @property
     def many_classes(self) -> bool:
         """More than two."""
         return self.classes is not None and len(self.classes) > 2
 
+    @property
+    def several(self) -> bool:
+        """Is there more than one vector of weights?"""
+        return self.outputs is not None or self.many_classes
+
+    @property
+    def count(self) -> int:
+        """How many problems there are, where each class or output has one of its own."""
+        if self.outputs is not None:
+            return len(self.outputs)
+        return len(self.classes) if self.classes is not None and self.many_classes else 1
+
+    def alone(self, k: int) -> Reading:
+        """Output k as if there were no other; of classes all that was read."""
+        if self.outputs is None:
+            return self
+        return replace(self, terms=self.terms.alone(k), y=self.targets(k), outputs=None)
+
     def targets(self, positive: int = 1) -> Vector:
-        """What the loss sees: the numbers, or ±1 with class number `positive` as +1."""
+        """What the loss sees: the numbers, of several outputs those of one, or ±1 with class number
+        `positive` as +1.
+        """
+        if self.outputs is not None:
+            return self.y if self.y.ndim == 1 else self.y[:, positive]
         return self.y if self.classes is None else np.where(self.y == positive, 1.0, -1.0)
 
     @property
@@ -118,12 +146,16 @@ def read(  # noqa: PLR0913
     table = read_table(X, learn=True)
     penalty = read_groups(penalty, groups, table)
     n = table.design.shape[0]
-    classes = None
+    classes, outputs = None, None
     if Trait.CLASSIFICATION in loss.traits:
         classes, which = read_labels(y, n)
         targets = which.astype(np.float64)
+    elif has_columns(y):
+        targets, outputs = read_outputs(y, n)
+        refuse_columns(loss)
     else:
         targets = read_numbers(y, n)
+        outputs = names_of_levels(loss)
     weights = read_weights(sample_weight, n)
     shift = read_offset(offset, n, loss, column)
     fit_intercept, standardize = (
@@ -134,8 +166,9 @@ def read(  # noqa: PLR0913
     if classes is not None:
         refuse_one_class(classes, counted)
     else:
-        loss.check_targets(counted)
-        refuse_runaway(loss, counted, table, intercept=fit_intercept)
+        for one in np.atleast_2d(counted.T):
+            (loss.each or (loss,))[0].check_targets(one)
+            refuse_runaway(loss, one, table, intercept=fit_intercept)
     lam_, budget_ = _strength(penalty, lam, C, budget, float(weights.sum()))
     factors = read_factors(penalty_factors, table)
     if standardize:
@@ -159,12 +192,14 @@ def read(  # noqa: PLR0913
     regulariser = terms.regulariser  # refuses factors that the penalty cannot take
     refuse_unbounded_kinds(terms)
     refuse_infeasible(terms, table)
+    if outputs is not None:
+        refuse_outputs(terms)
     if shift is not None:
         if classes is not None and len(classes) > 2:
             refuse_offset(shift, f"{len(classes)} classes, whose scores only count beside each other")
         if Trait.CONVEX not in loss.traits & regulariser.traits:
             refuse_offset(shift, f"the search for {loss} with {penalty}")
-    return Reading(table, terms, targets, classes)
+    return Reading(table, terms, targets, classes, outputs=outputs)
 
 
 def rows_of_formula(X: Any, y: Any, fit_intercept: bool) -> tuple[Any, Any, bool]:

@@ -72,8 +72,6 @@ def read_model(model: Any) -> Fitted:
     classes = getattr(model, "classes_", None)
     if coef.ndim == 2 and len(coef) == 1:
         coef = coef[0]
-    if classes is None and coef.ndim == 2:
-        raise DataError(f"This {name} has {len(coef)} targets; certify one target at a time.")
     fit_intercept = bool(getattr(model, "fit_intercept", True)) and claim.intercept
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else tuple(str(column) for column in names)
@@ -174,6 +172,11 @@ def _elastic_net(model: Any) -> Claim:
     alpha = _alpha(model)
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="weight")
+
+
+def _multi_task(model: Any) -> Claim:
+    """1/(2n) ‖Y − XW‖² + alpha Σ_j ‖W_j·‖₂."""
+    return Claim(Squared(), 2 * _alpha(model), per="weight", columns_of_weights=True)
 
 
 def _logistic(model: Any) -> Claim:
@@ -329,6 +332,7 @@ def _sgd(model: Any) -> Claim:
 
 
 READERS: dict[str, Callable[[Any], Claim]] = {
+    **dict.fromkeys(("MultiTaskLasso", "MultiTaskLassoCV"), _multi_task),
     "LinearRegression": lambda model: Claim(Squared()),
     **dict.fromkeys(("Ridge", "RidgeCV"), lambda model: Claim(Squared(), l2=_alpha(model))),
     **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _ridge_classifier),

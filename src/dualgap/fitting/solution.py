@@ -35,7 +35,8 @@ class Solution:
     """Weights with their proof. `gap` bounds how far `objective` is above the best possible.
 
     For more than two classes `coef` has a row per class, `intercept` an entry per class, and objective
-    and bound are the sums over the classes' own problems (or the joint values of the multinomial form).
+    and bound are the sums over the classes' own problems (or the joint values of the multinomial form);
+    likewise for several `outputs`, whose predictions are a column each.
     """
 
     coef: NDArray[np.float64]
@@ -58,6 +59,7 @@ class Solution:
     classes: NDArray[Any] | None
     facts: dict[str, Any]
     parts: tuple[Solution, ...] = ()
+    outputs: tuple[str, ...] | None = None  # what the rows of `coef` predict, where y or the loss has several
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
     recipe: Recipe | FormulaRecipe | None = (
         None  # what was done to the columns of a file, where the data came from one
@@ -97,10 +99,7 @@ class Solution:
             return 0.0
         if self.parts:
             return sum(part.price for part in self.parts)
-        classes = len(self.coef) if self.coef.ndim == 2 else 1
-        penalty = terms.penalty.tiled(classes, False)
-        gauge = penalty.gauge(np.tile(terms.factors, classes), np.tile(terms.scale, classes))
-        return terms.lam * gauge.value(self.coef.ravel())
+        return terms.lam * terms.size(self.coef)
 
     @property
     def n_nonzero(self) -> int:
@@ -143,7 +142,7 @@ class Solution:
             )
         found = decisions(table.design, self.coef, self.intercept)
         shift = read_offset(offset, len(found), self.terms.loss)
-        return found if shift is None else found + shift
+        return found if shift is None else (found.T + shift).T
 
     def linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
         """z = Xw + b, another name for `decision_function`: what a loss of means has a link to."""
@@ -207,6 +206,12 @@ class Solution:
         from dualgap.fitting.effects import effect
 
         return effect(self, column, data if data is not None else self.data, points)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Of several quantiles their lines, where there is one column; else each weight over them."""
+        from dualgap.fitting.quantile_picture import draw
+
+        return draw(self, ax)
 
     def save(self, path: str | Path, *, data: tuple[Any, Any] | None = None) -> Path:
         """Write a model file that `dg.load` reads; `data` = (X, y) leave their fingerprint in it."""

@@ -13,6 +13,7 @@ from dualgap.traits import Trait
 ROWS = 40  # weights shown in all; longer tables show the largest per standard deviation
 LEAST = 5  # and at least this many for each class
 NAMED = 6  # columns named in a sentence
+LITTLE = 1e-6  # of the largest multiplier: what an interior point leaves where there is none
 APART = 2.0**26  # spreads so many times each other: half the digits of a number
 FACTORS = {"log": "mean times", "logit": "odds times"}  # what one more of a column does, by the link
 
@@ -24,11 +25,18 @@ def summarise(solution: Solution, level: float = 0.95) -> str:
         reach = cheap_intervals(solution, solution.data, level)
         lines += _table(solution, solution.coef, float(solution.intercept), solution.proven_zero, reach)
         return "\n".join(lines + ([] if reach is None else [f"  {_told(reach)}"]))
-    assert solution.classes is not None
-    for k, label in enumerate(solution.classes.tolist()):
+    for k, label in enumerate(_labels(solution)):
         table = _table(solution, solution.coef[k], float(solution.intercept[k]), solution.proven_zero[k])
-        lines += [f"  class {label!r}", *table, ""]
+        lines += [f"  {label}", *table, ""]
     return "\n".join(lines).rstrip()
+
+
+def _labels(solution: Solution) -> list[str]:
+    """Of whom each row of the weights is."""
+    if solution.outputs is not None:
+        return [label if solution.terms.loss.each else f"output {label!r}" for label in solution.outputs]
+    assert solution.classes is not None
+    return [f"class {label!r}" for label in solution.classes.tolist()]
 
 
 def held_columns(solution: Solution, box: Vector) -> str:
@@ -72,10 +80,19 @@ def rounded(solution: Solution) -> str:
 
 def _title(solution: Solution) -> str:
     words = solution.terms.words()
+    if solution.outputs is not None:
+        return f"{words}; {_together(solution)}"
     if solution.multiclass is None:
         return words
     joined = {"multinomial": "all classes jointly", "one_vs_rest": "each class against the rest, summed"}
     return f"{words}; {joined[solution.multiclass]}"
+
+
+def _together(solution: Solution) -> str:
+    """How several outputs belong together."""
+    if solution.terms.loss.joint:
+        return "jointly, so that none crosses another on any row"
+    return "all outputs jointly" if solution.terms.penalty.joint else "each output alone, summed"
 
 
 def _data(solution: Solution) -> str:
@@ -131,6 +148,11 @@ def at_ends(solution: Solution) -> list[tuple[str, str]]:
         tied = [f"{n} at {side} end" for n, side in ((low, "a lower"), (high, "an upper")) if n]
         rows.append(("bounds", f"kept exactly; {', '.join(tied) or 'no weight is at an end'}"))
     proof = solution.certificate
+    if terms.loss.joint and proof is not None:
+        size = np.abs(proof.multipliers)
+        tight = np.count_nonzero(size > LITTLE * float(size.max(initial=0.0)))
+        missed = f"by at most {proof.violation:.1e}" if proof.violation else "nowhere"
+        rows.append(("crossing", f"{missed}; {tight} times two quantiles hold each other apart"))
     if terms.constraints is not None and proof is not None:
         own = np.asarray(proof.multipliers)[..., : len(terms.constraints)]
         rows.append(

@@ -58,6 +58,7 @@ def answer(reading: Reading, proof: Certificate, run: Outcome | None, **claims: 
         "names": reading.table.names,
         "recipe": reading.table.recipe,
         "classes": reading.classes,
+        "outputs": reading.outputs,
     }
     if run is not None:
         said |= {
@@ -122,8 +123,7 @@ def split(w: Any, reading: Reading, form: str = "single") -> tuple[Any, Any]:
     tied = reading.terms.fit_intercept
     if form == "single":
         return (w[:-1], float(w[-1])) if tied else (w, 0.0)
-    assert reading.classes is not None
-    table = np.asarray(w).reshape(len(reading.classes), -1)
+    table = np.asarray(w).reshape(reading.count, -1)
     if tied:
         return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
     return table, np.zeros(len(table))

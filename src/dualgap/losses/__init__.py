@@ -9,6 +9,7 @@ from dualgap.losses.exponential import Exponential
 from dualgap.losses.gamma import Gamma
 from dualgap.losses.hinge import Hinge, Perceptron
 from dualgap.losses.huber import Huber
+from dualgap.losses.levels import Quantiles
 from dualgap.losses.logistic import Logistic
 from dualgap.losses.poisson import Poisson
 from dualgap.losses.quantile import Absolute, Quantile
@@ -38,8 +39,12 @@ CATALOGUE: dict[str, type[Loss]] = {
     "sigmoid": Sigmoid,
 }
 
+# Of several predictions for each row: they are told their levels, and stated row by row for each.
+OF_SEVERAL: dict[str, type[Quantiles]] = {"quantiles": Quantiles}
+
 __all__ = [
     "CATALOGUE",
+    "OF_SEVERAL",
     "Absolute",
     "Binomial",
     "EpsilonInsensitive",
@@ -52,6 +57,7 @@ __all__ = [
     "Perceptron",
     "Poisson",
     "Quantile",
+    "Quantiles",
     "Sigmoid",
     "Squared",
     "SquaredEpsilonInsensitive",

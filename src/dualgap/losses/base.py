@@ -67,6 +67,16 @@ class Loss(ABC):
         """The largest second derivative; infinite where there is none."""
         return np.inf
 
+    @property
+    def each(self) -> tuple[Loss, ...]:
+        """The loss of each prediction, for those that ask for several of one target."""
+        return ()
+
+    @property
+    def joint(self) -> bool:
+        """Are these predictions tied to each other?"""
+        return False
+
     @abstractmethod
     def value(self, y: Vector, z: Vector) -> Vector:
         """L(y, z), row by row."""

@@ -1,4 +1,4 @@
-"""A path for more than two classes: one against the rest, or jointly, on a grid of λ."""
+"""A path for more than two classes, or for several outputs: each alone, or jointly, on a grid of λ."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from dualgap.drive.limits import Limits
 from dualgap.drive.run import as_part
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
-from dualgap.fitting.multiclass import fits_of, in_a_row
+from dualgap.fitting.multiclass import fits_of, form_of, in_a_row
+from dualgap.fitting.outputs import OutputFits
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.paths.family import family_of
+from dualgap.paths.family import Family, family_of
 from dualgap.paths.path import one_of
 from dualgap.paths.solved_path import SolvedPath
 from dualgap.paths.strengths import default_ratio, falling, largest
 
 
 class ManyClassesPath(SolvedPath):
-    """Solutions from the largest λ to the smallest; `coefs[k]` has a row per class."""
+    """Solutions from the largest λ to the smallest; `coefs[k]` has a row per class or output."""
 
     def __init__(
         self, reading: Reading, form: str, lams: Vector, solver: str | Solver, limits: Limits
@@ -53,6 +54,8 @@ class ManyClassesPath(SolvedPath):
         return self._strengths
 
     def size(self, coef: NDArray[np.float64]) -> float:
+        if self.form == "joint":
+            return self.terms.size(coef)
         gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
         return float(sum(gauge.value(w) for w in coef))
 
@@ -78,19 +81,31 @@ class ManyClassesPath(SolvedPath):
         return self.size(self.coef(lam=lam))
 
     def lam(self, budget: float) -> float:
-        raise DataError("The λ of a budget is known for two classes only; compare path.budgets.")
+        raise DataError(
+            "The λ of a budget is known for two classes or one output only; compare path.budgets."
+        )
 
     def criterion(self, name: str) -> Vector:
-        raise DataError("AIC and BIC are to be had for two classes; use dg.cross_validate.")
+        raise DataError("AIC and BIC are to be had for two classes or one output; use dg.cross_validate.")
 
     def plot(self, **_: Any) -> Any:
-        raise DataError("A picture has room for two classes; draw path.coefs[:, k] for class k.")
+        raise DataError(
+            "A picture has room for two classes or one output; draw path.coefs[:, k] for the others."
+        )
+
+
+def families_of(reading: Reading) -> list[Family]:
+    """What all strengths share, of each class against the rest or each output alone."""
+    alone = [reading.alone(k) for k in range(reading.count)]
+    return [family_of(one, one.targets(k)) for k, one in enumerate(alone)]
 
 
 def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:
     """From the least λ at which all weights of all classes are zero."""
-    assert reading.classes is not None
-    families = [family_of(reading, reading.targets(k)) for k in range(len(reading.classes))]
-    top = max(largest(one) * one.unit for one in families)
+    families = families_of(reading)
+    if form_of(reading, "auto") == "joint":
+        top = OutputFits(reading, "auto", Limits()).top()
+    else:
+        top = max(largest(one) * one.unit for one in families)
     share = default_ratio(families[0].problem) if ratio is None else ratio
     return falling(top, top * share, count)

@@ -15,7 +15,7 @@ from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
-from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_limits, read_solver, seeded
@@ -77,7 +77,7 @@ def path(  # noqa: PLR0913
     points so that for every λ in the range the nearest one is proven within that relative gap.
     `form="constrained"` has `gaps` prove the constrained problem at every point instead of the penalised
     one; both are to be had anywhere, by `path.solution(lam=…)` and `path.solution(budget=…)`. More than two
-    classes are followed on a grid, as `multiclass` says (see dg.fit).
+    classes, and several outputs, are followed on a grid (`multiclass` and y as in dg.fit).
 
     With l0 or l0_l2 the path is that of the best subsets of `sizes` columns (K for 0 … K, or a list; up to 20
     where nothing is said), each with its proven bound.
@@ -145,8 +145,8 @@ def path(  # noqa: PLR0913
     if sizes is not None:
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
     request = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, chosen, limits)
-    if reading.many_classes:
-        found = _for_many(reading, read_form(multiclass, reading.terms.loss, reading.terms.penalty), request)
+    if reading.several:
+        found = _for_many(reading, form_of(reading, multiclass), request)
     else:
         found = path_of(reading, request, form)
     found.take_time(dataclasses.replace(limits, until=None))
@@ -209,7 +209,8 @@ def path_of(reading: Reading, request: PathRequest, form: str = "penalised") -> 
 
 def _for_many(reading: Reading, form: str, request: PathRequest) -> ManyClassesPath:
     if request.exact:
-        raise NoSolverError("exact=True: with more than two classes a path follows a grid of λ.")
+        what = "several outputs" if reading.outputs else "more than two classes"
+        raise NoSolverError(f"exact=True: with {what} a path follows a grid of λ.")
     grid = request.lams
     if grid is None:
         grid = common_grid(reading, request.count, request.ratio)

@@ -11,6 +11,7 @@ from dualgap.penalties.groups import GroupLasso, SparseGroup
 from dualgap.penalties.l0 import L0, L0L2
 from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
+from dualgap.penalties.l21 import L21
 from dualgap.penalties.lp import Linf, Lp
 from dualgap.penalties.none import Unpenalised
 from dualgap.penalties.slope import Slope
@@ -30,6 +31,7 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "sparse_group": SparseGroup,
     "slope": Slope,
     "fused": Fused,
+    "l21": L21,
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "L0L2",
     "L1",
     "L2",
+    "L21",
     "Bridge",
     "Constrained",
     "ElasticNet",

@@ -308,6 +308,7 @@ class Penalty(ABC):
     sequence: tuple[float, ...] | None = None  # prices that are given one by one
     parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
     ordered: ClassVar[bool] = False  # neighbouring columns belong together
+    joint: ClassVar[bool] = False  # are the weights of a column in several outputs priced together?
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]
 

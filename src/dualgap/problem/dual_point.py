@@ -94,8 +94,8 @@ def _stacked(problem: Problem, which: Index) -> Matrix:
         columns = np.column_stack([columns, problem.design.matvecs(unseen).T])
     if problem.constraints is None:
         return np.asarray(columns)
-    A = problem.constraints.matrix
-    A = np.column_stack([A, np.zeros(len(A))]) if problem.intercept else A
+    below = problem.constraints.rows.columns(np.arange(problem.p - problem.intercept))
+    A = np.column_stack([below, np.zeros(len(below))]) if problem.intercept else below
     return np.vstack([columns, np.column_stack([A[:, which], A @ unseen.T])])
 
 

@@ -12,13 +12,14 @@ from dualgap.proof.check import Checked
 SLACKS = (1e-6, 1e-4, 1e-2)  # of a price: as many zeros as the gap allows, then only the surer ones
 
 
-def with_zeros(problem: Problem, best: Checked, tolerance: float) -> Checked:
+def with_zeros(problem: Problem, best: Checked, tolerance: float, *, mends: bool = False) -> Checked:
     """The same answer with exact zeros where θ says so, as far as the gap allows.
 
     Complementary slackness: where |x_j·θ| is below the price of column j its weight is zero at the optimum.
-    A method that approaches from inside leaves 1e-10 there.
+    A method that approaches from inside leaves 1e-10 there. `mends` says that the problem moves weights onto
+    its constraints by others that have no price.
     """
-    if problem.bounded:  # whose solvers leave weights at their ends, and zero is not always one
+    if problem.bounded and not mends:  # whose solvers leave weights at their ends, and zero is not always one
         return best
     below = _share_of_price(problem, best)
     if below is None or not best.theta.any():

@@ -48,7 +48,9 @@ class Certificate:
     bound: float
     terms: Question
     classes: tuple[Any, ...] | None = None
-    form: str = "single"  # "one_vs_rest" and "multinomial" beyond two classes
+    form: str = (
+        "single"  # "one_vs_rest" and "multinomial" beyond two classes, "outputs" and "joint" of several
+    )
     box: Any = None
     tolerance: float = 1e-6
     search: Any = None
@@ -93,6 +95,10 @@ class Certificate:
         table = np.column_stack([self.coef, level]) if self.terms.fit_intercept else np.asarray(self.coef)
         if self.form == "multinomial":
             return [(table.ravel(), self.theta)]
+        if self.form == "joint":  # output after output, the multipliers between them behind
+            theta = np.asarray(self.theta).T.ravel()
+            between = () if self.multipliers is None else np.asarray(self.multipliers).T.ravel()
+            return [(table.ravel(), np.append(theta, between))]
         return [(w, self._with(_own(self.theta, k), k)) for k, w in enumerate(table)]
 
     def _with(self, theta: Any, k: int) -> Any:

@@ -86,7 +86,11 @@ class Rows:
 
     def times_many(self, weights: Matrix) -> tuple[Matrix, Vector]:
         """Xw for every row of weights, a row each, and the error of each row."""
-        value = np.asarray((self.matrix @ weights.T).T)
+        support = np.flatnonzero(weights.any(axis=0))
+        if FEWER * len(support) <= self.p and len(weights) > FEWER and not self.sparse:
+            value = np.asarray((self.matrix[:, support] @ weights[:, support].T).T)
+        else:
+            value = np.asarray((self.matrix @ weights.T).T)
         size = np.abs(weights) @ self.tops * (1.0 + gamma(self.p))
         return value, (gamma(self.widest) * size + self.widest * LEAST) * (1.0 + FEW)
 

@@ -16,7 +16,7 @@ from dualgap.device.arrivals import on_device, to_host
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
-from dualgap.fitting.multiclass import read_form
+from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
@@ -168,7 +168,7 @@ def cross_validate(  # noqa: PLR0913
     plan = Plan(
         _read_form(form, lams, budgets),
         np.zeros(0),
-        read_form(multiclass, reading.terms.loss, reading.terms.penalty),
+        form_of(reading, multiclass),
         read_exact(exact),
         seeded(read_solver(solver), random_state),
         limits.shared(),

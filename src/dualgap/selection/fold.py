@@ -88,7 +88,7 @@ def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     """Solutions at the plan's strengths: exact where `dg.path` is, else each started from the last."""
     if not convex(reading):
         return _one_by_one(reading, plan)
-    if reading.many_classes:
+    if reading.several:
         fits, penalised = (
             fits_of(reading, plan.multiclass, plan.solver, plan.limits),
             plan.form == "penalised",
@@ -118,7 +118,7 @@ def _one_by_one(reading: Reading, plan: Plan) -> Solutions:
 def fit_at(reading: Reading, plan: Plan, strength: float) -> Solution:
     """One fit."""
     asked = plan.at(reading, strength)
-    if reading.many_classes:
+    if reading.several:
         return fit_many(asked, plan.multiclass, plan.solver, plan.limits)
     return fit_one(asked, asked.targets(), plan.solver, plan.limits)
 

@@ -16,7 +16,7 @@ from dualgap.fitting.objective import column_scales
 from dualgap.fitting.reading import Reading
 from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.family import family_of
-from dualgap.paths.many_classes import ManyClassesPath, common_grid
+from dualgap.paths.many_classes import ManyClassesPath, common_grid, families_of
 from dualgap.paths.path import Path
 from dualgap.paths.request import path_of
 from dualgap.paths.strengths import default_ratio, falling, largest
@@ -72,7 +72,7 @@ def convex(reading: Reading) -> bool:
 
 def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
     """From the least λ at which all penalised weights are zero on all rows, evenly in the logarithm."""
-    if reading.many_classes:
+    if reading.several:
         found = common_grid(reading, count, ratio) if _moves(reading) else np.zeros(0)
     else:
         shared = family_of(reading, reading.targets())
@@ -83,18 +83,18 @@ def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
 
 
 def _moves(reading: Reading) -> bool:
-    assert reading.classes is not None
-    return any(largest(family_of(reading, reading.targets(k))) > 0.0 for k in range(len(reading.classes)))
+    return any(largest(one) > 0.0 for one in families_of(reading))
 
 
 def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> tuple[Vector, int]:
     """The budgets that the solutions at these λ use on all rows, rising; how many λ were not reached."""
-    if reading.many_classes:
+    if reading.several:
         path: Path = ManyClassesPath(reading, plan.multiclass, lams, plan.solver, plan.limits)
         gauge = reading.terms.penalty.gauge(reading.terms.factors, reading.terms.scale)
         sizes = np.array([[gauge.value(w) for w in coef] for coef in path.coefs])
-        # one class against the rest has a budget for each class, the joint form one for all
-        found = sizes.max(axis=1) if plan.multiclass == "one_vs_rest" else sizes.sum(axis=1)
+        # one class against the rest, or an output alone, has a budget of its own; the joint forms have one
+        apart = plan.multiclass in ("one_vs_rest", "outputs")
+        found = sizes.max(axis=1) if apart else path.budgets
     else:
         path = path_of(reading, plan.request(lams))
         found = path.budgets

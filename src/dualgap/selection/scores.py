@@ -44,7 +44,9 @@ class Held:
         matrix = self.reading.table.design.matrix
         if coefs.ndim == 2:
             return self.reading.terms.shifted(np.asarray((matrix @ coefs.T).T + intercepts[:, None]))
-        return np.array([matrix @ coef.T + b for coef, b in zip(coefs, intercepts, strict=True)])
+        found = np.array([matrix @ coef.T + b for coef, b in zip(coefs, intercepts, strict=True)])
+        shift = self.reading.terms.offset
+        return found if shift is None else found + shift[:, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,256 @@
+"""Smooth losses with l21: a few columns at a time, each for all outputs, by their Gram matrices.
+
+X is stored once. A round reads the whole table once, for Xᵀθ of all outputs in one product: what columns left
+out are worth, and the dual point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.registry import solver
+from dualgap.drive.solver import STEP, Iterate
+from dualgap.outputs.problem import OutputsProblem
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.traits import Trait
+
+FIRST = 2.0  # times √p columns are the first set, as for single groups
+CHEAP = 2e6  # operations that take no time
+EDGE = 0.98  # of its price: what a column must be worth to be taken in
+FAR = 30.0  # times the gap wanted: no bound is computed beyond
+ROUNDS = 60  # that no problem of a fair condition needs
+LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
+STEPS = 3  # of Newton between two passes over the table
+SETTLED, COARSE = (
+    0.05,
+    1e-2,
+)  # violations below which the set is nearly complete; how well it is solved before
+SWEEPS = 2000  # over the columns taken; some hundred were counted where columns are correlated by a half
+LEAST = 1e-12  # violations, in prices, that are rounding
+FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
+
+
+@solver("output_descent")
+@dataclass(frozen=True)
+class OutputDescent:
+    """Block coordinate descent on working sets of columns, all outputs at once, inside proximal Newton.
+
+    Cost per round: one pass for Xᵀθ of all outputs, and the Gram matrix of the columns taken: one for a
+    quadratic loss, else one for each output. Memory: a copy of these columns, and their matrices.
+    """
+
+    name: ClassVar[str] = "output_descent"
+
+    def missing(self, problem: OutputsProblem) -> tuple[str, ...]:
+        if problem.design.alike is None or problem.regulariser.gauge.groups is None:
+            return ("there are no several outputs with one price for each column",)
+        lacking = [] if problem.loss_has(Trait.SMOOTH) else ["the loss is not smooth"]
+        if problem.regulariser.constrained:
+            lacking.append("the penalty is a constraint")
+        return tuple(lacking)
+
+    def cost(self, problem: OutputsProblem) -> float:
+        n, width = problem.design.parts[0].shape
+        taken, outputs = min(width / 4.0, n / 2.0), problem.outputs
+        grams = 1.0 if problem.loss_has(Trait.QUADRATIC) else 6.0 * outputs
+        return 4.0 * STEP + 10.0 * problem.design.stored + 0.2 * grams * n * taken * taken
+
+    def iterates(self, problem: OutputsProblem, start: Iterate) -> Iterator[Iterate]:
+        point = _Point(problem, start)
+        best, waited = np.inf, 0
+        for _ in range(ROUNDS):
+            found = point.proof()
+            yield Iterate(point.asked(), certify=False, look=False) if found is None else found
+            waited = 0 if point.off < LESS * best else waited + 1
+            best = min(best, point.off)
+            if waited > PATIENCE:
+                yield Iterate(point.asked(), point.theta.ravel())
+                return
+            point.improve()
+
+
+class _Point:
+    """W on the columns taken so far, predictions, and a dual point with what it makes of every column."""
+
+    def __init__(self, problem: OutputsProblem, start: Iterate) -> None:
+        self.problem, self.wanted = problem, max(start.wanted, 1e-13)
+        self.X, self.outputs, self.tied = problem.design.parts[0].features, problem.outputs, problem.tied
+        self.n, p = self.X.shape
+        regulariser = problem.regulariser
+        assert regulariser.gauge.groups is not None and not regulariser.constrained
+        self.gauge, self.strength = regulariser.gauge, regulariser.strength
+        self.price = self.strength * problem.table(regulariser.gauge.groups.scale)[0, :p]
+        self.first = max(FIRST * p**0.5, (CHEAP / self.n) ** 0.5)
+        self.taken = np.zeros(p, dtype=bool)
+        self.columns: Index = np.zeros(0, dtype=np.intp)
+        self._room: Matrix = np.empty((self.n, 0), order="F")
+        self.W: Matrix = np.zeros((0, self.outputs))
+        given = problem.table(start.w)
+        self.add(np.flatnonzero(given[:, :p].any(axis=0) | (self.price == 0.0)))
+        self.W = np.ascontiguousarray(given[:, self.columns].T)
+        self.level = given[:, -1].copy() if self.tied else np.zeros(self.outputs)
+        self.z = problem.table(problem.predict(start.w))
+        self.floor = CurvatureFloor(problem)
+        self.gram = np.zeros((0, 0))
+        self.h = self._curved() if problem.loss_has(Trait.QUADRATIC) else None
+        self._valued(self._slope())
+
+    @property
+    def array(self) -> Matrix:
+        """The columns taken."""
+        return self._room[:, : len(self.columns)]
+
+    def add(self, new: Index) -> None:
+        """Take in columns that were not."""
+        if not len(new):
+            return
+        before = len(self.columns)
+        self.taken[new] = True
+        self.columns = np.concatenate([self.columns, new])
+        self.W = np.vstack([self.W, np.zeros((len(new), self.outputs))])
+        if len(self.columns) > self._room.shape[1]:
+            room = np.empty((self.n, max(len(self.columns), 2 * before)), order="F")
+            room[:, :before] = self._room[:, :before]
+            self._room = room
+        self._room[:, before : len(self.columns)] = self.X.columns(new).toarray()
+
+    def paid_by(self, W: Matrix) -> float:
+        """The penalty of weights of the columns taken."""
+        return float(self.price[self.columns] @ np.sqrt(np.einsum("jk,jk->j", W, W)))
+
+    def asked(self) -> Vector:
+        """The weights as they were asked for."""
+        w = np.zeros(self.problem.p)
+        table = self.problem.table(w)
+        table[:, self.columns] = self.W.T
+        if self.tied:
+            table[:, -1] = self.level
+        return w
+
+    def _slope(self) -> Matrix:
+        return self.problem.table(self.problem.slope(self.z.ravel()))
+
+    def _curved(self) -> Matrix:
+        return self.problem.table(self.floor.curvature(self.z.ravel()))
+
+    def _valued(self, theta: Matrix) -> None:
+        """What each column is worth beside its price, and how far the worst is off."""
+        self.theta, self.risk = theta, self.problem.risk(self.z.ravel())
+        self.pull = self.X.transpose_matvecs(theta)
+        self.v = np.column_stack([self.pull, theta.sum(axis=1)]) if self.tied else self.pull
+        length = np.sqrt(np.einsum("kj,kj->j", self.pull, self.pull))
+        self.worth = np.divide(length, self.price, out=np.zeros_like(length), where=self.price > 0.0)
+        self.off = max(float(self.worth.max()) - 1.0, 0.0)
+
+    def proof(self) -> Iterate | None:
+        """The answer, if the gap seems small enough."""
+        problem, paid = self.problem, self.paid_by(self.W)
+        primal = self.risk + paid
+        if self.off * (paid or primal) > FAR * self.wanted * primal:
+            return None
+        theta, v = problem.feasible(self.theta.ravel(), self.v.ravel())
+        gap = problem.relative(primal - problem.dual(theta, v), primal)
+        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+
+    def improve(self) -> None:
+        """Take columns in, minimise over those taken, and value all of them anew."""
+        worth = np.where(self.taken, 0.0, self.worth)
+        new = np.flatnonzero(worth >= EDGE)
+        most = max(self.first, float(np.count_nonzero(self.W.any(axis=1))))
+        if self.pull.shape[1] <= self.first:
+            new = np.flatnonzero(~self.taken)
+        elif len(new):
+            new = new[np.argsort(-worth[new], kind="stable")][: int(most)]
+        self.add(new)
+        self._valued(self._general() if self.h is None else self._quadratic())
+
+    def enough(self) -> float:
+        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
+        paid = self.paid_by(self.W) or self.risk
+        return 0.1 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
+
+    def _quadratic(self) -> Matrix:
+        """A quadratic loss has the same matrix for all outputs, which grows."""
+        assert self.h is not None
+        h, before, array = self.h[0], len(self.gram), self.array
+        if len(self.columns) > before:
+            gram = np.empty((len(self.columns), len(self.columns)))
+            gram[:before, :before] = self.gram
+            even = bool(h.min() == h.max())  # weights of the rows that are all the same need no copy
+            fresh = array[:, before:] if even else array[:, before:] * h[:, None]
+            gram[:, before:] = (h[0] if even else 1.0) * (array.T @ fresh)
+            gram[before:, :before] = gram[:before, before:].T
+            self.gram = gram
+        close = self.off <= SETTLED
+        tolerance = self.enough() if close else max(min(COARSE, 0.1 * self.off), self.enough())
+        change, shift = self._solved(np.arange(len(self.columns)), self.gram[None], self.h, tolerance)
+        self.W, self.level = self.W + change, self.level + shift
+        self.z = self.z + (array @ change).T + shift[:, None]
+        return self._slope()
+
+    def _general(self) -> Matrix:
+        """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be."""
+        ahead = self.theta
+        for _ in range(STEPS):
+            theta, h = self._slope(), self._curved()
+            worth = np.linalg.norm(theta @ self.array, axis=0)
+            live = np.flatnonzero(self.W.any(axis=1) | (worth > EDGE * self.price[self.columns]))
+            array = self.array[:, live]
+            grams = np.array([array.T @ (array * row[:, None]) for row in h])
+            self.theta = theta
+            unit = max(
+                float((worth / np.maximum(self.price[self.columns], LEAST)).max(initial=0.0)) - 1.0, self.off
+            )
+            tolerance = max(self.enough(), 1e-3 * min(unit, 1.0) ** 2)
+            change, shift = self._solved(live, grams, h, tolerance)
+            along = (array @ change[live]).T + shift[:, None]
+            paid, after = self.paid_by(self.W), self.paid_by(self.W + change)
+            promise = max(float((theta * along).sum()) - (after - paid), 0.0)
+            step = self._advance(change, along, shift, promise)
+            full = np.clip((theta - h * along).ravel(), *self.problem.dual_bounds)
+            ahead = self.problem.table(full) if step == 1.0 else self._slope()
+            if promise * promise <= 0.1 * self.wanted * (self.risk + after) ** 2:
+                break
+        return ahead
+
+    def _solved(
+        self, live: Index, grams: NDArray[np.float64], h: Matrix, tolerance: float
+    ) -> tuple[Matrix, Vector]:
+        """By how much weights and levels move to the minimum of the model over some of the columns taken."""
+        from dualgap.outputs.sweeps import settle_outputs
+
+        array, total = self.array[:, live], h.sum(axis=1)
+        residual, lift = array.T @ self.theta.T, self.theta.sum(axis=1) / total
+        if self.tied:
+            edge = h[: len(grams)] @ array
+            grams = grams - edge[:, :, None] * (edge / total[: len(grams), None])[:, None, :]
+            edge = np.broadcast_to(edge, (self.outputs, len(live)))
+            residual = residual - edge.T * lift
+        W, residual = self.W[live].copy(), np.ascontiguousarray(residual)
+        top = np.max([gram.diagonal() for gram in grams], axis=0)
+        prices = self.price[self.columns[live]]
+        settle_outputs(np.ascontiguousarray(grams), W, residual, prices, top, max(tolerance, LEAST), SWEEPS)
+        change, shift = np.zeros_like(self.W), np.zeros(self.outputs)
+        change[live] = W - self.W[live]
+        if self.tied:
+            shift = lift - np.einsum("kj,jk->k", edge, change[live]) / total
+        return change, shift
+
+    def _advance(self, change: Matrix, along: Matrix, shift: Vector, promise: float) -> float:
+        W, z, level, length = self.W, self.z, self.level, 1.0
+        before = self.risk + self.paid_by(W)
+        while True:
+            self.W, self.z, self.level = W + length * change, z + length * along, level + length * shift
+            self.risk = self.problem.risk(self.z.ravel())
+            after = self.risk + self.paid_by(self.W)
+            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
+                break
+            length *= 0.5
+        self.floor.learn(length)
+        return length

@@ -166,7 +166,7 @@ ROWS: dict[str, Words] = {
         'The columns, the same in every call; for kernel="precomputed" the kernel with every row of `fit`.',
     ),
     "y": (
-        "array-like of shape (n_samples,)",
+        "array-like of shape (n_samples,), of numbers also (n_samples, n_outputs)",
         "The numbers to predict, or the classes, of any kind that can be sorted.",
     ),
     "sample_weight": (

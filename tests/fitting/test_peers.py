@@ -64,6 +64,43 @@ def test_classifiers_of_skglm_and_celer() -> None:
         dg.certify(X, Z, skglm.MCPRegression(alpha=0.1).fit(X, Z))
 
 
+def test_models_of_skglm_that_are_put_together() -> None:
+    skglm = pytest.importorskip("skglm", reason="skglm is not installed")
+    from skglm.datafits import Huber, Logistic, Quadratic
+    from skglm.penalties import L1, MCPenalty, WeightedL1
+
+    made = skglm.GeneralizedLinearEstimator
+    model = made(Huber(0.8), L1(0.05)).fit(X, Z)
+    r = np.abs(Z - model.predict(X))
+    stated = np.where(r < 0.8, 0.5 * r * r, 0.8 * r - 0.32).mean() + 0.05 * np.abs(model.coef_).sum()
+    judged(model, Z, float(stated), 0.5)
+    prices = np.array([1.0, 0.5, 2.0, 1.0, 3.0])
+    model = made(Logistic(), WeightedL1(0.02, prices)).fit(X, LABELS)
+    w, z = model.coef_.ravel(), X @ model.coef_.ravel() + model.intercept_
+    judged(model, LABELS, float(logistic(z).mean() + 0.02 * prices @ np.abs(w)))
+    with pytest.raises(
+        DataError, match="Quadratic with MCPenalty is not read; the datafits Quadratic, Huber"
+    ):
+        dg.certify(X, Z, made(Quadratic(), MCPenalty(0.1, 3.0)).fit(X, Z))
+
+
+@pytest.mark.parametrize("package", ["skglm", "celer"])
+def test_columns_with_prices_of_their_own_and_groups(package: str) -> None:
+    peer = pytest.importorskip(package, reason=f"{package} is not installed")
+    prices = np.array([1.0, 0.5, 2.0, 1.0, 3.0])
+    weighted = peer.WeightedLasso if package == "skglm" else peer.Lasso
+    model = weighted(alpha=0.1, weights=prices, tol=1e-8).fit(X, Z)
+    r = Z - model.predict(X)
+    judged(model, Z, float(r @ r / (2 * N) + 0.1 * prices @ np.abs(model.coef_)), 0.5)
+    for groups in ([[0, 3], [1, 2, 4]], [2, 3], 5):
+        model = peer.GroupLasso(groups=groups, alpha=0.1, tol=1e-8).fit(X, Z)
+        lists = {2: [[0, 1], [2, 3, 4]], 5: [[0, 1, 2, 3, 4]]}
+        parts = groups if groups == [[0, 3], [1, 2, 4]] else lists[groups if groups == 5 else 2]
+        r = Z - model.predict(X)
+        size = sum(float(np.linalg.norm(model.coef_[part])) for part in parts)
+        judged(model, Z, float(r @ r / (2 * N) + 0.1 * size), 0.5)
+
+
 def test_glum() -> None:
     glum = pytest.importorskip("glum", reason="glum is not installed")
     told: dict[str, Any] = {"alpha": 0.1, "l1_ratio": 0.3, "gradient_tol": 1e-8}

@@ -237,6 +237,8 @@ def _of_fitted(X: Any, y: Any, fitted: Fitted, by_row: tuple[Any, Any], notes: t
         fit_intercept=fitted.fit_intercept,
         sample_weight=weights,
         offset=offset,
+        penalty_factors=claim.factors,
+        groups=claim.groups,
     )
     if claim.labels:
         assert fitted.classes is not None

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Index, Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss
-from dualgap.penalties import L1, L2, L21, ElasticNet, Penalty, Unpenalised
+from dualgap.penalties import L1, L2, L21, ElasticNet, GroupLasso, Penalty, Unpenalised
 
 SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
 
@@ -38,6 +38,8 @@ class Claim:
     intercept: bool = True  # can it have one at all?
     offset: Vector | None = None  # of the rows of its fit, where it keeps one
     columns_of_weights: bool = False  # l1 is a price of each column's weights in all outputs, as one length
+    factors: Vector | None = None  # of the penalty of each column
+    groups: Index | None = None  # a label for each column: l1 is the price of Σ_g √|g| ‖w_g‖
 
     def objective(self, sample_weight: Vector) -> tuple[Penalty, float | None]:
         """(penalty, λ) of mean loss + λ·penalty."""
@@ -47,6 +49,8 @@ class Claim:
         l1, l2 = self.l1 / mean, self.l2 / mean
         if l1 == 0.0 and l2 == 0.0:
             return Unpenalised(), None
+        if self.groups is not None:
+            return GroupLasso(), l1
         if l1 == 0.0:
             return L2(), l2
         if self.columns_of_weights:

@@ -11,16 +11,72 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.fitting.claims import Claim, Fitted, refuse
-from dualgap.losses import CATALOGUE, Hinge, Logistic, Poisson, Quantile, Squared, Tweedie
+from dualgap.losses import CATALOGUE, Gamma, Hinge, Huber, Logistic, Loss, Poisson, Quantile, Squared, Tweedie
 
 
 def _lasso(model: Any) -> Claim:
     """Σ r²/(2n) + alpha·(ρ‖w‖₁ + (1−ρ)/2 ‖w‖²), as scikit-learn states it."""
-    if getattr(model, "weights", None) is not None:
-        raise refuse(model, "its columns have penalties of their own; give loss, penalty and penalty_factors")
     alpha = float(getattr(model, "alpha_", None) or model.alpha)
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
-    return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="row")
+    own = getattr(model, "weights", None)  # each column's price of |w_j|, and of it alone
+    if own is not None and ratio < 1.0:
+        raise refuse(model, "the |w_j| of its columns have prices of their own, their squares have not")
+    factors = None if own is None else np.asarray(own, dtype=np.float64)
+    return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="row", factors=factors)
+
+
+def _group_lasso(model: Any) -> Claim:
+    """Σ r²/(2n) + alpha·Σ_g weights_g ‖w_g‖; groups are a size, sizes, or lists of columns."""
+    p, given = len(model.coef_), model.groups
+    whole = (int, np.integer)
+    if isinstance(given, whole):
+        given = [given] * (p // given)
+    if isinstance(given[0], whole):
+        ends = np.cumsum([int(size) for size in given])
+        given = [range(end - int(size), end) for end, size in zip(ends, given, strict=True)]
+    weights = np.ones(len(given)) if model.weights is None else np.asarray(model.weights, dtype=np.float64)
+    labels, factors = np.zeros(p, dtype=np.intp), np.zeros(p)
+    for k, columns in enumerate(map(list, given)):
+        labels[columns], factors[columns] = k, weights[k] / np.sqrt(len(columns))
+    return Claim(Squared(), 2 * float(model.alpha), per="row", factors=factors, groups=labels)
+
+
+def _generalised(model: Any) -> Claim:
+    """A datafit, which is a mean, and a penalty of skglm, each by its name."""
+    fitted, priced = type(model.datafit).__name__, type(model.penalty).__name__
+    if fitted not in DATAFITS or priced not in PRICES:
+        raise refuse(
+            model,
+            f"{fitted} with {priced} is not read; the datafits {', '.join(DATAFITS)} and the penalties "
+            f"{', '.join(PRICES)} are",
+        )
+    if getattr(model.penalty, "positive", False):
+        raise refuse(model, "positive=True constrains the weights, which is another problem")
+    loss, times = DATAFITS[fitted](model.datafit)
+    l1, l2, factors = PRICES[priced](model.penalty)
+    intercept = bool(getattr(model.solver, "fit_intercept", True))
+    return Claim(loss, l1, l2, times, "row", intercept=intercept, factors=factors)
+
+
+# the loss, and what it is multiplied with
+DATAFITS: dict[str, Callable[[Any], tuple[Loss, float]]] = {
+    "Quadratic": lambda _: (Squared(), 0.5),
+    "Huber": lambda datafit: (Huber(float(datafit.delta)), 0.5),
+    "Logistic": lambda _: (Logistic(), 1.0),
+    "Poisson": lambda _: (Poisson(), 1.0),
+    "Gamma": lambda _: (Gamma(), 1.0),
+}
+# the prices of Σ|w_j| and Σ w_j², and the factors of the columns
+PRICES: dict[str, Callable[[Any], tuple[float, float, Vector | None]]] = {
+    "L1": lambda one: (float(one.alpha), 0.0, None),
+    "WeightedL1": lambda one: (float(one.alpha), 0.0, np.asarray(one.weights, dtype=np.float64)),
+    "L2": lambda one: (0.0, 0.5 * float(one.alpha), None),
+    "L1_plus_L2": lambda one: (
+        float(one.alpha * one.l1_ratio),
+        0.5 * float(one.alpha * (1 - one.l1_ratio)),
+        None,
+    ),
+}
 
 
 def _sparse_logistic(model: Any) -> Claim:
@@ -98,6 +154,8 @@ READERS: dict[tuple[str, str], Callable[[Any], Claim]] = {
     **{("skglm", name): _lasso for name in ("Lasso", "ElasticNet", "WeightedLasso")},
     ("skglm", "SparseLogisticRegression"): _sparse_logistic,
     ("skglm", "LinearSVC"): _linear_svc,
+    ("skglm", "GeneralizedLinearEstimator"): _generalised,
+    **{(package, "GroupLasso"): _group_lasso for package in ("skglm", "celer")},
     **{("celer", name): _lasso for name in ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV")},
     ("celer", "LogisticRegression"): _celer_logistic,
     **{("glum", name): _glum for name in ("GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV")},

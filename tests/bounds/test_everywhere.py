@@ -15,8 +15,7 @@ import dualgap as dg
 from dualgap.cli.main import main
 from dualgap.errors import DataError, InfeasibleError, NoSolverError
 from dualgap.files.verification import examine
-from dualgap.proof.constraints import Constraints
-from dualgap.proof.contradiction import contradicts
+from dualgap.proof.constraints import Constraints, contradicts
 
 RNG = np.random.default_rng(5)
 X = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd"))

@@ -16,8 +16,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.proof.balance import zero_sum
-from dualgap.proof.check import check
-from dualgap.proof.many import _sums, check_many
+from dualgap.proof.check import _sums, check, check_many
 from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
 from exact.arithmetic import as_real, rational

@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 import dualgap as dg
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.names import loss_named
-from dualgap.selection.rules import best, mean_and_error, within_one_error
+from dualgap.selection.search import best, mean_and_error, within_one_error
 from path_instances import ordinary
 
 # Losses with one best intercept: with others the scores may differ where the fits are equally good.

@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.cli.column_groups import groups_named
 from dualgap.cli.console import Console, UsageError
 from dualgap.cli.options import objective_keywords
 from dualgap.errors import DataError
+from dualgap.fitting.groups import of_recipe
 from dualgap.fitting.offsets import named
 from dualgap.fitting.solution import Solution
 from dualgap.losses import CATALOGUE
 from dualgap.tables.columns import RawTable, rows_in_words
+from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.learn import Wishes
 from dualgap.tables.offsets import offset_of
 from dualgap.tables.prepare import Prepared, default_target, prepare, prepare_formula, repeat
+from dualgap.tables.recipe import Recipe
 from dualgap.tables.sources import read_rows
 
 
@@ -193,3 +196,47 @@ def _counts(y: Any) -> str:
         f"; they are whole and not negative, as counts are (mean {y.mean():.3g}, variance {y.var():.3g}): "
         "--loss poisson predicts their mean, never below 0, and expects them to vary more where it is larger"
     )
+
+
+def groups_named(which: str, recipe: Recipe | FormulaRecipe) -> list[int]:
+    """'columns', labels separated by commas, or a file with a group of columns on each line."""
+    if which == "columns":
+        return [int(g) for g in of_recipe(recipe)]
+    if Path(which).is_file():
+        return _from_lines(which, recipe)
+    labels = [label.strip() for label in which.split(",")]
+    columns = list(dict.fromkeys(recipe.sources))
+    if len(labels) == len(columns):
+        labels = [labels[int(g)] for g in of_recipe(recipe)]
+    elif len(labels) != len(recipe.names):
+        raise UsageError(
+            f"--groups {which}: neither a file nor one label for each of the {len(columns)} columns "
+            f"({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})."
+        )
+    return _numbers(labels)
+
+
+def _from_lines(file: str, recipe: Recipe | FormulaRecipe) -> list[int]:
+    """A name stands for a column of the matrix, or for all that was made of a column of the table."""
+    meant: dict[str, list[int]] = {}
+    for j, (name, table) in enumerate(zip(recipe.names, recipe.sources, strict=True)):
+        for key in {name, table}:
+            meant.setdefault(key, []).append(j)
+    label = [f"alone {j}" for j in range(len(recipe.names))]
+    taken: dict[int, int] = {}
+    for k, line in enumerate(Path(file).read_text(encoding="utf-8").splitlines(), 1):
+        for name in filter(None, (part.strip() for part in line.split(","))):
+            if name not in meant:
+                raise UsageError(f"{file}, line {k}: there is no column {name!r}.")
+            for j in meant[name]:
+                if taken.setdefault(j, k) != k:
+                    raise UsageError(
+                        f"{file}, line {k}: {name!r} is in line {taken[j]} too; a column has one group."
+                    )
+                label[j] = f"line {k}"
+    return _numbers(label)
+
+
+def _numbers(labels: list[str]) -> list[int]:
+    seen: dict[str, int] = {}
+    return [seen.setdefault(label, len(seen)) for label in labels]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.compiled.layout import Lines, sparse_lines
 from dualgap.design.base import Design, ScaledSparse
 from dualgap.design.dense import BLOCK, FILLED, Dense
 
@@ -157,8 +158,6 @@ class Compressed(Design):
         return Compressed(type(given)((data, given.indices, given.indptr), shape=given.shape))
 
     def rough(self) -> Compressed:
-        from dualgap.design.rough import RoughlyCompressed
-
         return RoughlyCompressed(self._given)
 
     def rows(self, which: Index | Mask) -> Compressed:
@@ -203,3 +202,32 @@ def _outer(lines: sp.csr_array | sp.csc_array, across: sp.csr_array | sp.csc_arr
     others = (across.indptr, across.indices, across.data)
     add_products(lines.indptr, lines.indices, lines.data, others, weight, out)
     return out
+
+
+class RoughlyCompressed(Compressed):
+    """For steps that are corrected afterwards. All but the products with vectors is exact."""
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return sparse_lines(self._given, compact=True)
+
+    def matvec(self, w: Vector) -> Vector:
+        from dualgap.compiled.lines import combination, dots
+
+        return dots(self._lines, w) if self._by_rows else combination(self._lines, w, self.shape[0])
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        from dualgap.compiled.lines import combination, dots
+
+        return combination(self._lines, theta, self.shape[1]) if self._by_rows else dots(self._lines, theta)
+
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        if not self._by_rows:
+            return super().curved(h, w, shift)
+        from dualgap.compiled.lines import curved
+
+        return curved(self._lines, h, w, shift)
+
+    @property
+    def _by_rows(self) -> bool:
+        return bool(self._given.format == "csr")

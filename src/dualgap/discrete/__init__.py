@@ -9,7 +9,7 @@ from dualgap.discrete.concave.reweighted import ReweightedL1
 from dualgap.discrete.planes.arrangement import Arrangement
 from dualgap.discrete.planes.column_branching import SubsetPlanes
 from dualgap.discrete.planes.hitting_set import HittingSet
-from dualgap.discrete.planes.local_planes import LocalPlanes
+from dualgap.discrete.planes.plane_search import LocalPlanes
 from dualgap.discrete.pursuit import choose, pursued
 from dualgap.discrete.subset.branch_and_bound import BranchAndBound
 from dualgap.discrete.subset.heuristics import GreedyBackward, GreedyForward, HardThresholding

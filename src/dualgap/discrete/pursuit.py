@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.discrete.base import DiscreteSolver, Finding
-from dualgap.discrete.reached import reached
+from dualgap.discrete.base import DiscreteSolver, Finding, reached
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.drive.registry import candidates

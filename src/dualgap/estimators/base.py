@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dualgap.errors import DataError
 from dualgap.estimators.documentation import described
-from dualgap.fitting.inputs import has_columns, read_table
+from dualgap.fitting.inputs import has_columns, read_labels, read_table, read_weights
 from dualgap.fitting.names import loss_named
 from dualgap.fitting.offsets import of_new_rows
 from dualgap.losses import Loss
@@ -96,3 +98,26 @@ def shaped(values: Any) -> Any:
 def one_column(y: Any) -> Any:
     """y with one dimension; a column is taken with scikit-learn's warning."""
     return y if y is None else column_or_1d(y, warn=True)
+
+
+def weighted_by_class(class_weight: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
+    """Row weights times class weights. What balances is the weight of a class, not its number of rows."""
+    classes, which = read_labels(y, len(y))
+    weights = read_weights(shaped(sample_weight), len(y))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise DataError(f'class_weight must be a dict, "balanced" or None, not {class_weight!r}.')
+        totals = np.bincount(which, weights)
+        factors = weights.sum() / (len(classes) * np.where(totals > 0, totals, 1.0))
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=y)
+    return np.asarray(weights * factors[which])
+
+
+def weighted_bit_by_bit(class_weight: Any, classes: Any, y: Any, sample_weight: Any) -> NDArray[np.float64]:
+    """Row weights times class weights that do not depend on rows not seen yet."""
+    if isinstance(class_weight, str):
+        raise DataError("partial_fit cannot balance classes whose rows are still to come: give a dict.")
+    weights = read_weights(shaped(sample_weight), len(y))
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    return np.asarray(weights * factors[np.searchsorted(classes, y).clip(0, len(classes) - 1)])

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from dualgap.errors import DataError
-from dualgap.estimators.base import one_column
-from dualgap.estimators.class_weight import weighted_bit_by_bit, weighted_by_class
+from dualgap.estimators.base import one_column, weighted_bit_by_bit, weighted_by_class
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kinds import Classifier, zero_is_optimal
 from dualgap.estimators.linear import FittedLinear, LinearModel, OfClasses, learns_by_rows

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Matrix
-from dualgap.estimators.base import DEFAULT_C, Model, shaped
-from dualgap.estimators.class_weight import weighted_by_class
+from dualgap.estimators.base import DEFAULT_C, Model, shaped, weighted_by_class
 from dualgap.estimators.documentation import documented
 from dualgap.estimators.kinds import Classifier, Regressor
 from dualgap.estimators.regression import LOSSES

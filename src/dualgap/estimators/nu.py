@@ -13,8 +13,7 @@ from sklearn.base import OutlierMixin
 
 from dualgap.arrays import Matrix
 from dualgap.errors import DataError
-from dualgap.estimators.base import shaped
-from dualgap.estimators.class_weight import weighted_by_class
+from dualgap.estimators.base import shaped, weighted_by_class
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kernel import SHOWN, KernelMachine, whole_numbers
 from dualgap.estimators.kinds import Classifier, Regressor

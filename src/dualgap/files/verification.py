@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.design import Design
 from dualgap.errors import DataError
-from dualgap.files.fingerprint import fingerprint
+from dualgap.files.store import fingerprint
 from dualgap.files.write import made, matrix_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective, column_scales

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
-from dualgap.files.fingerprint import fingerprint
 from dualgap.files.recipes import recipe_fields
 from dualgap.files.several import levels_fields
 from dualgap.files.slope_rules import rule_fields
-from dualgap.files.store import MADE_BY, SEVERAL, SIGNED, write_document
+from dualgap.files.store import MADE_BY, SEVERAL, SIGNED, fingerprint, write_document
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import without

@@ -15,8 +15,7 @@ from dualgap.penalties.bounded import least_size
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.problem.on_constraints import nearest_on
 from dualgap.proof.check import Checked
-from dualgap.proof.constraints import Constraints
-from dualgap.proof.contradiction import contradicts
+from dualgap.proof.constraints import Constraints, contradicts
 
 ROUND = (1, 2, 6, 60, 1000, 10**6)  # denominators of multipliers that people write, then finer ones
 SOLVED = 60  # rows whose multipliers are solved for with fractions, where none of these will do

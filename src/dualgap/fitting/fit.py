@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from dualgap.drive.progress import aloud
 from dualgap.drive.solver import Solver
 from dualgap.drive.stopping import Stop
 from dualgap.drive.trace import Callback
-from dualgap.errors import NotCertifiedWarning
+from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import fit_many, form_of
 from dualgap.fitting.names import loss_named, penalty_named
@@ -26,7 +28,6 @@ from dualgap.fitting.reading import read, rows_of_formula
 from dualgap.fitting.several import with_crossing
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.threads import limited
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 
@@ -185,3 +186,22 @@ def _doubt(solution: Solution, limits: Limits) -> str:
         f"the objective {solution.objective:.6g} is at most {solution.gap:.3g} above the best possible. "
         f"{solution.status}"
     )
+
+
+def limited(n_threads: Any) -> AbstractContextManager[Any]:
+    """BLAS on so many threads while it lasts: 1 gives the same bits on every machine with the same BLAS."""
+    if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads < 1:
+        raise DataError(f"n_threads must be a whole number of at least 1, not {n_threads!r}.")
+    libraries = _libraries()
+    if all(library.get_num_threads() == n_threads for library in libraries.lib_controllers):
+        return nullcontext()
+    limit: AbstractContextManager[Any] = libraries.limit(limits=int(n_threads), user_api="blas")
+    return limit
+
+
+@cache
+def _libraries() -> Any:
+    import scipy.linalg  # noqa: F401 - loads SciPy's own BLAS, which is to be found, too
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")

@@ -26,7 +26,7 @@ from dualgap.kernel_machines.approximate import METHODS, solve_approximately
 from dualgap.kernel_machines.hard_margin import hard_margin, refuse_hard
 from dualgap.kernel_machines.solve import solve
 from dualgap.kernels import Gram, Kernel, gram_of, kernel_named
-from dualgap.kernels.definite import refuse_indefinite, repaired
+from dualgap.kernels.gram import refuse_indefinite, repaired
 from dualgap.losses import Loss
 from dualgap.traits import Trait
 

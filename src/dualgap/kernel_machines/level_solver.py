@@ -22,8 +22,8 @@ from dualgap.kernel_machines.finish import (
     refining,
 )
 from dualgap.kernel_machines.level_inside import inside_steps
-from dualgap.kernel_machines.level_pairs import grouped_steps
 from dualgap.kernel_machines.levels import LevelProblem, LevelProposal, LevelPursuit
+from dualgap.kernel_machines.pairs import grouped_steps
 
 STAGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # violation at which blocks pause, in units
 CRUDE = 3e-2  # above it the active set guessed for long: at 0.1, 2000 rows took 25 guesses and none stood

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.limits import Limits
 from dualgap.paths.family import Pair
@@ -47,3 +49,24 @@ class SolutionCurve(ABC):
 
     def take_time(self, limits: Limits) -> None:  # noqa: B027 - most curves solve nothing later
         """What is asked for from now on has these limits."""
+
+
+class ZeroCurve(SolutionCurve):
+    """One answer for every λ: every penalised weight zero, the free ones at their best."""
+
+    def __init__(self, answer: Pair, lams: Vector | None) -> None:
+        self.answer = answer
+        self.breaks = lams is None
+        self.lams = np.zeros(1) if lams is None else lams
+
+    def weights(self) -> Matrix:
+        return np.tile(self.answer.w, (len(self.lams), 1))
+
+    def thetas(self, which: Index) -> Matrix | None:
+        return None if self.answer.theta is None else np.tile(self.answer.theta, (len(which), 1))
+
+    def pair(self, lam: float) -> Pair:
+        return self.answer
+
+    def pair_within(self, budget: float) -> tuple[Pair, float]:
+        return self.pair(0.0), 0.0

@@ -12,7 +12,7 @@ from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.errors import NoSolverError
 from dualgap.paths.covering import SHARE, CoveringCurve
-from dualgap.paths.curve import SolutionCurve
+from dualgap.paths.curve import SolutionCurve, ZeroCurve
 from dualgap.paths.family import Family, Pair
 from dualgap.paths.grid import GridCurve, Walk
 from dualgap.paths.homotopy.engine import Engine
@@ -21,7 +21,6 @@ from dualgap.paths.homotopy.trace import PathTrace
 from dualgap.paths.homotopy.traced_curve import TracedCurve
 from dualgap.paths.ridge import RidgeCurve
 from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
-from dualgap.paths.zero_curve import ZeroCurve
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 

@@ -8,7 +8,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.paths.curve import SolutionCurve
 from dualgap.paths.family import Family
 from dualgap.penalties.separable import Separable
-from dualgap.proof.many import check_many
+from dualgap.proof.check import check_many
 from dualgap.proof.statement import SMALL
 
 BLOCK = 1 << 22  # numbers in a block of dual points

@@ -10,8 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
-from dualgap.files.fingerprint import fingerprint
-from dualgap.files.store import write_whole
+from dualgap.files.store import fingerprint, write_whole
 from dualgap.fitting.decisions import row_losses
 from dualgap.fitting.effects import Effect
 from dualgap.fitting.shown import shown

@@ -29,10 +29,9 @@ from dualgap.paths.request import read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
 from dualgap.selection.fold import FoldWork, Scored, fit_at
 from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets
-from dualgap.selection.rules import read_rule
 from dualgap.selection.running import run
 from dualgap.selection.scores import Score, read_score
-from dualgap.selection.search import HeldOut, Search
+from dualgap.selection.search import HeldOut, Search, read_rule
 from dualgap.selection.splits import read_folds
 
 EXACT = 1e-9  # relative gap up to which a point of an exact path is not solved again

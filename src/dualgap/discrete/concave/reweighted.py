@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.discrete.base import Finding, unmet
-from dualgap.discrete.reached import reached
+from dualgap.discrete.base import Finding, reached, unmet
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates, solver
 from dualgap.drive.run import drive

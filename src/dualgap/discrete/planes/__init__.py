@@ -1,10 +1,10 @@
 """The zero_one loss: which side of a plane each row is on, proven.
 
-plane_search        what the searches share: penalties that scaling undoes, planes made into weights
+plane_search        what the searches share: penalties that scaling undoes, planes made into weights; and
+                    local_planes, few errors by convex fits and exact searches along lines (line_walk)
 sides               distinct rows, what each side costs, planes between them, rows that none separates
-local_planes        a plane with few errors, by convex fits and exact searches along lines (line_walk)
-arrangement         every cell that the rows cut out, in few dimensions; cells is the loop
-hidden_cells        planes on which rounding hides cells, swept again in integers
+arrangement         every cell that the rows cut out, in few dimensions; cells is the loop, and what rounding hides from it is swept
+                    again in integers
 hitting_set, cover  the cheapest rows that hit every subset which cannot be right, in any dimension
 column_branching    the same with a count of columns: branches on the columns
 """

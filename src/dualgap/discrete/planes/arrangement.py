@@ -14,15 +14,61 @@ from dualgap.arrays import Index, Vector
 from dualgap.discrete import integers as exact
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.cover import Cover
-from dualgap.discrete.planes.hidden_cells import HiddenCells
-from dualgap.discrete.planes.local_planes import good_plane
-from dualgap.discrete.planes.plane_search import PlaneSearch
+from dualgap.discrete.planes.plane_search import PlaneSearch, good_plane
 from dualgap.discrete.planes.sides import Signs, packing
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from dualgap.discrete.planes.cells import Sides
+    from dualgap.discrete.planes.cells import DoubtfulPlanes, Sides
+
+
+AT_ONCE = 4096  # planes noted between two looks: beyond that the search is by subsets of rows
+
+
+class HiddenCells:
+    """Cells that rounding hides: their planes are swept again, in integers.
+
+    The planes found so far: what their cells may cost at least, what was spent, the rows that vanish.
+    """
+
+    def __init__(self, signs: Signs) -> None:
+        from dualgap.discrete.planes.cells import DoubtfulPlanes
+
+        self.signs, self.lost = signs, False
+        self.planes: list[tuple[float, float, Index]] = []
+        entered = np.zeros((AT_ONCE, max(signs.dimension - 2, 0)), np.int64)
+        self.room = DoubtfulPlanes(entered, np.zeros(AT_ONCE), np.zeros(AT_ONCE), np.zeros(2, np.int64))
+
+    @property
+    def least(self) -> float:
+        """What the cheapest cell may cost."""
+        return min((plane[0] for plane in self.planes), default=np.inf)
+
+    def empty(self) -> DoubtfulPlanes:
+        """Room for a loop to note them."""
+        self.room.tally[:] = 0
+        return self.room
+
+    def take(self) -> None:
+        """What the loop has noted."""
+        room = self.room
+        for at in range(int(room.tally[0])):
+            self.planes.append((float(room.hidden[at]), float(room.spent[at]), room.vanishing[at].copy()))
+        self.lost = self.lost or bool(room.tally[1])
+
+    def settled(self, upper: float) -> Iterator[float]:
+        """Bounds on the least cost, the last of them exact; the most doubtful planes come first."""
+        signs, least = self.signs, upper
+        for hidden, spent, rows in sorted(self.planes, key=lambda plane: plane[0]):
+            if hidden >= least:
+                break
+            yield hidden
+            assert signs.integers is not None  # without them nothing is in doubt
+            plane = exact.quotient(signs.integers, rows)
+            least = min(least, spent + exact.sweep(plane, signs.plus, signs.minus))
+        yield least
+
 
 PAUSE = 0.05  # seconds of cells between two findings: a choice
 SOON = 1e7  # work that is done before a bound could be of use: a fraction of a second

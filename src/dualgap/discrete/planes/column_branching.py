@@ -9,13 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.discrete.base import Finding, unmet
+from dualgap.discrete.base import Finding, reached, unmet
 from dualgap.discrete.planes.arrangement import Arrangement, sweep_work
 from dualgap.discrete.planes.hitting_set import PLENTY, HittingSet
-from dualgap.discrete.planes.local_planes import good_plane
-from dualgap.discrete.planes.plane_search import NO_ERRORS, PlaneSearch, counts_errors, on_columns, scaled
+from dualgap.discrete.planes.plane_search import (
+    NO_ERRORS,
+    PlaneSearch,
+    counts_errors,
+    good_plane,
+    on_columns,
+    scaled,
+)
 from dualgap.discrete.planes.sides import Signs, packing, statements
-from dualgap.discrete.reached import reached
 from dualgap.discrete.subset.selection import NO_COUNT, Selection, chooses_columns, selection
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem

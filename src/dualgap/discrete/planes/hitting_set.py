@@ -13,8 +13,7 @@ from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.planes.arrangement import cells, sweep_work
 from dualgap.discrete.planes.cover import Cover
-from dualgap.discrete.planes.local_planes import good_plane
-from dualgap.discrete.planes.plane_search import PlaneSearch
+from dualgap.discrete.planes.plane_search import PlaneSearch, good_plane
 from dualgap.discrete.planes.sides import Signs
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem

@@ -19,6 +19,6 @@ Every other loss is fitted on sets of columns:
     column_fits         fits on a set, and better sets by models of second order
     relaxation          the convex relaxation of a branch: by Newton (row_losses), or from vertex to vertex
     vertices            of piecewise linear losses; dual_simplex is their loop
-    node_bound          what a dual point proves, as a real number; exact_point where no room is left to it
+    node_bound          what a dual point proves, as a real number; or a corner, where no room is left to it
     span                columns that nearly depend on one another, in coordinates that do not
 """

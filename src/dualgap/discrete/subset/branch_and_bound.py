@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.discrete.base import Finding
-from dualgap.discrete.reached import reached
+from dualgap.discrete.base import Finding, reached
 from dualgap.discrete.subset import wide
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.gram import exactly, gram_problem

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
-from dualgap.discrete.reached import reached
+from dualgap.discrete.base import reached
 from dualgap.discrete.subset.before_choosing import told_apart
 from dualgap.discrete.subset.folding import model
 from dualgap.discrete.subset.relaxation import Branch, Relaxation, Relaxed

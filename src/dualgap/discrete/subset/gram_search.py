@@ -14,8 +14,7 @@ from math import comb
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.discrete.base import Finding
-from dualgap.discrete.reached import reached
+from dualgap.discrete.base import Finding, reached
 from dualgap.discrete.subset.branching import NOTHING, Branching, Doubt, Part, Wanted, Whole
 from dualgap.discrete.subset.exchange import good_set, solve
 from dualgap.discrete.subset.gram import GramProblem

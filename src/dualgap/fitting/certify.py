@@ -31,7 +31,7 @@ from dualgap.fitting.offsets import parted, read_offset, refuse_offset, without
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.outputs import joint_certificate, output_problem, outputs_working
 from dualgap.fitting.peer_files import read_model_file
-from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.reading import Reading, asked_of, read
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.sklearn_models import read_model, transformed
 from dualgap.fitting.solution import Solution
@@ -88,18 +88,7 @@ def certify(  # noqa: PLR0913
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
     rows = elsewhere(X)
-    asked: dict[str, Any] = {
-        "penalty": penalty,
-        "lam": lam,
-        "C": C,
-        "budget": budget,
-        "fit_intercept": fit_intercept,
-        "penalty_factors": penalty_factors,
-        "standardize": standardize,
-        "groups": groups,
-        "bounds": bounds,
-        "constraints": constraints,
-    }
+    asked = asked_of(locals(), but=("loss", "sample_weight", "offset"))
     if rows is not None:  # the target is with the rows: what follows them are the weights
         from dualgap.fitting.streamed import certify_streamed
 

@@ -24,7 +24,7 @@ from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
-from dualgap.fitting.reading import read, rows_of_formula
+from dualgap.fitting.reading import asked_of, read, rows_of_formula
 from dualgap.fitting.several import with_crossing
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
@@ -109,18 +109,8 @@ def fit(  # noqa: PLR0913
     frame = y if isinstance(X, str) else X
     X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     limits = read_limits(tol, max_iter, max_time, aloud(callback) if verbose else callback, stop)
-    asked: dict[str, Any] = {
-        "loss": with_crossing(loss_named(loss), crossing),
-        "penalty": penalty,
-        "fit_intercept": fit_intercept,
-        "sample_weight": sample_weight,
-        "offset": offset,
-        "penalty_factors": penalty_factors,
-        "standardize": standardize,
-        "groups": groups,
-        "bounds": bounds,
-        "constraints": constraints,
-    }
+    loss = with_crossing(loss_named(loss), crossing)
+    asked = asked_of(locals(), but=("lam", "C", "budget"))
     if device is not None or on_device(X):
         from dualgap.fitting.resident import fit_resident  # here: most fits never need it
 

@@ -47,6 +47,27 @@ def _number(given: Any, accepts: Callable[[float], bool]) -> bool:
     return bool(np.isfinite(value)) and accepts(value)
 
 
+def read_inside(name: str, given: Any) -> float:
+    """A number strictly between 0 and 1."""
+    if not _number(given, lambda value: True):
+        raise DataError(f"{name} must be a number, not {given!r}.")
+    if not 0.0 < float(given) < 1.0:
+        raise DataError(f"{name} must be between 0 and 1, not {given!r}.")
+    return float(given)
+
+
+def read_rising(name: str, given: Any, *, zero: bool) -> Vector:
+    """Finite numbers above 0, or from 0 on, the least first."""
+    try:
+        values = np.atleast_1d(np.asarray(given, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be a list of numbers.") from None
+    if not len(values) or not np.all(np.isfinite(values) & ((values > 0.0) | (zero & (values == 0.0)))):
+        kind = "finite numbers of at least 0" if zero else "positive finite numbers"
+        raise DataError(f"{name} must be {kind}, at least one.")
+    return np.sort(values)
+
+
 def read_flag(name: str, given: Any) -> bool:
     """True or False; a word that happens to be true is a slip."""
     if isinstance(given, bool | np.bool_ | int) and given in (0, 1):

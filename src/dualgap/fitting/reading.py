@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,9 @@ def read(  # noqa: PLR0913
     return Reading(table, terms, targets, classes, outputs=outputs)
 
 
+WHAT = tuple(name for name, one in signature(read).parameters.items() if one.kind is one.KEYWORD_ONLY)
+
+
 def rows_of_formula(X: Any, y: Any, fit_intercept: bool) -> tuple[Any, Any, bool]:
     """X, y and whether there is a constant; made by a formula where X is one, y then being the frame."""
     if not isinstance(X, str):
@@ -209,6 +213,11 @@ def rows_of_formula(X: Any, y: Any, fit_intercept: bool) -> tuple[Any, Any, bool
     from dualgap.tables.formula import from_formula  # here: most fits never need it
 
     return from_formula(X, y, fit_intercept)
+
+
+def asked_of(given: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Of the locals() of a function that takes them the keywords of `read`."""
+    return {name: given[name] for name in WHAT if name in given and name not in but}
 
 
 def what_of(keywords: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,9 @@ from dualgap.paths.strengths import default_ratio, falling, largest
 class ManyClassesPath(SolvedPath):
     """Solutions from the largest λ to the smallest; `coefs[k]` has a row per class or output."""
 
+    exact = False
+    breakpoints = False
+
     def __init__(
         self, reading: Reading, form: str, lams: Vector, solver: str | Solver, limits: Limits
     ) -> None:
@@ -40,14 +43,6 @@ class ManyClassesPath(SolvedPath):
     def _fitted(self, lam: float | None, budget: float | None, start: Solution) -> Solution:
         with as_part():
             return fits_of(self._reading, self.form, self._solver, self._limits).fit(lam, budget, start)
-
-    @property
-    def exact(self) -> bool:
-        return False
-
-    @property
-    def breakpoints(self) -> bool:
-        return False
 
     @cached_property
     def lams(self) -> Vector:

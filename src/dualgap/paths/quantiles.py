@@ -15,6 +15,7 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.run import Outcome
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.one_problem import fit_one
+from dualgap.fitting.options import read_inside
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
@@ -35,6 +36,10 @@ class QuantilePath(Path):
     `quantiles` begins with 0 and ends with 1; between two of them the weights do not change.
     """
 
+    exact = True
+    breakpoints = True
+    inverse = False
+    constant = True
     form = "penalised"
 
     def __init__(self, reading: Reading, limits: Limits) -> None:
@@ -60,22 +65,6 @@ class QuantilePath(Path):
             return "All quantiles are there."
         low, high = self.quantiles[[0, -1]]
         return f"The time limit came first: there are quantiles from {low:.4g} to {high:.4g}."
-
-    @property
-    def exact(self) -> bool:
-        return True
-
-    @property
-    def breakpoints(self) -> bool:
-        return True
-
-    @property
-    def inverse(self) -> bool:
-        return False
-
-    @property
-    def constant(self) -> bool:
-        return True
 
     def take_time(self, limits: Limits) -> None:
         self._limits = limits
@@ -117,7 +106,7 @@ class QuantilePath(Path):
     # -- anywhere ------------------------------------------------------------------------------------
 
     def _piece(self, quantile: Any) -> tuple[float, int]:
-        q = read_quantile(quantile)
+        q = read_inside("quantile", quantile)
         if not self.quantiles[0] <= q <= self.quantiles[-1]:
             raise DataError(f"There is no quantile {q:g} on this path. {self.status}")
         return q, int(np.clip(np.searchsorted(self.quantiles, q, side="right") - 1, 0, len(self) - 1))
@@ -226,17 +215,6 @@ def _walked(found: Checked) -> Outcome:
 def _problem(reading: Reading, q: float) -> Problem:
     terms = dataclasses.replace(reading.terms, loss=Quantile(q))
     return terms.problem(reading.table.design, reading.targets())
-
-
-def read_quantile(quantile: Any) -> float:
-    """A number between 0 and 1."""
-    try:
-        q = float(quantile)
-    except (TypeError, ValueError):
-        raise DataError(f"quantile must be a number, not {quantile!r}.") from None
-    if not 0.0 < q < 1.0:
-        raise DataError(f"quantile must be between 0 and 1, not {quantile!r}.")
-    return q
 
 
 def quantiles_of(reading: Reading, limits: Limits) -> QuantilePath:

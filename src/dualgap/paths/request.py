@@ -18,8 +18,8 @@ from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import refuse_offset
-from dualgap.fitting.options import read_limits, read_solver, seeded
-from dualgap.fitting.reading import Reading, read, rows_of_formula
+from dualgap.fitting.options import read_inside, read_limits, read_rising, read_solver, seeded
+from dualgap.fitting.reading import Reading, asked_of, read, rows_of_formula
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest, curve_for
@@ -94,17 +94,7 @@ def path(  # noqa: PLR0913
     X, y, fit_intercept = rows_of_formula(X, y, fit_intercept)
     _read_form(form)
     limits = read_limits(tol, max_iter, max_time, None).shared()
-    what: dict[str, Any] = {
-        "loss": loss,
-        "fit_intercept": fit_intercept,
-        "sample_weight": sample_weight,
-        "offset": offset,
-        "penalty_factors": penalty_factors,
-        "standardize": standardize,
-        "groups": groups,
-        "bounds": bounds,
-        "constraints": constraints,
-    }
+    what = asked_of(locals(), but=("penalty", "lam", "C"))
     if device is not None or on_device(X):
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
         asked = {name: value for name, value in what.items() if name != "offset"}
@@ -254,15 +244,7 @@ def read_exact(exact: Any) -> bool | None:
 
 def read_lams(lams: Any) -> Vector | None:
     """Strengths given by the user, falling."""
-    if lams is None:
-        return None
-    try:
-        values = np.atleast_1d(np.asarray(lams, dtype=np.float64)).ravel()
-    except (TypeError, ValueError):
-        raise DataError("lams must be a list of numbers.") from None
-    if not len(values) or not np.all(np.isfinite(values)) or np.any(values <= 0.0):
-        raise DataError("lams must be positive finite numbers, at least one.")
-    return np.sort(values)[::-1]
+    return None if lams is None else read_rising("lams", lams, zero=False)[::-1]
 
 
 def read_count(n_lams: Any) -> int:
@@ -274,12 +256,4 @@ def read_count(n_lams: Any) -> int:
 
 def read_share(name: str, value: Any) -> float | None:
     """A number between 0 and 1, where one was given."""
-    if value is None:
-        return None
-    try:
-        share = float(value)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must be a number, not {value!r}.") from None
-    if not 0.0 < share < 1.0:
-        raise DataError(f"{name} must be between 0 and 1, not {value!r}.")
-    return share
+    return None if value is None else read_inside(name, value)

@@ -34,6 +34,10 @@ class SubsetPath(SolvedPath):
     Where a size is not proven its weights are the best found, and no set of that size gets below its bound.
     """
 
+    breakpoints = True
+    inverse = False
+    constant = True
+
     def __init__(
         self, reading: Reading, sizes: NDArray[np.int64], solver: str | Solver, limits: Limits
     ) -> None:
@@ -70,11 +74,6 @@ class SubsetPath(SolvedPath):
     def exact(self) -> bool:
         """Is every size proven?"""
         return bool(self.proven.all())
-
-    @property
-    def breakpoints(self) -> bool:
-        """There is nothing between two sizes."""
-        return True
 
     @cached_property
     def lams(self) -> Vector:
@@ -192,14 +191,6 @@ class SubsetPath(SolvedPath):
     def size(self, coef: Vector) -> float:
         counted = self.terms.factors != 0.0
         return float(np.count_nonzero(coef[counted]))
-
-    @property
-    def inverse(self) -> bool:
-        return False
-
-    @property
-    def constant(self) -> bool:
-        return True
 
     def __len__(self) -> int:
         return len(self.sizes)

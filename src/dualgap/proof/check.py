@@ -245,7 +245,7 @@ def _box(w: Vector, dual: Balanced, budget: float) -> tuple[Vector | None, float
 def check_many(
     problem: Statement, gauge: Separable, strengths: Vector, weights: Matrix, thetas: Matrix
 ) -> tuple[Vector, Vector]:
-    """The objectives from above and the bounds, a row of weights and of θ per strength: many points of a path.
+    """The objectives from above and the bounds, a row of weights and of θ per strength, of a path.
 
     The same check as for one, in products of matrices, for penalties that are sums over the columns, the
     intercept alone free: what paths and folds ask for most.

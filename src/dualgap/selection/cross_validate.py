@@ -19,8 +19,8 @@ from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.names import penalty_named
 from dualgap.fitting.offsets import refuse_offset
-from dualgap.fitting.options import read_flag, read_limits, read_solver, seeded
-from dualgap.fitting.reading import Reading, read, rows_of_formula
+from dualgap.fitting.options import read_flag, read_limits, read_rising, read_solver, seeded
+from dualgap.fitting.reading import Reading, asked_of, read, rows_of_formula
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
@@ -28,7 +28,7 @@ from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.request import read_count, read_exact, read_lams, read_share
 from dualgap.penalties import Penalty
 from dualgap.selection.fold import FoldWork, Scored, fit_at
-from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams, read_budgets
+from dualgap.selection.plan import FORMS, Plan, convex, grid_of_budgets, grid_of_lams
 from dualgap.selection.running import run
 from dualgap.selection.scores import Score, read_score
 from dualgap.selection.search import HeldOut, Search, read_rule
@@ -145,23 +145,9 @@ def cross_validate(  # noqa: PLR0913
             )
         if _read_form(form, lams, budgets) == "constrained" and budgets is None:
             raise DataError("Over rows in blocks a search within budgets needs them: give budgets.")
-        within = None if budgets is None else read_budgets(budgets)
+        within = None if budgets is None else np.unique(read_rising("budgets", budgets, zero=True))
         return streamed_search(rows, cv, wanted(), read_rule(rule), asked, within, score)
-    reading = read(
-        X,
-        y,
-        loss=loss,
-        penalty=penalty,
-        lam=1.0,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        offset=offset,
-        penalty_factors=penalty_factors,
-        standardize=standardize,
-        groups=column_groups,
-        bounds=bounds,
-        constraints=constraints,
-    )
+    reading = read(X, y, **{**asked_of(locals()), "lam": 1.0, "groups": column_groups})
     rule, scoring = read_rule(rule), read_score(score, reading, weighted=sample_weight is not None)
     folds = read_folds(cv, reading, X, groups, random_state)
     plan = Plan(
@@ -206,7 +192,7 @@ def _strengths(
     """The strengths of the plan, and how many of them are not to be had in time."""
     count, ratio = read_count(n_lams), read_share("lam_min_ratio", lam_min_ratio)
     if budgets is not None:
-        return {"strengths": read_budgets(budgets)}
+        return {"strengths": np.unique(read_rising("budgets", budgets, zero=True))}
     lams = read_lams(lams)
     if lams is not None:
         return {"strengths": np.unique(lams)[::-1]}
@@ -255,7 +241,6 @@ def _search(
         n_folds=n_folds,
         tolerance=plan.limits.tolerance,
         status=_status(len(done), n_folds, reached, len(plan.strengths) + plan.missing),
-        seconds=0.0,
         repeats=_repeats(done, reading.terms.sample_weight),
         refit=partial(_refit, reading, plan),
     )
@@ -285,7 +270,7 @@ def _status(done: int, total: int, reached: int, strengths: int) -> str:
             f"The time limit came first: of {strengths} strengths the first {reached} are scored, the choice "
             "is among them."
         )
-    return " ".join(said) or "All folds are finished."
+    return " ".join(said) or Search.status
 
 
 def _warn(search: Search) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
-from dualgap.errors import DataError
 from dualgap.fitting.objective import column_scales
 from dualgap.fitting.reading import Reading
 from dualgap.paths.curve_choice import PathRequest
@@ -99,14 +98,3 @@ def grid_of_budgets(reading: Reading, plan: Plan, lams: Vector) -> tuple[Vector,
         path = path_of(reading, plan.request(lams))
         found = path.budgets
     return np.unique(found), len(lams) - len(path)
-
-
-def read_budgets(budgets: Any) -> Vector:
-    """Budgets given by the user, rising."""
-    try:
-        values = np.atleast_1d(np.asarray(budgets, dtype=np.float64)).ravel()
-    except (TypeError, ValueError):
-        raise DataError("budgets must be a list of numbers.") from None
-    if not len(values) or not np.all(np.isfinite(values)) or np.any(values < 0.0):
-        raise DataError("budgets must be finite numbers of at least 0, at least one.")
-    return np.unique(values)

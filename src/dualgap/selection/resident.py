@@ -42,14 +42,10 @@ def resident_search(
         n_nonzero=np.array([[one.n_nonzero for one, _ in row] for row in table]),
         fold_weights=weights,
         score="loss",
-        greater_is_better=False,
         rule=rule,
         terms=got.reading.terms,
-        exact=False,
         n_folds=int(folds),
         tolerance=request.limits.tolerance,
-        status="All folds are finished.",
-        seconds=0.0,
         refit=lambda lam: refitted(got, lam, request.limits),
     )
     found.solution  # noqa: B018 - the fit on all rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -92,17 +92,18 @@ class Search:
     n_nonzero: Matrix
     fold_weights: Vector
     score: str
-    greater_is_better: bool
     rule: Any
     terms: Objective
-    exact: bool
     n_folds: int
     tolerance: float
-    status: str
-    seconds: float
+    _: KW_ONLY
+    greater_is_better: bool = False
+    exact: bool = False
+    status: str = "All folds are finished."
+    seconds: float = 0.0
     repeats: float = 1.0
     interrupted: bool = False
-    refit: Callable[[float], Solution] | None = field(default=None)
+    refit: Callable[[float], Solution] | None = None
     held_out: HeldOut | None = None
 
     def _strength(self, k: int, form: str, name: str) -> float:

@@ -130,14 +130,11 @@ def _search(
         n_nonzero=np.array(nonzero),
         fold_weights=np.array(weights),
         score=work.score,
-        greater_is_better=False,
         rule=work.rule,
         terms=terms,
         exact=exact,
         n_folds=len(scores),
         tolerance=work.request.limits.tolerance,
-        status="All folds are finished.",
-        seconds=0.0,
         refit=refit,
     )
 

@@ -37,8 +37,8 @@ class LocalDescent:
 
     starts: int = 6
     steps: int = 20_000
+    name: ClassVar[str]
     seconds: float | None = 60.0
-    name: ClassVar[str] = "local_descent"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         traits = problem.loss.traits

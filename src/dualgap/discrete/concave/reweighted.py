@@ -61,8 +61,8 @@ class ReweightedL1:
     """
 
     starts: int = 6
+    name: ClassVar[str]
     seconds: float | None = 60.0
-    name: ClassVar[str] = "reweighted_l1"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         convex, bends = problem.loss_has(Trait.CONVEX), problem.regulariser.gauge.concave is not None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import comb, log2
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -82,8 +82,6 @@ HIDDEN = (
 @dataclass(frozen=True)
 class Arrangement(PlaneSearch):
     """Exact for the zero_one loss in few dimensions: C(n, d−2) sweeps of n log n, the intercept being one."""
-
-    name: ClassVar[str] = "arrangement"
 
     def cost(self, problem: Problem) -> float:
         return sweep_work(problem.n, problem.p)

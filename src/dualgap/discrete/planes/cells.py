@@ -7,8 +7,8 @@ last two dimensions are swept by angle. Facets can be entered in rising order of
 flag of faces for which that is so. Exact with repeated and dependent rows, since these vanish together.
 
 Rounding is kept account of. Where rows are too close to be told apart, residues of the integers that they are
-say which of them coincide; the others are left in doubt, and so is their plane. Residues are by two primes:
-what is not zero by a prime is not zero, what is zero by both, each near 2³¹, is so but for one chance in 10¹⁸.
+say which of them coincide; the others are left in doubt, and so is their plane. Residues are by two primes
+near 2³¹: what is not zero by one is not zero, what is zero by both is so but for one chance in 10¹⁸.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class SubsetPlanes:
     That bound is a packing of infeasible subsets; what is left when the columns are chosen is solved exactly.
     """
 
+    name: ClassVar[str]
     seconds: float | None = 60.0
-    name: ClassVar[str] = "subset_planes"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return unmet((counts_errors(problem), NO_ERRORS), (chooses_columns(problem), NO_COUNT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,8 +29,6 @@ class HittingSet(PlaneSearch):
 
     Where the arrangement would have been done by now it goes over to that.
     """
-
-    name: ClassVar[str] = "hitting_set"
 
     def cost(self, problem: Problem) -> float:
         return PLENTY

@@ -149,7 +149,6 @@ class LocalPlanes(PlaneSearch):
     """Logistic and squared hinge fits, then the exact best point of line after line. Proves nothing."""
 
     rounds: int = 20
-    name: ClassVar[str] = "local_planes"
 
     def planes(self, signs: Signs, start: Vector | None) -> Iterator[Finding]:
         _, u = good_plane(signs, start, self.rounds)

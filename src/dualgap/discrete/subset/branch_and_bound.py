@@ -31,8 +31,8 @@ class BranchAndBound:
     `seconds` is the time limit where `max_time` gives none; `max_iter` limits the nodes.
     """
 
+    name: ClassVar[str]
     seconds: float | None = 60.0
-    name: ClassVar[str] = "branch_and_bound"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         return lacks_selection(problem)

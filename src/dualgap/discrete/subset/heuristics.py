@@ -30,6 +30,7 @@ Stated: TypeAlias = GramProblem | wide.WideProblem
 class Heuristic:
     """On the Gram matrix for a squared loss, by refitting for others. The bound is that of all columns."""
 
+    name: ClassVar[str]
     seconds: ClassVar[float | None] = None
     by_rows: ClassVar[bool] = True  # are a few rows of the matrix enough?
 
@@ -82,8 +83,6 @@ def _all_columns(columns: ColumnFits) -> Relaxed:
 class GreedyForward(Heuristic):
     """Start with nothing; add the column that helps most while there is room and it is worth its price."""
 
-    name: ClassVar[str] = "greedy_forward"
-
     def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import forward
 
@@ -103,7 +102,6 @@ class GreedyBackward(Heuristic):
     """
 
     by_rows: ClassVar[bool] = False
-    name: ClassVar[str] = "greedy_backward"
 
     def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import forward
@@ -147,7 +145,6 @@ class HardThresholding(Heuristic):
     """
 
     steps: int = 100
-    name: ClassVar[str] = "hard_thresholding"
 
     def on_gram(self, problem: Stated, start: Vector | None) -> Whole:
         from dualgap.discrete.subset.exchange import good_set

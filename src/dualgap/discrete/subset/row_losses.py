@@ -7,32 +7,12 @@ the loss and leaves the domain of its slopes alone: a dual point of the rounded 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
-
-
-class LossSlopes(Protocol):
-    """The slopes a L' and the bends a L'' of a loss at the predictions z."""
-
-    def slope(self, z: Vector) -> Vector:
-        """a L', row by row."""
-
-    def bend(self, z: Vector) -> Vector:
-        """a L'', row by row."""
-
-    def sharper(self) -> LossSlopes | None:
-        """The same with kinks less rounded; None if there are none, or if they are sharp enough."""
-
-    def blunter(self) -> LossSlopes:
-        """The same with kinks more rounded, so that a model of second order sees them from afar."""
-
-    def corner(self, z: Vector) -> Corner | None:
-        """The kinks that a solution near z is likely to sit on; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,33 +24,39 @@ class Corner:
     slope: Vector
 
 
-class PlainRows:
-    """A smooth loss as it is."""
+class LossSlopes:
+    """The slopes a L' and the bends a L'' of a loss at the predictions z: a smooth one as it is."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def slope(self, z: Vector) -> Vector:
+        """a L', row by row."""
         return -self.problem.slope(z)
 
     def bend(self, z: Vector) -> Vector:
+        """a L'', row by row."""
         return self.problem.a * self.problem.loss.second_derivative(self.problem.y, z)
 
-    def sharper(self) -> None:
+    def sharper(self) -> LossSlopes | None:
+        """The same with kinks less rounded; None if there are none, or if they are sharp enough."""
         return None
 
-    def blunter(self) -> PlainRows:
+    def blunter(self) -> LossSlopes:
+        """The same with kinks more rounded, so that a model of second order sees them from afar."""
         return self
 
-    def corner(self, z: Vector) -> None:
+    def corner(self, z: Vector) -> Corner | None:
+        """The kinks that a solution near z is likely to sit on; None where there are none."""
         return None
 
 
-class RoundedRows:
+class RoundedRows(LossSlopes):
     """A piecewise linear loss with its kinks rounded off over a width."""
 
     def __init__(self, problem: Problem, width: float, least: float) -> None:
-        self.problem, self.width, self.least = problem, width, least
+        super().__init__(problem)
+        self.width, self.least = width, least
         self.terms = problem.loss.terms(problem.y)
 
     def slope(self, z: Vector) -> Vector:
@@ -103,6 +89,6 @@ class RoundedRows:
 def rows_of(problem: Problem) -> LossSlopes:
     """Rows for a convex loss; kinks are rounded over a tenth of the typical target, to begin with."""
     if problem.loss_has(Trait.SMOOTH):
-        return PlainRows(problem)
+        return LossSlopes(problem)
     unit = float(problem.a @ np.abs(problem.y)) or 1.0
     return RoundedRows(problem, 0.1 * unit, 1e-11 * unit)

@@ -45,6 +45,7 @@ def _smooth(problem: Problem) -> bool:
 class Stepping(ABC):
     """What first-order methods share: a step, and two products a step, of which it takes a thousand."""
 
+    name: ClassVar[str]
     step: StepLike | None = None
 
     @abstractmethod
@@ -85,6 +86,17 @@ class _Descent(Stepping):
     def default(self, problem: Problem) -> Step:
         return InverseCurvature() if _smooth(problem) else InverseRoot()
 
+    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
+        z, taken = problem.design.matvec(w), None
+        for size in lengths(rule.schedule(problem)):
+            gradient = slope(problem, w, z)
+            if isinstance(rule, Backtracking):
+                first = min(2.0 * (size if taken is None else taken), LONGEST)
+                size = taken = _backtrack(problem, (w, z), gradient, rule, first)
+            w = w - size * gradient
+            z = problem.design.matvec(w)
+            yield w, z, size
+
 
 @solver("gradient_descent", manual=True, given=True)
 @dataclass(frozen=True)
@@ -94,8 +106,6 @@ class GradientDescent(_Descent):
     With η = 1/L, the default, the objective is at most L‖w*‖²/(2k) above the optimum after k steps. Where the
     curvature has no bound the default is to backtrack, which costs one more product a step.
     """
-
-    name: ClassVar[str] = "gradient_descent"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         missing = []
@@ -109,17 +119,6 @@ class GradientDescent(_Descent):
 
     def default(self, problem: Problem) -> Step:
         return InverseCurvature() if _smooth(problem) else Backtracking()
-
-    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
-        z, taken = problem.design.matvec(w), None
-        for size in lengths(rule.schedule(problem)):
-            gradient = slope(problem, w, z)
-            if isinstance(rule, Backtracking):
-                first = min(2.0 * (size if taken is None else taken), LONGEST)
-                size = taken = _backtrack(problem, (w, z), gradient, rule, first)
-            w = w - size * gradient
-            z = problem.design.matvec(w)
-            yield w, z, size
 
 
 def _backtrack(
@@ -146,17 +145,8 @@ class Subgradient(_Descent):
     At a kink the subgradient nearest to zero is taken.
     """
 
-    name: ClassVar[str] = "subgradient"
-
     def default(self, problem: Problem) -> Step:
         return InverseRoot()
-
-    def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
-        z = problem.design.matvec(w)
-        for size in lengths(rule.schedule(problem)):
-            w = w - size * slope(problem, w, z)
-            z = problem.design.matvec(w)
-            yield w, z, size
 
 
 @solver("momentum", manual=True, given=True)
@@ -164,7 +154,6 @@ class Subgradient(_Descent):
 class Momentum(_Descent):
     """d ← γ d + η_k g(w);  w ← w − d."""
 
-    name: ClassVar[str] = "momentum"
     gamma: float = 0.9
 
     def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:
@@ -186,7 +175,6 @@ class Nesterov(_Descent):
     Predictions are linear, X(w − γd) = Xw − γXd, so looking ahead costs no product.
     """
 
-    name: ClassVar[str] = "nesterov"
     gamma: float | None = None
 
     def walk(self, problem: Problem, w: Vector, rule: Step) -> Iterator[tuple[Vector, Vector, float]]:

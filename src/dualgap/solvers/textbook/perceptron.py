@@ -36,7 +36,7 @@ class Perceptron:
     `averaged` answers with the mean of the weights after every row. See `Votes` for the voted form.
     """
 
-    name: ClassVar[str] = "perceptron"
+    name: ClassVar[str]
     step: float = 1.0
     averaged: bool = False
     doubt: int = DOUBT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +37,6 @@ class ProximalGradient(Stepping):
     lies ahead, w + β(w − w'), has the prediction z + β(z − z').
     """
 
-    name: ClassVar[str] = "proximal_gradient"
     accelerated: bool = True
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
@@ -97,8 +95,6 @@ class ProjectedGradient(Stepping):
 
     Losses with bounded curvature take 1/L, others a shrinking step (the projected subgradient method).
     """
-
-    name: ClassVar[str] = "projected_gradient"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         lacking = () if problem.regulariser.constrained else ("it has no constraint (give budget=)",)

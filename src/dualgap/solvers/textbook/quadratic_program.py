@@ -29,7 +29,7 @@ class QuadraticProgram:
     e ≥ 0, and |w_j| ≤ t_j for prices and norms. Dual: the slopes of the terms between their bounds.
     """
 
-    name: ClassVar[str] = "quadratic_program"
+    name: ClassVar[str]
     side: Literal["primal", "dual"] = "primal"
 
     def missing(self, problem: Problem) -> tuple[str, ...]:

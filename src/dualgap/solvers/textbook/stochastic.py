@@ -131,15 +131,12 @@ class Stochastic:
 class StochasticGradient(Stochastic):
     """Stochastic gradient descent for smooth losses with l2 or no penalty; an iterate is a pass."""
 
-    name: ClassVar[str] = "stochastic_gradient"
-
 
 @solver("stochastic_subgradient", manual=True, given=True)
 @dataclass(frozen=True)
 class StochasticSubgradient(Stochastic):
     """Stochastic subgradient descent: any loss with a slope, with l1, l2, elastic_net or no penalty."""
 
-    name: ClassVar[str] = "stochastic_subgradient"
     smooth: ClassVar[bool] = False
 
 
@@ -151,7 +148,6 @@ class Pegasos(Stochastic):
     Row t is drawn uniformly. The objective, averaged, is O(log t/(λ' t)) above the optimum.
     """
 
-    name: ClassVar[str] = "pegasos"
     step: StepLike = field(default_factory=InverseStrength)
     order: Order = "uniform"
     smooth: ClassVar[bool] = False

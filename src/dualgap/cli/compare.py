@@ -21,9 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", metavar="MODEL", nargs="+", help="two model files or more")
     options.add_rows(parser)
     parser.add_argument("--report", metavar="PAGE", help="write a page about it here (HTML)")
-    parser.add_argument(
-        "--target", metavar="COL", help="the target, for models that were not fitted on a file"
-    )
+    options.add_target(parser)
     parser.add_argument(
         "--effect", metavar="COL", action="append", default=[], help="also what this column does in each"
     )

@@ -24,9 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("columns", metavar="COL", nargs="*", help="columns; else those that do most")
     parser.add_argument("--points", type=int, default=9, metavar="N", help="values of a number (default: 9)")
     parser.add_argument("--plot", metavar="FILE", help="draw them here (PNG, SVG, PDF)")
-    parser.add_argument(
-        "--target", metavar="COL", help="the target, for a model that was not fitted on a file"
-    )
+    options.add_target(parser)
     add_force(parser)
 
 

@@ -23,7 +23,18 @@ def add_rows(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
         parser.add_argument(
             "--memory", metavar="SIZE", help="rows beyond this are read in blocks, as are several files (2GB)"
         )
+    add_format(parser)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """What kind of file it is."""
     parser.add_argument("--format", metavar="F", help="csv, parquet, feather, libsvm, npy or npz, if unclear")
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Of a model that does not name its own."""
+    said = "the target, for a model that was not fitted on a file"
+    parser.add_argument("--target", metavar="COL", help=said)
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:

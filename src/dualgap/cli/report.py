@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dualgap.cli import options
 from dualgap.cli.console import OK, Console
 from dualgap.cli.outputs import add_force
 
@@ -14,10 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "rows", metavar="DATA", nargs="?", help="the rows of the fit, for residuals and errors"
     )
-    parser.add_argument("--format", metavar="F", help="csv, parquet, feather, libsvm, npy or npz, if unclear")
-    parser.add_argument(
-        "--target", metavar="COL", help="the target, for a model that was not fitted on a file"
-    )
+    options.add_format(parser)
+    options.add_target(parser)
     parser.add_argument(
         "--out", metavar="PAGE", default="report.html", help="the page (default: report.html)"
     )

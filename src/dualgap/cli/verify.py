@@ -17,9 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What `dualgap verify` takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file")
     options.add_rows(parser, many=True)
-    parser.add_argument(
-        "--target", metavar="COL", help="the target, for a model that was not fitted on a file"
-    )
+    options.add_target(parser)
     parser.add_argument(
         "--hold-out", type=float, metavar="SHARE", help="the fit held out this share of the rows"
     )
@@ -41,22 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.hold_out is not None:
         rows = rows.only(held_out(len(rows.y), args.hold_out)[1])
     objections, values = examine(solution, rows.X, rows.y, rows.offset)
-    verified = not objections
-    console.say(solution.terms.words())
-    console.say(f"  rows              {rows_in_use(solution.terms)}")
-    console.say(f"  in the model      objective {solution.objective:.12g}, bound {solution.bound:.12g}")
-    if values:
-        console.say(f"  on these rows     objective {values['objective']:.12g}, bound {values['bound']:.12g}")
-        _also(solution, values, console)
-    for objection in objections:
-        console.say(f"  NO: {objection}")
-    if verified:
-        among = "" if values["box"] is None else "within that size, "
-        console.say(f"verified: {among}no weights beat these by a relative {values['relative_gap']:.1e}")
-    else:
-        _elsewhere(solution, rows, console, values)
-    console.result({"verified": verified, "objections": objections, **values})
-    return OK if verified else NOT_PROVEN
+    return _told(solution, rows_in_use(solution.terms), objections, values, console, rows)
 
 
 def _by_scans(solution: Solution, args: argparse.Namespace, console: Console) -> int:
@@ -64,10 +47,22 @@ def _by_scans(solution: Solution, args: argparse.Namespace, console: Console) ->
     from dualgap.cli.streamed import again
     from dualgap.files.scanned import examine_scanned
 
-    rows = again(args.rows, solution)
-    objections, values = examine_scanned(solution, rows)
+    objections, values = examine_scanned(solution, again(args.rows, solution))
+    seen = f"{values.get('rows', 'not counted')}, read in blocks"
+    return _told(solution, seen, objections, values, console)
+
+
+def _told(
+    solution: Solution,
+    seen: str,
+    objections: list[str],
+    values: dict[str, Any],
+    console: Console,
+    rows: Prepared | None = None,
+) -> int:
+    """What holds and what does not; where rows in memory contradict the model, what is proven there."""
     console.say(solution.terms.words())
-    console.say(f"  rows              {values.get('rows', 'not counted')}, read in blocks")
+    console.say(f"  rows              {seen}")
     console.say(f"  in the model      objective {solution.objective:.12g}, bound {solution.bound:.12g}")
     if values:
         console.say(f"  on these rows     objective {values['objective']:.12g}, bound {values['bound']:.12g}")
@@ -75,7 +70,10 @@ def _by_scans(solution: Solution, args: argparse.Namespace, console: Console) ->
     for objection in objections:
         console.say(f"  NO: {objection}")
     if not objections:
-        console.say(f"verified: no weights beat these by a relative {values['relative_gap']:.1e}")
+        among = "" if values["box"] is None else "within that size, "
+        console.say(f"verified: {among}no weights beat these by a relative {values['relative_gap']:.1e}")
+    elif rows is not None:
+        _elsewhere(solution, rows, console, values)
     console.result({"verified": not objections, "objections": objections, **values})
     return NOT_PROVEN if objections else OK
 

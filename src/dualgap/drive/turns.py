@@ -9,14 +9,14 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.progress import ProgressLine, bar
 
 
-def in_turn(parts: Any, limits: Limits, what: str = "strengths") -> Iterator[Any]:
+def in_turn(parts: Any, limits: Limits) -> Iterator[Any]:
     """Each of them, at least one, until the time of the run is over; a line says how far it is."""
     total = len(parts)
     with ProgressLine() as line:
         for done, part in enumerate(parts):
             if done and limits.spent:
                 return
-            line.show(lambda done=done: f"{bar(done / total)} {done}/{total} {what}")  # type: ignore[misc]
+            line.show(lambda done=done: f"{bar(done / total)} {done}/{total} strengths")  # type: ignore[misc]
             yield part
 
 

@@ -97,6 +97,19 @@ class KernelMachine(Model, KernelShape):
             given["C"] = DEFAULT_C
         return given
 
+    def _numbers(self, y: Any, sample_weight: Any, n: int) -> tuple[Any, Any]:
+        """Targets and weights."""
+        return read_numbers(y, n), read_weights(shaped(sample_weight), n)
+
+    def _labels(self, y: Any, sample_weight: Any, n: int, class_weight: Any) -> tuple[Any, Any]:
+        """Numbers of the classes, which are kept, and weights."""
+        self.classes_, which = read_labels(y, n)
+        weights = read_weights(shaped(sample_weight), n)
+        if class_weight is not None:
+            weights = weighted_by_class(class_weight, y, sample_weight)
+        refuse_one_class(self.classes_, which[weights > 0])
+        return which, weights
+
     def _table(self, X: Any, *, reset: bool) -> Any:
         X = shaped(X)
         rows = kernel_rows(X, precomputed=self._precomputed)
@@ -159,8 +172,7 @@ class KernelRegressor(Regressor, KernelModel):
         X, offset, name = parted(X, more.get("offset"))
         asked, table = self._asked(), self._table(X, reset=True)
         shift = read_offset(offset, table.shape[0], asked.loss, name), name
-        targets = read_numbers(y, table.shape[0])
-        weights = read_weights(shaped(sample_weight), table.shape[0])
+        targets, weights = self._numbers(y, sample_weight, table.shape[0])
         asked.loss.check_targets(targets[weights > 0])
         whole = whole_numbers(X)
         self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=whole, offset=shift)
@@ -208,11 +220,7 @@ class KernelClassifier(Classifier, KernelModel):
         X, offset, name = parted(X, more.get("offset"))
         asked, table = self._asked(), self._table(X, reset=True)
         shift = read_offset(offset, table.shape[0], asked.loss, name), name
-        self.classes_, which = read_labels(y, table.shape[0])
-        weights = read_weights(shaped(sample_weight), table.shape[0])
-        if self.class_weight is not None:
-            weights = weighted_by_class(self.class_weight, y, sample_weight)
-        refuse_one_class(self.classes_, which[weights > 0])
+        which, weights = self._labels(y, sample_weight, table.shape[0], self.class_weight)
         whole = whole_numbers(X)
         self._fitted = fit_kernel(
             asked, table, which, weights, self.classes_, whole_numbers=whole, offset=shift

@@ -13,15 +13,14 @@ from sklearn.base import OutlierMixin
 
 from dualgap.arrays import Matrix
 from dualgap.errors import DataError
-from dualgap.estimators.base import shaped, weighted_by_class
+from dualgap.estimators.base import shaped
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kernel import SHOWN, KernelMachine, whole_numbers
 from dualgap.estimators.kinds import Classifier, Regressor
-from dualgap.fitting.inputs import read_labels, read_numbers, read_weights
+from dualgap.fitting.inputs import read_weights
 from dualgap.fitting.kernel_fit import KernelStrength
 from dualgap.fitting.nu_fit import NuAsked, fit_nu
 from dualgap.fitting.offsets import refuse_offset
-from dualgap.fitting.reading import refuse_one_class
 
 ON_IT = 1e-9  # of the offset: support vectors on the plane were within 1e-12 of it
 OWN: dict[str, Any] = {
@@ -130,11 +129,7 @@ class NuClassifier(Classifier, NuModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         refuse_offset(more.get("offset"), "a machine with ν")
         asked, table = self._asked(), self._table(X, reset=True)
-        self.classes_, which = read_labels(y, table.shape[0])
-        weights = read_weights(shaped(sample_weight), table.shape[0])
-        if self.class_weight is not None:
-            weights = weighted_by_class(self.class_weight, y, sample_weight)
-        refuse_one_class(self.classes_, which[weights > 0])
+        which, weights = self._labels(y, sample_weight, table.shape[0], self.class_weight)
         present = np.unique(which[weights > 0])
         if len(present) < len(self.classes_):
             empty = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
@@ -197,8 +192,7 @@ class NuRegressor(Regressor, NuModel, KernelStrength):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         refuse_offset(more.get("offset"), "a machine with ν")
         asked, table = self._asked(), self._table(X, reset=True)
-        targets = read_numbers(y, table.shape[0])
-        weights = read_weights(shaped(sample_weight), table.shape[0])
+        targets, weights = self._numbers(y, sample_weight, table.shape[0])
         self._fitted = fit_nu(asked, table, targets, weights, "numbers", whole_numbers=whole_numbers(X))
 
     def _scores(self, X: Any, offset: Any) -> Any:

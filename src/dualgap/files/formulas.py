@@ -96,9 +96,7 @@ def _restored(part: Fields, value: Any, depth: int, budget: list[int]) -> Any:
         pairs = value.get("pairs")
         if len(value) != 1 or not isinstance(pairs, list):
             raise part.refuse("learnt", "pairs, lists, words and finite numbers")
-        if not all(
-            isinstance(one, list) and len(one) == 2 and isinstance(one[0], str | int) for one in pairs
-        ):
+        if not all(map(_is_pair, pairs)):
             raise part.refuse("learnt", "pairs, lists, words and finite numbers")
         return {key: _restored(part, one, depth - 1, budget) for key, one in pairs}
     if isinstance(value, list):

@@ -12,12 +12,15 @@ from dualgap.errors import DataError, needed
 
 if TYPE_CHECKING:
     from dualgap.paths.path import Path
+    from dualgap.paths.quantiles import QuantilePath
+    from dualgap.paths.subsets import SubsetPath
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (8, 2)))
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9")  # told apart by all
 AXES = ("lam", "budget", "norm")
 FINE = 8  # parts of a stretch between two breakpoints
 MANY = 2000  # breakpoints so close that the stretches between them look straight
+DARK = "#0072B2"
 CLOSE = 0.043  # labels nearer than this share of the height are moved apart
 NAME, LINE = 8, 1.35  # points of a name, and lines of it apart: descenders end above the next one
 
@@ -43,9 +46,8 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
         left, right = (ax, None) if test is None else ax
         figure = left.figure
     strokes = _strokes(path, x)
-    scaled = bool(np.any(path.terms.scale != 1.0))
     draw_weights(left, path, strokes, names, top)
-    _frame(left, path, x, "weight per standard deviation" if scaled else "weight")
+    _frame(left, path, x, _unit(path))
     _count(left, strokes, logarithmic=x == "lam")
     if test is not None:
         draw_losses(right, path, strokes, test)
@@ -94,6 +96,10 @@ def _finer(path: Path, both: Matrix) -> tuple[Vector, Matrix]:
     return np.concatenate(found_lams), np.concatenate(found)
 
 
+def _unit(path: Path) -> str:
+    return "weight per standard deviation" if np.any(path.terms.scale != 1.0) else "weight"
+
+
 def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     formula = path.terms.penalty.formula.replace("sum ", r"$\Sigma$ ").replace("w_j^2", "$w_j^2$")
     words = {"lam": "λ", "budget": f"budget {formula}".replace("|w_j|", "|$w_j$|"), "norm": r"$\|w\|_1$"}
@@ -102,8 +108,7 @@ def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     if x == "lam":
         ax.set_xscale("log")
         ax.invert_xaxis()  # the path is read from nothing to everything, on every axis
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(direction="out", length=3)
 
 
@@ -206,3 +211,66 @@ def draw_losses(ax: Any, path: Path, strokes: Strokes, test: Any) -> None:
     ax.plot(strokes.at[best], there[best], marker="o", color="#D55E00", markersize=4)
     ax.margins(x=0.0)
     ax.legend(frameon=False, fontsize=8)
+
+
+def draw_quantiles(path: QuantilePath, *, ax: Any, names: Any, top: int) -> Any:
+    """Each weight as a staircase over the quantiles, per standard deviation where it is penalised so."""
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
+    if ax is None:
+        ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+    at = np.repeat(path.quantiles, 2)[1:-1]
+    strokes = Strokes(at, np.repeat(path.coefs, 2, axis=0), np.repeat(path.intercepts, 2))
+    draw_weights(ax, path, strokes, names, top, ends=False)  # near 0 and 1 all lines may meet
+    ax.set_xlabel("quantile")
+    ax.set_ylabel(_unit(path))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax.figure
+
+
+def draw_subsets(path: SubsetPath, *, ax: Any, test: Any, names: Any, top: int) -> Any:
+    """What each size reaches and what is proven of it, and the weights.
+
+    Left: the objective against k; full marks are proven optimal, hollow ones the best found, with a bar down
+    to the proven bound. Right: the weights, or with `test=(X, y)` the mean loss here and on those rows. With
+    `ax` the left panel alone is drawn there.
+    """
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
+    if ax is not None:
+        _objectives(ax, path)
+        return ax.figure
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.2), layout="constrained")
+    _objectives(left, path)
+    strokes = Strokes(path.budgets, path.coefs, path.intercepts)
+    if test is None:
+        draw_weights(right, path, strokes, names, top)
+        right.set_ylabel(_unit(path))
+    else:
+        draw_losses(right, path, strokes, test)
+        right.set_ylabel(f"mean {path.terms.loss} loss")
+    _frame_sizes(right)
+    return figure
+
+
+def _objectives(ax: Any, path: SubsetPath) -> None:
+    k, value, sure = path.budgets, path.objectives, path.proven
+    ax.plot(k, value, color="0.75", linewidth=0.8, zorder=1)
+    if sure.any():
+        ax.plot(k[sure], value[sure], "o", color=DARK, markersize=5, label="proven the best")
+    if not sure.all():
+        ax.vlines(k[~sure], path.bounds[~sure], value[~sure], color=DARK, linewidth=1.0, alpha=0.6)
+        ax.plot(
+            k[~sure], value[~sure], "o", color=DARK, markerfacecolor="white", markersize=5,
+            label="best found, bar to the proven bound",
+        )  # fmt: skip
+    ax.set_ylim(bottom=min(0.0, float(path.bounds.min())))
+    ax.set_ylabel("objective")
+    ax.legend(frameon=False, fontsize=8)
+    _frame_sizes(ax)
+
+
+def _frame_sizes(ax: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel("number of columns k")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)

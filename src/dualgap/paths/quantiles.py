@@ -149,12 +149,12 @@ class QuantilePath(Path):
     def plot(
         self, *, x: str = "quantile", ax: Any = None, test: Any = None, names: Any = None, top: int = 12
     ) -> Any:
-        """Weights against the quantile; see `dualgap.paths.quantile_plot.draw`."""
-        from dualgap.paths.quantile_plot import draw
+        """Weights against the quantile; see `dualgap.paths.plot.draw_quantiles`."""
+        from dualgap.paths.plot import draw_quantiles
 
         if x != "quantile" or test is not None:
             raise DataError("A path over quantiles is drawn against them, and without test rows.")
-        return draw(self, ax=ax, names=names, top=top)
+        return draw_quantiles(self, ax=ax, names=names, top=top)
 
     def __len__(self) -> int:
         return len(self._pieces[1])

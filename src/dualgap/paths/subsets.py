@@ -181,12 +181,12 @@ class SubsetPath(SolvedPath):
     def plot(
         self, *, x: str = "budget", ax: Any = None, test: Any = None, names: Any = None, top: int = 12
     ) -> Any:
-        """Objective and weights against k; see `dualgap.paths.subset_plot.draw`."""
-        from dualgap.paths.subset_plot import draw
+        """Objective and weights against k; see `dualgap.paths.plot.draw_subsets`."""
+        from dualgap.paths.plot import draw_subsets
 
         if x != "budget":
             raise DataError(f"A path over sizes is drawn against them, x='budget', not {x!r}.")
-        return draw(self, ax=ax, test=test, names=names, top=top)
+        return draw_subsets(self, ax=ax, test=test, names=names, top=top)
 
     def size(self, coef: Vector) -> float:
         counted = self.terms.factors != 0.0

@@ -13,7 +13,7 @@ computed. Every sum carries the error that rounding may have made in it, block b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -412,8 +412,3 @@ def _balanced(A: Matrix, E: Matrix) -> tuple[Vector, Vector] | None:
     left = np.abs(M @ (A @ t)) + size @ (loose @ np.abs(t)) * few
     length = float(np.linalg.norm(left)) / (1.0 - eta) * few
     return t, (np.linalg.norm(C, axis=0) * length + LEAST) * few
-
-
-def replaced_top(problem: StreamStatement, seen: Weighed) -> StreamStatement:
-    """The statement that knows its largest numbers, for claims about columns."""
-    return replace(problem, largest=seen.tops)

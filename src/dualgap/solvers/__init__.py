@@ -8,20 +8,11 @@ from dualgap.solvers.groups.descent import GroupDescent
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.newton import Newton
-from dualgap.solvers.textbook import (
-    GradientDescent,
-    Momentum,
-    Nesterov,
-    Pegasos,
-    Perceptron,
-    ProjectedGradient,
-    ProximalGradient,
-    QuadraticProgram,
-    StochasticGradient,
-    StochasticSubgradient,
-    Subgradient,
-    Votes,
-)
+from dualgap.solvers.textbook.descent import GradientDescent, Momentum, Nesterov, Subgradient
+from dualgap.solvers.textbook.perceptron import Perceptron, Votes
+from dualgap.solvers.textbook.proximal import ProjectedGradient, ProximalGradient
+from dualgap.solvers.textbook.quadratic_program import QuadraticProgram
+from dualgap.solvers.textbook.stochastic import Pegasos, StochasticGradient, StochasticSubgradient
 
 __all__ = [
     "AugmentedLagrangian",

@@ -15,7 +15,7 @@ from dualgap.arrays import Mask, Matrix
 from dualgap.errors import DataError, needed
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, as_column, rows_in_words
 from dualgap.tables.frames import from_frame, pandas
-from dualgap.tables.recipe import MISSING_LEVEL, Encoded, Rule
+from dualgap.tables.recipe import MISSING_LEVEL, Encoded, Rule, encoded_frame
 from dualgap.tables.safe_formula import as_levels, columns_in, is_call, is_plain, refuse_code
 
 ONES = "Intercept"
@@ -130,16 +130,7 @@ class FormulaRecipe:
 
     def read(self, X: Any) -> Any:
         """What a caller of `predict` hands over: a frame as that of the fit, or columns made already."""
-        if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
-            return X
-        if tuple(map(str, X.columns)) == self.names:
-            return X
-        encoded = self.encode(from_frame(_columns_of(X, [rule.name for rule in self.inputs]), "X"))
-        if not encoded.rows.all():
-            raise DataError(
-                f"X has a missing value in row {int(np.argmin(encoded.rows)) + 1}; drop that row."
-            )
-        return encoded.matrix
+        return encoded_frame(self, X)
 
     def _made(self, frame: Any, source: str, unseen: str) -> Matrix:
         mismatch = _formulaic().errors.DataMismatchWarning

@@ -173,17 +173,22 @@ class Recipe:
 
     def read(self, X: Any) -> Any:
         """What a caller of `predict` hands over: a frame as the file was, or columns made already."""
-        if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
-            return X
-        if tuple(str(name) for name in X.columns) == self.names:
-            return X
-        from dualgap.tables.frames import from_frame
+        return encoded_frame(self, X)
 
-        encoded = self.encode(from_frame(X, "X"))
-        if not encoded.rows.all():
-            i = int(np.argmin(encoded.rows))
-            raise DataError(f"X has a missing value in row {i + 1}; drop that row.")
-        return encoded.matrix
+
+def encoded_frame(recipe: Any, X: Any) -> Any:
+    """The matrix of a frame that is as the file was, no row left out; anything else as it is."""
+    if not hasattr(X, "columns") or not hasattr(X, "__getitem__"):
+        return X
+    if tuple(map(str, X.columns)) == recipe.names:
+        return X
+    from dualgap.tables.frames import from_frame
+
+    frame, used = (X if hasattr(X, "iloc") else X.to_pandas()), {rule.name for rule in recipe.inputs}
+    encoded = recipe.encode(from_frame(frame[[name for name in frame.columns if str(name) in used]], "X"))
+    if not encoded.rows.all():
+        raise DataError(f"X has a missing value in row {int(np.argmin(encoded.rows)) + 1}; drop that row.")
+    return encoded.matrix
 
 
 def _named_columns(raw: RawTable, names: tuple[str, ...]) -> Any:

@@ -97,10 +97,6 @@ class KernelMachine(Model, KernelShape):
             given["C"] = DEFAULT_C
         return given
 
-    def _numbers(self, y: Any, sample_weight: Any, n: int) -> tuple[Any, Any]:
-        """Targets and weights."""
-        return read_numbers(y, n), read_weights(shaped(sample_weight), n)
-
     def _labels(self, y: Any, sample_weight: Any, n: int, class_weight: Any) -> tuple[Any, Any]:
         """Numbers of the classes, which are kept, and weights."""
         self.classes_, which = read_labels(y, n)
@@ -172,7 +168,8 @@ class KernelRegressor(Regressor, KernelModel):
         X, offset, name = parted(X, more.get("offset"))
         asked, table = self._asked(), self._table(X, reset=True)
         shift = read_offset(offset, table.shape[0], asked.loss, name), name
-        targets, weights = self._numbers(y, sample_weight, table.shape[0])
+        targets = read_numbers(y, table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
         asked.loss.check_targets(targets[weights > 0])
         whole = whole_numbers(X)
         self._fitted = fit_kernel(asked, table, targets, weights, whole_numbers=whole, offset=shift)

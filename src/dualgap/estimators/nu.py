@@ -17,7 +17,7 @@ from dualgap.estimators.base import shaped
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.kernel import SHOWN, KernelMachine, whole_numbers
 from dualgap.estimators.kinds import Classifier, Regressor
-from dualgap.fitting.inputs import read_weights
+from dualgap.fitting.inputs import read_numbers, read_weights
 from dualgap.fitting.kernel_fit import KernelStrength
 from dualgap.fitting.nu_fit import NuAsked, fit_nu
 from dualgap.fitting.offsets import refuse_offset
@@ -192,7 +192,8 @@ class NuRegressor(Regressor, NuModel, KernelStrength):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         refuse_offset(more.get("offset"), "a machine with ν")
         asked, table = self._asked(), self._table(X, reset=True)
-        targets, weights = self._numbers(y, sample_weight, table.shape[0])
+        targets = read_numbers(y, table.shape[0])
+        weights = read_weights(shaped(sample_weight), table.shape[0])
         self._fitted = fit_nu(asked, table, targets, weights, "numbers", whole_numbers=whole_numbers(X))
 
     def _scores(self, X: Any, offset: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from dualgap.errors import DataError
 from dualgap.tables.columns import Column, Dates, Numbers, RawTable, Words, rows_in_words
-from dualgap.tables.learn import FEW_LEVELS, MOST_LEVELS, Wishes, date_rules
-from dualgap.tables.recipe import MISSING_LEVEL, Recipe, Rule
+from dualgap.tables.learn import FEW_LEVELS, Wishes, date_rules, level_rule
+from dualgap.tables.recipe import Recipe, Rule
 
 MOST_WORDS = 100_000  # different words kept of a column: beyond, it is an identifier whatever comes
 
@@ -127,7 +127,8 @@ class GatheredTable:
         if seen.days:
             return date_rules(name, _days(seen), self.wishes)
         if seen.words:
-            rule, said = self._levels(name, seen)
+            counts = {level: seen.words[level] for level in sorted(seen.words)}
+            rule, said = level_rule(Rule(name, "levels"), counts, seen.missing, self.wishes)
             return [rule], said
         fill = None if self.wishes.missing == "drop" else seen.total / seen.numbers
         said = [f"{name!r} is true or false: 1 or 0"] if seen.boolean else []
@@ -137,20 +138,6 @@ class GatheredTable:
             )
         written = seen.like.decimal if isinstance(seen.like, Numbers) and seen.like.text is not None else ""
         return [Rule(name, "boolean" if seen.boolean else "number", fill, written=written)], said
-
-    def _levels(self, name: str, seen: ColumnNotes) -> tuple[Rule, list[str]]:
-        if len(seen.words) > MOST_LEVELS:
-            raise DataError(
-                f"Column {name!r} has {len(seen.words)} levels, above {MOST_LEVELS}: group them, or leave "
-                f"it out: drop=[{name!r}]."
-            )
-        order = sorted(seen.words, key=lambda level: (-seen.words[level], level))
-        levels = tuple(sorted(order[1:]))
-        said = [f"{name!r} has {len(order)} levels: a column each, the reference is {order[0]!r}"]
-        if seen.missing and self.wishes.missing != "drop":
-            levels = (*levels, MISSING_LEVEL)
-            said.append(f"{name!r} has no value in {rows_in_words(seen.missing)}: a level of its own")
-        return Rule(name, "levels", None, levels, order[0]), said
 
 
 def _days(seen: ColumnNotes) -> Dates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,30 +169,33 @@ def _fill(name: str, column: Numbers, wishes: Wishes, rows: Mask) -> tuple[float
 
 
 def _level_rule(rule: Rule, words: Words, wishes: Wishes, rows: Mask) -> tuple[Rule, list[str]]:
-    name = rule.name
     words = words if rows.all() else words.take(rows)
-    counts = words.counts()
-    order = [int(k) for k in np.argsort(-counts, kind="stable") if counts[k]]
-    if len(order) > MOST_LEVELS:
-        raise DataError(
-            f"Column {name!r} has {len(order)} levels, more than {MOST_LEVELS}: group them, "
-            f"or --drop {name!r}."
-        )
-    reference = words.levels[order[0]]
-    levels = tuple(words.levels[k] for k in sorted(order[1:]))
     gaps = int(words.missing.sum())
-    count = "one level" if len(order) == 1 else f"{len(order)} levels"
-    notes = [f"{name!r} has {count}: a column each, the reference is {reference!r}"] if levels else []
     if gaps and wishes.missing == "refuse":
         i = int(np.argmax(words.missing))
-        raise DataError(f"Column {name!r} has no value in row {i + 1}, and --missing is refuse.")
+        raise DataError(f"Column {rule.name!r} has no value in row {i + 1}, and --missing is refuse.")
+    return level_rule(rule, dict(zip(words.levels, words.counts().tolist(), strict=True)), gaps, wishes)
+
+
+def level_rule(rule: Rule, counts: Mapping[str, int], gaps: int, wishes: Wishes) -> tuple[Rule, list[str]]:
+    """A column for each level but the most frequent, which is the reference; `counts` in their order."""
+    name, levels = rule.name, [level for level, count in counts.items() if count]
+    if len(levels) > MOST_LEVELS:
+        raise DataError(
+            f"Column {name!r} has {len(levels)} levels, more than {MOST_LEVELS}: group them, "
+            f"or --drop {name!r}."
+        )
+    reference = max(levels, key=lambda level: counts[level])
+    count = "one level" if len(levels) == 1 else f"{len(levels)} levels"
+    others = tuple(level for level in levels if level != reference)
+    notes = [f"{name!r} has {count}: a column each, the reference is {reference!r}"] if others else []
     if gaps and wishes.missing != "drop":
-        levels = (*levels, MISSING_LEVEL)
-        beside = f" beside {reference!r}" if len(order) == 1 else ""
+        others = (*others, MISSING_LEVEL)
+        beside = f" beside {reference!r}" if len(levels) == 1 else ""
         notes.append(
             f"{name!r} has no value in {rows_in_words(gaps)}: a level of its own, {MISSING_LEVEL!r}{beside}"
         )
-    return replace(rule, levels=levels, reference=reference), notes
+    return replace(rule, levels=others, reference=reference), notes
 
 
 def _refuse_slips(name: str, words: Words) -> None:

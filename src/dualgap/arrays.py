@@ -28,3 +28,14 @@ def positive(what: str, value: float) -> None:
     """Refuse a parameter that is not a positive finite number."""
     if not (np.isfinite(value) and value > 0):
         raise DataError(f"{what} must be a positive finite number, not {value!r}.")
+
+
+def on_device(X: Any) -> bool:
+    """Is this an array of torch or CuPy? Asks by the name of its library, so that neither is imported."""
+    library = type(X).__module__.split(".", 1)[0]
+    return library in ("torch", "cupy", "cupyx") and hasattr(X, "shape") and hasattr(X, "dtype")
+
+
+def far(X: Any) -> bool:
+    """Are these rows read in blocks, on a cluster, or gone but for their moments?"""
+    return getattr(type(X), "far", False) or hasattr(X, "__dask_graph__")

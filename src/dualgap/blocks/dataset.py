@@ -14,6 +14,8 @@ from dualgap.errors import DataError
 class Dataset:
     """Rows in blocks with a target: what `dg.fit`, `path`, `cross_validate` and `certify` take as X."""
 
+    far = True
+
     def __init__(
         self,
         source: RowSource,

@@ -14,12 +14,6 @@ ROOM = 0.4  # of X beside it: what passes, sums and a sample take was 0.31 of X 
 GIB = float(2**30)
 
 
-def on_device(X: Any) -> bool:
-    """Is this an array of torch or CuPy? Asks by the name of its library, so that neither is imported."""
-    library = type(X).__module__.split(".", 1)[0]
-    return library in ("torch", "cupy", "cupyx") and hasattr(X, "shape") and hasattr(X, "dtype")
-
-
 def is_sparse(X: Any) -> bool:
     """Is this a sparse array, which the host solves?"""
     return hasattr(X, "nnz") or bool(getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False))

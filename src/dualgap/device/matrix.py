@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
-from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, on_device, refuse_full, torch_library
+from dualgap.arrays import Matrix, Vector, on_device
+from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, refuse_full, torch_library
 from dualgap.errors import DataError
 
 U, LEAST, FEW = 2.0**-53, 2.0**-1074, 2.0**-46  # as in proof.rounding, of which nothing may be known here

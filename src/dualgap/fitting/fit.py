@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dualgap.arrays import far, on_device
 from dualgap.blocks.dataset import elsewhere
-from dualgap.device.arrivals import on_device, to_host
+from dualgap.device.arrivals import to_host
 from dualgap.drive.limits import Limits
 from dualgap.drive.progress import aloud
 from dualgap.drive.solver import Solver
@@ -122,8 +123,8 @@ def fit(  # noqa: PLR0913
             return _doubted(resident, limits)
         X, y, asked["sample_weight"] = to_host(X), to_host(y), to_host(sample_weight)
         asked["offset"] = to_host(offset)
-    rows = elsewhere(X, y, sample_weight)
-    if rows is not None or hasattr(X, "fitted"):
+    if far(X):
+        rows = elsewhere(X, y, sample_weight)
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
         del asked["sample_weight"], asked["offset"], asked["groups"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Moments:
 
     sums: MomentSums
     names: tuple[str, ...] | None = None
+    far: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Vector, on_device
 from dualgap.blocks.resident import ResidentRows
-from dualgap.device.arrivals import as_tensor, is_sparse, on_device, place_named, to_host
+from dualgap.device.arrivals import as_tensor, is_sparse, place_named, to_host
 from dualgap.device.matrix import held
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import scanned

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Vector, on_device
 from dualgap.blocks.dataset import elsewhere
-from dualgap.device.arrivals import like, on_device, to_host
+from dualgap.device.arrivals import like, to_host
 from dualgap.drive.trace import Trace
 from dualgap.errors import DataError
 from dualgap.fitting.decisions import decisions, log_probabilities, said

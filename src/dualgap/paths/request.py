@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Vector, on_device
 from dualgap.blocks.dataset import elsewhere
-from dualgap.device.arrivals import on_device, to_host
+from dualgap.device.arrivals import to_host
 from dualgap.drive.limits import Limits
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Vector, on_device
 from dualgap.blocks.dataset import elsewhere
-from dualgap.device.arrivals import on_device, to_host
+from dualgap.device.arrivals import to_host
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups

@@ -120,7 +120,7 @@ def stopping() -> list[Row]:
 
 def datasets() -> list[Row]:
     """Data sets that can be named instead of a file."""
-    from dualgap.tables.shipped import SHIPPED
+    from dualgap.tables.sources import SHIPPED
 
     rows: list[Row] = [("name", "rows", "columns", "target", "about")]
     return rows + [

@@ -252,14 +252,14 @@ def test_many_columns_by_rows_of_the_gram_matrix(penalty: str, monkeypatch: pyte
             "solver": solver,
             "tol": 1e9,
         }
-        monkeypatch.setattr("dualgap.discrete.subset.wide.WIDE", 10_000)
+        monkeypatch.setattr("dualgap.discrete.subset.gram.WIDE", 10_000)
         narrow = dg.fit(X, y, loss="squared", **keywords)
-        monkeypatch.setattr("dualgap.discrete.subset.wide.WIDE", 10)
+        monkeypatch.setattr("dualgap.discrete.subset.gram.WIDE", 10)
         by_rows = dg.fit(X, y, loss="squared", **keywords)
         assert by_rows.objective <= narrow.objective * (1 + 1e-9) or solver == "hard_thresholding"
         assert by_rows.objective <= 1.05 * narrow.objective and by_rows.n_nonzero == 5
         assert by_rows.bound == 0.0
-    monkeypatch.setattr("dualgap.discrete.subset.wide.LARGEST", 10)
+    monkeypatch.setattr("dualgap.discrete.subset.gram.LARGEST", 10)
     with pytest.warns(NotCertifiedWarning, match="Too many columns"):
         found = dg.fit(X, y, loss="squared", penalty=penalty, budget=5)
     assert found.objective == pytest.approx(by_rows.objective, rel=1e-12)

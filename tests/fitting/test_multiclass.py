@@ -15,9 +15,9 @@ from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.joint_problem import joint_problem
 from dualgap.fitting.reading import read
 from dualgap.fitting.solution import Solution
-from dualgap.multinomial.hessian import hessian
 from dualgap.multinomial.lagrangian import MultinomialLagrangian
 from dualgap.multinomial.problem import MultinomialProblem
+from dualgap.multinomial.table import hessian
 
 WINE, WINE_LABELS = load_wine(return_X_y=True)
 IRIS, IRIS_LABELS = load_iris(return_X_y=True)

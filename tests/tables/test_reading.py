@@ -107,7 +107,7 @@ def test_libsvm_counts_from_one_or_from_zero(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["breast_cancer", "diabetes", "digits", "iris", "wine"])
 def test_data_sets_that_ship(name: str) -> None:
-    from dualgap.tables.shipped import SHIPPED
+    from dualgap.tables.sources import SHIPPED
 
     raw = read_rows(name)
     known = SHIPPED[name]

@@ -15,7 +15,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """List them."""
     import dataclasses
 
-    from dualgap.tables.shipped import SHIPPED
+    from dualgap.tables.sources import SHIPPED
 
     for one in SHIPPED.values():
         console.say(

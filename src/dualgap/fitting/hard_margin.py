@@ -18,8 +18,7 @@ from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.signs import refuse_signs
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
-from dualgap.kernel_machines.hull import Hulls, rounded_up
-from dualgap.kernel_machines.widest_plane import PlaneProblem, widest_plane
+from dualgap.kernel_machines.hull import Hulls, PlaneProblem, rounded_up, widest_plane
 from dualgap.losses import Loss
 from dualgap.penalties import L2
 from dualgap.proof.certificate import Certificate

@@ -11,9 +11,9 @@ from scipy.special import softmax
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
-from dualgap.multinomial.hessian import hessian, pin_shift
 from dualgap.multinomial.lagrangian import DENSE_LIMIT
 from dualgap.multinomial.problem import MultinomialProblem
+from dualgap.multinomial.table import hessian, pin_shift
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import DifferentiableRows
 from dualgap.solvers.interior_point.system import Tall

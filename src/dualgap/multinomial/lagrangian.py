@@ -21,8 +21,8 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.linalg.line_search import convex_step
-from dualgap.multinomial.hessian import hessian, pin_shift
 from dualgap.multinomial.problem import MultinomialProblem
+from dualgap.multinomial.table import hessian, pin_shift
 from dualgap.solvers.augmented_lagrangian.weights import growth, weights_of
 
 DENSE_LIMIT = 2000  # coordinates up to which the Hessian is formed

@@ -17,10 +17,9 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
-from dualgap.multinomial.hessian import hessian
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.softmax import ROUNDED, Softmax, SoftmaxSteps, worth_a_sample
-from dualgap.multinomial.table import Metric
+from dualgap.multinomial.table import Metric, hessian
 from dualgap.traits import Trait
 
 ROUGHEST = (

@@ -15,8 +15,7 @@ from scipy.special import logsumexp, softmax, xlogy
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.linalg.cholesky import cholesky
-from dualgap.multinomial.hessian import hessian, pin_shift
-from dualgap.multinomial.table import RoughTable, table_of
+from dualgap.multinomial.table import RoughTable, hessian, pin_shift, table_of
 from dualgap.penalties import Regulariser
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked

@@ -17,9 +17,9 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
-from dualgap.multinomial.hessian import hessian
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.softmax import Softmax, SoftmaxSteps, worth_a_sample
+from dualgap.multinomial.table import hessian
 
 LARGEST = 3000  # coordinates that a step may have: its Hessian takes a second on 5000 rows
 FIRST = 600  # coordinates that a step may have however few are not zero: a choice

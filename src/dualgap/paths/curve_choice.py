@@ -17,8 +17,7 @@ from dualgap.paths.family import Family, Pair
 from dualgap.paths.grid import GridCurve, Walk
 from dualgap.paths.homotopy.engine import Engine
 from dualgap.paths.homotopy.rational_curve import RationalCurve
-from dualgap.paths.homotopy.trace import PathTrace
-from dualgap.paths.homotopy.traced_curve import TracedCurve
+from dualgap.paths.homotopy.trace import PathTrace, TracedCurve
 from dualgap.paths.ridge import RidgeCurve
 from dualgap.paths.strengths import at_zero, default_ratio, falling, largest
 from dualgap.problem.problem import Problem

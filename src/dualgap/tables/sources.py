@@ -7,11 +7,14 @@ import gzip
 import io
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dualgap.errors import DataError, needed
-from dualgap.tables.columns import RawTable
+from dualgap.tables.columns import RawTable, as_table
 
 LIBSVM = re.compile(rb"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+qid:\d+)?(?:\s+\d+:[-+\d.eE]+)+\s*(?:#.*)?")
 FORMATS = ("csv", "parquet", "feather", "libsvm", "npy", "npz")
@@ -23,8 +26,6 @@ def read_rows(source: str, *, absent: tuple[str, ...] = (), form: str | None = N
     `absent` are words that mean a missing value beside the usual ones; `form` is one of `FORMATS` where
     neither the name nor the content tells.
     """
-    from dualgap.tables.shipped import SHIPPED, load_shipped
-
     if source in SHIPPED and not Path(source).exists():
         return load_shipped(source)
     content, name = _content(source)
@@ -53,8 +54,6 @@ def _content(source: str) -> tuple[bytes, str]:
 
 
 def _hint(path: Path) -> str:
-    from dualgap.tables.shipped import SHIPPED
-
     near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = difflib.get_close_matches(path.name, [*near, *SHIPPED], n=1)
     return f" Did you mean {close[0]!r}?" if close else " `dualgap datasets` lists the data sets that ship."
@@ -108,3 +107,39 @@ def _read_arrow(content: bytes, name: str, absent: tuple[str, ...]) -> RawTable:
         said = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{name} cannot be read: {said}.") from None
     return from_frame(table.to_pandas(), name)
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A name, where it comes from, what is predicted."""
+
+    name: str
+    rows: int
+    columns: int
+    target: str
+    about: str
+
+
+SHIPPED = {
+    one.name: one
+    for one in (
+        Shipped("breast_cancer", 569, 30, "diagnosis", "cell nuclei, malignant or benign"),
+        Shipped("diabetes", 442, 10, "progression", "disease progression after a year, a number"),
+        Shipped("digits", 1797, 64, "digit", "8 × 8 images of ten digits"),
+        Shipped("iris", 150, 4, "species", "three species of iris"),
+        Shipped("wine", 178, 13, "cultivar", "three cultivars of wine"),
+    )
+}
+
+
+def load_shipped(name: str) -> RawTable:
+    """The data set of that name; classes go by their names."""
+    from sklearn import datasets
+
+    known = SHIPPED[name]
+    bunch = getattr(datasets, f"load_{name}")()
+    names = tuple(str(title) for title in bunch.feature_names)
+    y = bunch.target
+    if name not in ("diabetes", "digits"):
+        y = np.asarray(bunch.target_names)[y]
+    return as_table(np.asarray(bunch.data, dtype=np.float64), name, names).with_target(y, known.target)

@@ -6,7 +6,7 @@
 
 The squared loss needs its Gram matrix alone:
 
-    gram, wide          the problem on unit columns: with the whole matrix, or with rows of it when asked for
+    gram                the problem on unit columns: with the whole matrix, or with rows of it when asked for
     folding             columns that are always in solved for
     squares             the same matrix in integers, for columns that rounding cannot tell apart
     exchange            a good set: greedy, gradient steps, best single moves (loops: exchange_loops)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap.discrete.base import Finding, reached
-from dualgap.discrete.subset import wide
+from dualgap.discrete.subset import gram
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.gram import exactly, gram_problem
 from dualgap.discrete.subset.selection import lacks_selection, selection
@@ -49,7 +49,7 @@ class BranchAndBound:
             from dualgap.discrete.subset.dual_search import DualSearch
 
             yield from DualSearch(problem, start).findings()
-        elif problem.p > wide.LARGEST:
+        elif problem.p > gram.LARGEST:
             from dualgap.discrete.subset.heuristics import HardThresholding
 
             for finding in HardThresholding().iterates(problem, start):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
-from dualgap.discrete.subset import wide
+from dualgap.discrete.subset import gram
 from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.column_fits import TRIES, ColumnFits
 from dualgap.discrete.subset.gram import GramProblem, gram_problem
@@ -24,7 +24,7 @@ from dualgap.traits import Trait
 NOT_PROVEN = "A good set of columns, not proven to be the best; branch_and_bound can prove."
 
 Whole = NDArray[np.int64]
-Stated: TypeAlias = GramProblem | wide.WideProblem
+Stated: TypeAlias = GramProblem | gram.WideProblem
 
 
 class Heuristic:
@@ -58,8 +58,8 @@ class Heuristic:
 
     def _stated(self, problem: Problem) -> tuple[Stated, float]:
         """On rows of the matrix, or on the whole of it with the value of all columns; no loss is below 0."""
-        if self.by_rows and problem.p > wide.WIDE:
-            return wide.wide_problem(problem), 0.0
+        if self.by_rows and problem.p > gram.WIDE:
+            return gram.wide_problem(problem), 0.0
         stated = gram_problem(problem, whole=True)
         return stated, stated.objective(stated.full_model())
 

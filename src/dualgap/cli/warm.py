@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             line.show(told.__str__)
         found += pool.submit(compile_all).result()
     seconds = time.perf_counter() - began
-    from dualgap.compiled.mechanism import kept_in
+    from dualgap.compiled.tally import kept_in
 
     folder = kept_in()
     console.say(
@@ -55,7 +55,7 @@ def _processes(jobs: int) -> ProcessPoolExecutor:
 def compile_group(name: str) -> int:
     """Make the calls of a group; how many loops that Python calls were compiled for it."""
     import dualgap as dg
-    from dualgap.compiled.mechanism import compiled_so_far
+    from dualgap.compiled.tally import compiled_so_far
 
     before = compiled_so_far()
     with warnings.catch_warnings():

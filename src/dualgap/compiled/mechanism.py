@@ -184,14 +184,3 @@ def _forget_old(parent: Path, current: Path) -> None:
         for folder in parent.glob("dualgap-*"):
             if folder != current and time.time() - folder.stat().st_mtime > MONTH:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def compiled_so_far() -> int:
-    """Loops that Python calls, one for each kind of arguments."""
-    entrances = [loop for loop in COMPILED if not loop.targetoptions.get("no_cpython_wrapper")]
-    return sum(sum(loop.stats.cache_misses.values()) for loop in entrances)
-
-
-def kept_in() -> str:
-    """The folder; empty if none can be written."""
-    return str(cache_folder() or "")

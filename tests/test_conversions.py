@@ -70,6 +70,15 @@ REGRESSION = {
         linear_model.ElasticNet(alpha=0.1, l1_ratio=0.4, **TIGHT),
         dict(loss="squared", penalty="elastic_net(0.75)", lam=0.08),
     ),
+    "Lasso, positive": Case(
+        linear_model.Lasso(alpha=0.05, positive=True, **TIGHT),
+        dict(loss="squared", penalty="l1", lam=0.1, bounds="nonnegative"),
+    ),
+    "Ridge, positive": Case(
+        linear_model.Ridge(alpha=3.0, positive=True, **TIGHT),
+        dict(loss="squared", penalty="l2", lam=3.0 / n, bounds="nonnegative"),
+        1e-4,
+    ),
     "QuantileRegressor": Case(
         linear_model.QuantileRegressor(quantile=0.7, alpha=0.02),
         dict(loss="quantile(0.7)", penalty="l1", lam=0.02),
@@ -148,6 +157,17 @@ def test_two_classes(name: str) -> None:
 def test_sample_weights_of_squares(model: Any, strength: Callable[[Any], dict[str, Any]]) -> None:
     ours = dg.fit(X, Y, loss="squared", sample_weight=S, **strength(S), **HOW)
     same(model.fit(X, Y, sample_weight=S), ours)
+
+
+@pytest.mark.parametrize(("loss", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie(1.5)", 1.5)])
+def test_counts_and_amounts(loss: str, power: float) -> None:
+    """PoissonRegressor and GammaRegressor are TweedieRegressor with these powers."""
+    target = np.exp(0.5 * Y)
+    how: dict[str, Any] = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cholesky"}
+    named: dict[float, Any] = {1.0: linear_model.PoissonRegressor, 2.0: linear_model.GammaRegressor}
+    theirs = linear_model.TweedieRegressor(power=power, alpha=0.2, link="log", **how)
+    for model in (theirs, *([named[power](alpha=0.2, **how)] if power in named else [])):
+        same(model.fit(X, target), dg.fit(X, target, loss=loss, penalty="l2", lam=0.1, **HOW))
 
 
 def test_sample_weights_of_other_losses() -> None:

@@ -18,6 +18,7 @@ from dualgap.drive.solver import STEP, Iterate
 from dualgap.penalties.base import Groups
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.kept_curvature import KeptCurvature
 from dualgap.solvers.prices import plain
 from dualgap.traits import Trait
 
@@ -35,7 +36,6 @@ SETTLED, COARSE = (
 SWEEPS = 2000  # over the groups taken; some hundred were counted where columns are correlated by a half
 LEAST = 1e-12  # violations, in prices, that are rounding
 FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
-SINGLE = 3e7  # operations from which on 4-byte numbers make a matrix in half the time
 
 
 @solver("group_descent")
@@ -130,7 +130,7 @@ class _GroupPoint:
         self.level = float(start.w[-1] + self.centre @ self.w) if problem.intercept else 0.0
         self.risk = problem.risk(self.z)
         self.theta = problem.slope(self.z)
-        self.floor = CurvatureFloor(problem)
+        self.floor, self.kept = CurvatureFloor(problem), KeptCurvature(problem)
         self.gram, self.known = np.zeros((0, 0)), 0
         self._value_groups()
 
@@ -271,38 +271,39 @@ class _GroupPoint:
             step, promise, bent = self._step(theta)
             full = np.clip(theta - bent, *self.problem.dual_bounds)
             ahead = full if step == 1.0 else self.problem.slope(self.z)
-            if promise * promise <= 0.1 * self.wanted * (self.risk + self.paid) ** 2:
+            share = promise / (self.risk + self.paid)
+            if share * max(share, self.kept.off**2) <= 0.1 * self.wanted:
                 break
         return ahead
 
     def _step(self, theta: Vector) -> tuple[float, float, Vector]:
         """A step's length, what it promised, and by how much it moves the slopes."""
         problem, h = self.problem, self.floor.curvature(self.z)
-        total, level = float(h.sum()), float(theta.sum())
-        pull = theta @ self.array
-        edge = h @ self.array if problem.intercept else np.zeros(len(pull))
-        if problem.intercept:
-            pull = pull - (level / total) * edge
+        level, slopes = float(theta.sum()), theta @ self.array
+        moved = level / float(h.sum()) if problem.intercept else 0.0  # by the intercept, to its best
+        pull = slopes - moved * (h @ self.array) if moved else slopes
         squares = np.add.reduceat(self.w * self.w, self.starts[:-1])
         left = np.maximum(np.abs(pull) - self.own_price[self.columns], 0.0)
         push = np.sqrt(np.add.reduceat(left * left, self.starts[:-1]))
         live = np.flatnonzero((squares > 0.0) | (push > EDGE * self.price[self.groups]))
         where = _places(self.starts, live)
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[live])]).astype(np.int64)
-        columns = self.array[:, where]
-        gram = _weighted(columns, h)
+        gram, edge = self.kept.at(self.array, where, h)
+        total, residual = float(self.kept.h.sum()), slopes[where]
         if problem.intercept:
-            gram -= np.outer(edge[where] / total, edge[where])
-        w, residual = self.w[where].copy(), pull[where].copy()
+            gram -= np.outer(edge / total, edge)
+            residual -= (level / total) * edge
+        w = self.w[where].copy()
         unit = max(float((push[live] / self.price[self.groups][live]).max(initial=0.0)) - 1.0, self.off)
         self._solve(gram, (live, starts), w, residual, max(self.enough(), 1e-3 * min(unit, 1.0) ** 2))
-        change = w - self.w[where]
-        shift = (level - float(edge[where] @ change)) / total if problem.intercept else 0.0
-        along = columns @ change + shift
-        full = self.w.copy()
-        full[where] = w
-        promise = max(float(theta @ along) - (self.paid_by(full) - self.paid), 0.0)
-        return self._advance(full - self.w, along, shift, promise), promise, h * along
+        change = np.zeros(len(self.w))
+        change[where] = w - self.w[where]
+        shift = (level - float(edge @ change[where])) / total if problem.intercept else 0.0
+        along = self.array @ change + shift
+        promise = max(float(theta @ along) - (self.paid_by(self.w + change) - self.paid), 0.0)
+        bent = self.kept.h * along
+        self.kept.learn(promise)
+        return self._advance(change, along, shift, promise), promise, bent
 
     def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
         here, z, level, length = self.w, self.z, self.level, 1.0
@@ -328,10 +329,3 @@ def _places(starts: Index, groups: Index) -> Index:
 def _largest(block: Matrix) -> float:
     """A bound on the eigenvalues of a block, next to the largest."""
     return float(np.linalg.eigvalsh(block)[-1]) * (1.0 + 1e-9)
-
-
-def _weighted(array: Matrix, h: Vector) -> Matrix:
-    scaled: Any = array * np.sqrt(h)[:, None]
-    if float(array.shape[1]) ** 2 * len(array) > SINGLE:
-        scaled = scaled.astype(np.float32)
-    return np.asarray(scaled.T @ scaled, dtype=np.float64)

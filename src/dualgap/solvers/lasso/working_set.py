@@ -7,7 +7,7 @@ gradient, what columns left out are worth, and the dual point at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.kept_curvature import KeptCurvature, weighted
 from dualgap.solvers.lasso.all_columns import all_columns
 from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
@@ -29,7 +30,6 @@ EDGE = 0.98  # of its price: what a column must be worth to be taken in
 STEPS = 3  # of Newton between two passes over the table
 ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
-SINGLE = 3e7  # operations from which on 4-byte numbers make a matrix in half the time
 SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
 FEW = 20  # nor is the answer far where columns came in for no more than one in so many
 COARSE = 1e-2  # and to what share of the prices a set is solved until then
@@ -47,7 +47,7 @@ class WorkingSet:
     @staticmethod
     def fits(problem: Problem) -> bool:
         """Are the columns dense, each with a price, and do the models of the loss hold?"""
-        if not problem.loss_has(Trait.BOUNDED_CURVATURE) or not plain(problem):
+        if not problem.loss_has(Trait.SMOOTH) or not plain(problem):
             return False
         return bool(np.count_nonzero(prices(problem)[0]) == problem.p - problem.intercept)
 
@@ -229,7 +229,7 @@ class _Quadratic:
             gram[:before, before:size] = cross * self.h[0] if self.even else cross
             gram[before:size, :before] = gram[:before, before:size].T
         gram[before:size, before:size] = (
-            self.h[0] * (fresh.T @ fresh) if self.even else _weighted(fresh, self.h)
+            self.h[0] * (fresh.T @ fresh) if self.even else weighted(fresh.T, self.h)
         )
         new, which = np.arange(before, size), self.point.taken.columns[before:]
         own = gram[new, new]
@@ -244,6 +244,7 @@ class _General:
     def __init__(self, point: _Point) -> None:
         self.point = point
         self.floor = CurvatureFloor(point.problem)
+        self.kept = KeptCurvature(point.problem)
 
     def improve(self) -> Vector:
         """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
@@ -256,41 +257,42 @@ class _General:
                 return theta
             step, promise, bent = found
             ahead = np.clip(theta - bent, *problem.dual_bounds) if step == 1.0 else problem.slope(point.z)
-            if promise * promise <= 0.1 * point.wanted * (point.risk + point.paid) ** 2:
+            share = promise / (point.risk + point.paid)
+            if share * max(share, self.kept.off**2) <= 0.1 * point.wanted:
                 break
         return ahead
 
     def _step(self, theta: Vector) -> tuple[float, float, Vector] | None:
         """A step's length, what it promised, and by how much it moves the slopes; None where none is due."""
         point, taken = self.point, self.point.taken
-        h = self.floor.curvature(point.z)
-        total, level = float(h.sum()), float(theta.sum())
-        pull = theta @ taken.array
-        if point.problem.intercept:
-            edge = h @ taken.array
-            pull -= (level / total) * edge
-        which = taken.columns
+        h, which = self.floor.curvature(point.z), taken.columns
         price, ridge = point.price[which], point.ridge[which]
-        pull -= ridge * point.w
+        slopes, level = theta @ taken.array - ridge * point.w, float(theta.sum())
+        moved = level / float(h.sum()) if point.problem.intercept else 0.0  # by the intercept, to its best
+        pull = slopes - moved * (h @ taken.array) if moved else slopes
         if point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
         live = np.flatnonzero((point.w != 0.0) | (np.abs(pull) > EDGE * price))
-        gram = _weighted(taken.array[:, live], h)
+        gram, edge = self.kept.at(taken.array, live, h)
+        total, residual = float(self.kept.h.sum()), slopes[live]
         if point.problem.intercept:
-            gram -= np.outer(edge[live] / total, edge[live])
+            gram -= np.outer(edge / total, edge)
+            residual -= (level / total) * edge
         gram.flat[:: len(live) + 1] += ridge[live]
-        w, residual = point.w[live].copy(), pull[live].copy()
+        w = point.w[live].copy()
         off = violation(w, residual, price[live])
         ModelMatrix(gram).solve(w, residual, price[live], max(1e-12, off * min(0.1, 0.1 * off)))
         change = w - point.w[live]
-        shift = (level - float(edge[live] @ change)) / total if point.problem.intercept else 0.0
-        along = taken.array[:, live] @ change + shift
+        shift = (level - float(edge @ change)) / total if point.problem.intercept else 0.0
+        full = np.zeros(len(point.w))
+        full[live] = change
+        along = taken.array @ full + shift
         smooth = float(theta @ along) - float((ridge[live] * point.w[live]) @ change)
         fall = float(price[live] @ (np.abs(w) - np.abs(point.w[live])))
         promise = max(smooth - fall, 0.0)
-        full = np.zeros(len(point.w))
-        full[live] = change
-        return self._advance(full, along, shift, promise), promise, h * along
+        bent = self.kept.h * along
+        self.kept.learn(promise)
+        return self._advance(full, along, shift, promise), promise, bent
 
     def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
         point, here, z, level, length = self.point, self.point.w, self.point.z, self.point.level, 1.0
@@ -304,13 +306,6 @@ class _General:
             length *= 0.5
         self.floor.learn(length)
         return length
-
-
-def _weighted(array: Matrix, h: Vector) -> Matrix:
-    scaled: Any = array * np.sqrt(h)[:, None]
-    if float(array.shape[1]) ** 2 * len(array) > SINGLE:
-        scaled = scaled.astype(np.float32)
-    return np.asarray(scaled.T @ scaled, dtype=np.float64)
 
 
 def _first(n: int, p: int) -> float:

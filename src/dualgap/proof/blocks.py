@@ -170,7 +170,12 @@ def visited(
             u, nothing = xp.zeros_like(y), True
         u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
         sides = _sides(problem, block.rows, u)
-        pull = _pulls(block.rows, u if weight is None else s * u, sides, exact=exact, whole=weight is None)
+        if nothing:
+            pull = _no_pull(block.rows, len(sides), apart=sides[0][1] is not None)
+        else:
+            pull = _pulls(
+                block.rows, u if weight is None else s * u, sides, exact=exact, whole=weight is None
+            )
     return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
 
 
@@ -188,6 +193,12 @@ class Visit:
     sides: list[tuple[slice, Any]]
     pull: Charged
     nothing: bool = False
+
+    @property
+    def scores(self) -> Any:
+        """Xw + b to a few roundings, for whoever makes no claim of it."""
+        shifts = self.block.centred[2]
+        return self.t - sum(shifts) if shifts else self.t
 
     def weighed(self, tau: float = 1.0) -> Weighed:
         """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
@@ -253,6 +264,12 @@ def _parted(values: Any, run: slice, side: Any) -> list[Any]:
 def _by_side(values: Any, sides: list[tuple[slice, Any]]) -> Vector:
     """Sums over the groups."""
     return np.array([added_up(part) for run, side in sides for part in _parted(values, run, side)])
+
+
+def _no_pull(rows: Any, runs: int, *, apart: bool) -> Charged:
+    """That of slopes which are all zero."""
+    zero = np.zeros((rows.p + 1, 2 * runs if apart else 1))
+    return Charged(zero, zero)
 
 
 def _pulls(rows: Any, tilted: Any, sides: list[tuple[slice, Any]], *, exact: bool, whole: bool) -> Charged:

@@ -15,7 +15,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
-from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
 from dualgap.streaming.far import KeptRows, emptied, far_out, suspects
@@ -71,12 +71,18 @@ class KinkedSums:
 def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
     """One block."""
     X, y, weight, numbers = wish.targets.of(block)
-    loss, w, n = wish.statement.loss, wish.w, len(y)
-    z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
+    loss, rule, n = wish.statement.loss, wish.rule, len(y)
     s = np.ones(n) if weight is None else weight
     with np.errstate(all="ignore"):
-        u = None if wish.rule is None else wish.rule.slopes(X, y, numbers)
-        seen = weigh(wish.statement, X, y, weight, w, u)
+        visit = visited(
+            wish.statement,
+            X,
+            y,
+            weight,
+            wish.w,
+            lambda centre, t: None if rule is None else rule.slopes(X, y, numbers),
+        )
+        seen, z = visit.weighed(), visit.scores
         code, away = pieces(loss, y, z, wish.groups)
         away[far_out(X, suspects(seen.tops, *wish.unit), *wish.unit)] = 0.0
         reach, most = wish.reach, int(np.ceil(wish.share * n))

@@ -68,10 +68,11 @@ class CurvedSlopes:
     kind: ClassVar[str] = "curved"
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
-        columns = np.column_stack([self.w, self.ahead - self.w, self.base])
-        Z = X @ columns[:-1] + columns[-1]
-        h = safe_curvature(self.loss, y, Z[:, 2], X, (self.centre, self.scale, self.rho))
-        u = self.loss.derivative(y, Z[:, 0]) + h * Z[:, 1]
+        z, step = scored(X, self.w), scored(X, self.ahead - self.w)
+        same = np.array_equal(self.w, self.base)
+        base, u = z if same else scored(X, self.base), self.loss.derivative(y, z)
+        unit = (self.centre, self.scale, self.rho)
+        u = u + safe_curvature(self.loss, y, base, X, unit, u if same else None) * step
         far = far_out(X, self.columns, self.centre, self.scale)
         if self.apart is not None and len(far):
             X, y = X[far], y[far]
@@ -80,13 +81,21 @@ class CurvedSlopes:
         return np.asarray(self.tau * u)
 
 
-def safe_curvature(loss: Loss, y: Vector, z: Vector, X: Any, unit: tuple[Vector, Vector, float]) -> Vector:
-    """L'', lowered where a move of z within reach would take the slope out of the domain.
+def safe_curvature(
+    loss: Loss,
+    y: Vector,
+    z: Vector,
+    X: Any,
+    unit: tuple[Vector, Vector, float],
+    slope: Vector | None = None,
+) -> Vector:
+    """L'', lowered where a move of z within reach would take the slope, L'(z), out of the domain.
 
     How far out a row is counts only where the edge is near: most rows need not be looked at.
     """
     low, high = loss.domain(y)
-    slope, h, rho = loss.derivative(y, z), loss.second_derivative(y, z), unit[2]
+    slope = loss.derivative(y, z) if slope is None else slope
+    h, rho = loss.second_derivative(y, z), unit[2]
     room = np.minimum(slope - low, high - slope)
     near = np.flatnonzero(room < FAR * rho * h)
     if len(near):

@@ -19,7 +19,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
-from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, scratch
@@ -81,19 +81,25 @@ class SmoothSums:
 def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     """One block."""
     X, y, weight, numbers = wish.targets.of(block)
-    loss, w = wish.statement.loss, wish.w
-    z = X @ w[:-1] + w[-1] if wish.statement.intercept else X @ w
+    loss, rule = wish.statement.loss, wish.rule
     with np.errstate(all="ignore"):
-        u = None if wish.rule is None else wish.rule.slopes(X, y, numbers)
-        seen = weigh(wish.statement, X, y, weight, w, u)
+        visit = visited(
+            wish.statement,
+            X,
+            y,
+            weight,
+            wish.w,
+            lambda centre, t: None if rule is None else rule.slopes(X, y, numbers),
+        )
+        seen, z = visit.weighed(), visit.scores
         slope = loss.derivative(y, z)
-        tilted = slope if weight is None else weight * slope
+        tilted = slope.copy() if weight is None else weight * slope
         far = far_out(X, suspects(seen.tops, *wish.unit[:2]), *wish.unit[:2])
         tilted[far] = 0.0
         gradient = np.append(X.T @ tilted, tilted.sum())
         H = None
         if wish.curved:
-            h = safe_curvature(loss, y, z, X, wish.unit)
+            h = safe_curvature(loss, y, z, X, wish.unit, slope)
             h[far] = 0.0
             H = gram(X, h if weight is None else weight * h)
         null = 0.0

@@ -266,9 +266,9 @@ def _by_side(values: Any, sides: list[tuple[slice, Any]]) -> Vector:
     return np.array([added_up(part) for run, side in sides for part in _parted(values, run, side)])
 
 
-def _no_pull(rows: Any, runs: int, *, apart: bool) -> Charged:
+def _no_pull(rows: Any, sides: list[tuple[slice, Any]]) -> Charged:
     """That of slopes which are all zero."""
-    zero = np.zeros((rows.p + 1, 2 * runs if apart else 1))
+    zero = np.zeros((rows.p + 1, sum(1 if side is None else 2 for _, side in sides)))
     return Charged(zero, zero)
 
 

@@ -170,12 +170,12 @@ def visited(
             u, nothing = xp.zeros_like(y), True
         u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
         sides = _sides(problem, block.rows, u)
-        if nothing:
-            pull = _no_pull(block.rows, len(sides), apart=sides[0][1] is not None)
-        else:
-            pull = _pulls(
-                block.rows, u if weight is None else s * u, sides, exact=exact, whole=weight is None
-            )
+        tilted, whole = u if weight is None else s * u, weight is None
+        pull = (
+            _no_pull(block.rows, sides)
+            if nothing
+            else _pulls(block.rows, tilted, sides, exact=exact, whole=whole)
+        )
     return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
 
 

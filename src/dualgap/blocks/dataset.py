@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dualgap.blocks.addresses import modest
 from dualgap.blocks.source import RowSource
 from dualgap.errors import DataError
 
@@ -106,6 +107,7 @@ def _of_files(
         raise DataError('Say which column is predicted: dg.dataset(..., target="y").')
     from dualgap.blocks.tabular import opened
 
+    modest()
     source, recipe, notes = opened(files, target, weights, columns, *wishes)
     return Dataset(source, recipe=recipe, weights=weights, notes=notes)
 

@@ -180,10 +180,18 @@ def bundled(lengths: Sequence[int]) -> list[slice]:
 
 
 def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
-    X = np.concatenate([np.asarray(b.X) for b in blocks])[order]
+    """The rows whose numbers rise in `order`; a block is let go once its rows are copied."""
     y = np.concatenate([np.asarray(b.y) for b in blocks])[order]
     weights = [b.weight for b in blocks if b.weight is not None]
-    return SampledBlock(np.asfortranarray(X), y, np.concatenate(weights)[order] if weights else None, seen)
+    weight = np.concatenate(weights)[order] if weights else None
+    X, stop, last = np.empty((len(order), blocks[0].X.shape[1]), order="F"), sum(map(len, blocks)), len(order)
+    while blocks:
+        block = blocks.pop()
+        start = stop - len(block)
+        first = int(np.searchsorted(order, start))
+        X[first:last] = np.asarray(block.X)[order[first:last] - start]
+        stop, last = start, first
+    return SampledBlock(X, y, weight, seen)
 
 
 def sampled(blocks: Iterator[RowBlock], m: int, rows: int, seed: int) -> SampledBlock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dualgap.blocks.addresses import addresses_left
+
 SHARE = 0.8  # of what is free
 LITTLE = 32 << 20  # bytes that are always there, so that nobody need be asked
 UNKNOWN = 8 << 30  # bytes, where nobody says
@@ -31,7 +33,8 @@ def free_bytes() -> int:
             free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
         except (AttributeError, OSError, ValueError):
             return UNKNOWN
-    return min(free, _container_limit())
+    left = addresses_left()
+    return min(free, _container_limit(), free if left is None else left)
 
 
 def _container_limit() -> int:

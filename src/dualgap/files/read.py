@@ -284,8 +284,8 @@ class Reader:
         self, part: Fields, weights: tuple[Any, Any], *, joint: bool, positive: int
     ) -> Certificate:
         proof = part.part("certificate")
-        jointly = "classes" if self.outputs is None else "outputs"
-        kind = proof.one_of("kind", (jointly,) if joint else ("dual", "hard_margin", "search", "rule"))
+        together = ("classes", "rule") if self.outputs is None else ("outputs",)
+        kind = proof.one_of("kind", together if joint else ("dual", "hard_margin", "search", "rule"))
         if (kind == "hard_margin") != self.terms.hard:
             raise proof.refuse("kind", "hard_margin for a hard margin, and for nothing else")
         convex = Trait.CONVEX in self.terms.loss.traits & self.terms.regulariser.traits
@@ -293,7 +293,9 @@ class Reader:
             raise proof.refuse("kind", "search where the problem is not convex, and nowhere else")
         theta = None
         if kind == "rule":
-            theta = read_rule(proof.part("rule"), self.terms.loss, self.p)
+            theta = read_rule(
+                proof.part("rule"), self.terms.loss, self.p, len(self.labels or ()) if joint else 0
+            )
         elif kind != "search":
             theta = proof.array("theta", (self.n, self.count) if joint else (self.n,))
         return Certificate(

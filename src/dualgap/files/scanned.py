@@ -67,7 +67,12 @@ def _truth(source: Solution, task: StreamTask, w: Any, rule: Any) -> Truth:
     null = null_risk(task)
     forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
     error, least = distance(statement, found), distance(statement, forgiven)
-    zero = proven_zero(statement, forgiven)[: len(source.terms.scale)]
+    zero = proven_zero(statement, forgiven)
+    zero = (
+        zero.reshape(-1, len(statement.free) // max(len(source.coef), 1))[:, : task.source.p]
+        if (source.multiclass == "multinomial")
+        else zero[: len(source.terms.scale)]
+    )
     # an objective from moments is their rounding above the true one, and says less than it could
     sure = found.primal - doubt, found.primal + doubt + SHARE * task.tolerance * abs(found.primal)
     outside = not np.isfinite(found.primal)

@@ -9,13 +9,14 @@ import numpy as np
 
 from dualgap.files.fields import Fields
 from dualgap.losses import Loss
-from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, PieceSlopes, SlopeAt
+from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, JointSlopes, PieceSlopes, SlopeAt
 from dualgap.traits import Trait
 
-KINDS = ("nothing", "affine", "curved", "pieces", "slope")
+KINDS = ("nothing", "affine", "curved", "joint", "pieces", "slope")
 WEIGHTS = {
     "affine": ("shift", "kappa"),
     "curved": ("w", "ahead", "base", "centre", "scale"),
+    "joint": ("w", "ahead", "base"),
     "pieces": ("w",),
     "slope": ("w",),
 }
@@ -34,7 +35,7 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
                 "columns": array(np.asarray(rule.columns, dtype=np.float64)),
                 "apart": array(rule.apart),
             }
-    if rule.kind == "slope":
+    if rule.kind in ("slope", "joint"):
         found |= {"tau": float(rule.tau)}
     if rule.kind == "pieces":
         numbers = np.asarray(rule.numbers, dtype=np.float64)  # rows are counted exactly up to 2⁵³
@@ -42,11 +43,16 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
     return found
 
 
-def read_rule(part: Fields, loss: Loss, p: int) -> Any:
-    """The rule; what it proves is for a scan to say."""
+def read_rule(part: Fields, loss: Loss, p: int, classes: int = 0) -> Any:
+    """The rule, of so many classes jointly where there are any; what it proves is for a scan to say."""
     kind = part.one_of("kind", KINDS)
     if kind == "nothing":
         return None
+    if (kind == "joint") != (classes > 0):
+        raise part.refuse("kind", "joint for all classes together, and for nothing else")
+    if kind == "joint":
+        w, ahead, base = (part.array(name, (classes, p + 1)) for name in WEIGHTS[kind])
+        return JointSlopes(w, ahead, base, part.number("tau", low=0.0))
     if kind == "affine":
         return AffineSlopes(part.array("shift", (p + 1,)), part.array("kappa", (p + 2,)))
     whole = part.array("w", (p + 1,))

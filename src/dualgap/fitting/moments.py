@@ -26,6 +26,7 @@ from dualgap.fitting.streamed import (
     shift_of,
     solver_of,
 )
+from dualgap.losses import Squared
 from dualgap.proof.moments import MomentSums
 from dualgap.streaming.asked import ScanTask, Targets
 from dualgap.streaming.columns import refuse_bad
@@ -128,7 +129,7 @@ def scanned_moments(rows: Dataset, folds: int = 1, watch: Any = None) -> FoldMom
     """The moments of every fold, by one scan and a small sample."""
     source, targets = rows.source, Targets(None, folds=folds)
     refuse_wide(source.p)
-    shift = shift_of(drawn(source, None, rows=FEW_ROWS), targets)
+    shift = shift_of(drawn(source, None, Squared(), rows=FEW_ROWS), targets)
     found: FoldMoments = source.reduced(moments_scan, targets, shift, watch=watch)
     if not found.finite:
         refuse_bad(source, None)

@@ -24,17 +24,18 @@ from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.checkpoint import Checkpoint
 from dualgap.fitting.decisions import decisions
 from dualgap.fitting.inputs import Table, read_factors, read_strength
-from dualgap.fitting.multiclass import joined
+from dualgap.fitting.multiclass import joined, read_form
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
+from dualgap.fitting.streamed_joint import fit_joint_streamed, joint_statement, refuse_many
 from dualgap.fitting.telling import answer, no_error_bar, relative_gap
 from dualgap.losses import Squared
 from dualgap.penalties import L2
-from dualgap.proof.blocks import StreamStatement, Weighed, judged, weigh
+from dualgap.proof.blocks import StreamStatement, Weighed, judged
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
@@ -67,8 +68,14 @@ class StreamedObjective(Objective):
             raise DataError(
                 f"This certificate is for {len(self.scale)} columns, the rows have {rows.source.p}."
             )
-        statement = self.statement()
         classes = None if certificate.classes is None else np.array(certificate.classes)
+        if certificate.form == "multinomial" and classes is not None:
+            if Trait.ENTROPIC not in self.loss.traits:
+                raise DataError(f"All classes jointly are a form of the logistic loss, not of {self.loss}.")
+            targets = Targets(classes, jointly=True)
+            stated = joint_statement(self, len(classes))
+            return [StreamTask(rows.source, stated, targets, certificate.tolerance)]
+        statement = self.statement()
         positive = (1,) if certificate.form == "single" else range(len(certificate.classes or ()))
         return [
             StreamTask(rows.source, statement, Targets(classes, k, loss=self.loss), certificate.tolerance)
@@ -111,13 +118,16 @@ class StreamTask:
 
 def null_risk(task: StreamTask) -> float:
     """The objective without columns, at the best constant of a sample."""
-    sample = drawn(task.source, task.targets.classes, means=Trait.MEANS in task.statement.loss.traits)
+    sample = drawn(task.source, task.targets.classes, task.statement.loss)
     y, weight = task.targets.of(sample.block())[1:3]
     a = np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
-    constant = task.statement.loss.best_constant(y, a) if task.statement.intercept else 0.0
     w = np.zeros(len(task.statement.free))
-    if task.statement.intercept:
-        w[-1] = constant
+    if task.targets.jointly and task.targets.classes is not None:
+        share = np.bincount(y.astype(np.intp), a, len(task.targets.classes))
+        if task.statement.intercept:
+            w.reshape(len(share), -1)[:, -1] = np.log(np.maximum(share, 1e-300))
+    elif task.statement.intercept:
+        w[-1] = task.statement.loss.best_constant(y, a)
     seen = task.weighed(w, None)
     return float(seen.risk.value.sum() / seen.weight.value)
 
@@ -132,8 +142,8 @@ def rule_scan(
 ) -> Weighed:
     """One block; no rule is the rule that proves next to nothing."""
     X, y, weight, numbers = targets.of(block)
-    u = np.zeros(len(y)) if rule is None else rule.slopes(X, y, numbers)
-    return weigh(statement, X, y, weight, w, u, exact=exact)
+    u = None if rule is None else rule.slopes(X, y, numbers)
+    return statement.weigh(X, y, weight, w, u, exact=exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +152,11 @@ class StreamedReading(Reading):
 
     source: RowSource
     spread: Vector  # standard deviations of the columns in a sample
+
+    @staticmethod
+    def early(status: Status) -> str:
+        """What to say of an end before the first scan was over."""
+        return EARLY.format("Interrupted" if status is Status.INTERRUPTED else "The time limit came")
 
     def facts(self, null: float, problem: Any = None, **other: Any) -> dict[str, Any]:
         return {"n": self.source.n or 0, "p": self.source.p, "null": null, "spread": self.spread, **other}
@@ -154,16 +169,9 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     form = asked.pop("multiclass", "auto")
     kept = asked.pop("checkpoint", None)
     reading, sample, scaled = read_streamed(rows, **asked)
-    if (
-        reading.many_classes
-        and form in ("auto", "multinomial")
-        and Trait.ENTROPIC in reading.terms.loss.traits
-    ):
-        raise DataError(
-            f"The target has {len(reading.classes or ())} classes, and their joint form is fitted in "
-            f'memory only, where these rows take {_gigabytes(rows):.1f} GiB: say multiclass="one_vs_rest".'
-        )
     _refuse_searches(reading, rows)
+    if reading.many_classes and read_form(form, reading.terms.loss) == "multinomial":
+        return _jointly(rows, reading, sample, limits, kept, before)
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     checkpoint = None if kept is None else Checkpoint(kept, reading.terms.words(), many)
@@ -188,6 +196,25 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     if rows.weights is not None:
         found.facts["weights"] = rows.weights
     return replace(found, scans=scans, recipe=rows.recipe)
+
+
+def _jointly(
+    rows: Dataset, reading: StreamedReading, sample: DrawnRows, limits: Limits, kept: Any, before: float
+) -> Solution:
+    """All classes in one problem."""
+    if Trait.ENTROPIC not in reading.terms.loss.traits:
+        raise DataError(
+            "The joint hinge (crammer_singer) is fitted in memory only, where these rows take "
+            f'{_gigabytes(rows):.1f} GiB: say multiclass="one_vs_rest".'
+        )
+    assert reading.classes is not None
+    refuse_many(len(reading.classes), rows.source.p)
+    found = fit_joint_streamed(
+        reading, sample, limits, solver_of, kept, lambda: refuse_bad(rows.source, reading.classes)
+    )
+    if rows.weights is not None:
+        found.facts["weights"] = rows.weights
+    return replace(found, scans=rows.source.passes - before, recipe=rows.recipe)
 
 
 def _gigabytes(rows: Dataset) -> float:
@@ -236,7 +263,9 @@ def read_streamed(  # noqa: PLR0913
     targets = Targets(classes)
     table = Table(read_columns(source.p), source.names)
     factors = read_factors(penalty_factors, table)
-    sample = drawn(source, classes, means=Trait.MEANS in loss.traits)
+    # moments want no more of a sample than a point near the means
+    few = min(SHIFT, source.n or SHIFT) if Trait.QUADRATIC in loss.traits else None
+    sample = drawn(source, classes, loss, rows=few)
     if not np.isfinite(sample.X).all():
         refuse_bad(source, classes)
     taken = Targets(classes, loss=loss)
@@ -383,8 +412,7 @@ def outcome_told(
     reading = replace(reading, terms=terms)
     status = run.status.value
     if found is None:
-        early = "Interrupted" if run.status is Status.INTERRUPTED else "The time limit came"
-        status = EARLY.format(early)
+        status = reading.early(run.status)
         w = np.asarray(getattr(pursuit, "w", np.zeros(reading.source.p + terms.fit_intercept)))
         zero = np.zeros(len(w))
         found = Checked(w, np.zeros(1), np.inf, 0.0, 0.0, zero, zero)
@@ -510,7 +538,7 @@ def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
     plain = {name: value for name, value in asked.items() if name != "multiclass"}
     loss = loss_named(plain["loss"])
     classes = classes_of(rows.source) if Trait.CLASSIFICATION in loss.traits else None
-    sample = drawn(rows.source, classes, means=Trait.MEANS in loss.traits)
+    sample = drawn(rows.source, classes, loss)
     return read(sample.X, sample.y, sample_weight=sample.weight, **plain)
 
 

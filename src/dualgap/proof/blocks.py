@@ -81,6 +81,19 @@ class StreamStatement(Statement):
         """The coordinates that must be orthogonal to θ; the intercept is the last."""
         return np.flatnonzero(self.free)
 
+    def tied_sums(self, count: int) -> Index:
+        """Where their sums are among those of a pull."""
+        rows = self.tied.copy()
+        if self.intercept:
+            rows[-1] = count - 1
+        return rows
+
+    def weigh(
+        self, X: Any, y: Vector, weight: Vector | None, w: Vector, u: Any, *, exact: bool = False
+    ) -> Weighed:
+        """One block: w, and the slopes that a rule gives its rows; None: all zero, which prove nothing."""
+        return weigh(self, X, y, weight, w, u, exact=exact)
+
 
 @dataclass(frozen=True, eq=False)
 class _Lengths:
@@ -170,12 +183,11 @@ def visited(
             u, nothing = xp.zeros_like(y), True
         u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
         sides = _sides(problem, block.rows, u)
-        tilted, whole = u if weight is None else s * u, weight is None
-        pull = (
-            _no_pull(block.rows, sides)
-            if nothing
-            else _pulls(block.rows, tilted, sides, exact=exact, whole=whole)
-        )
+        if nothing:
+            pull = no_pull(block.rows, sides)
+        else:
+            tilted, slips = (u, 0.0) if weight is None else (s * u, 2.0 * U)
+            pull = _pulls(block.rows, [tilted], sides, exact=exact, slips=slips)
     return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
 
 
@@ -266,19 +278,25 @@ def _by_side(values: Any, sides: list[tuple[slice, Any]]) -> Vector:
     return np.array([added_up(part) for run, side in sides for part in _parted(values, run, side)])
 
 
-def _no_pull(rows: Any, sides: list[tuple[slice, Any]]) -> Charged:
+def no_pull(rows: Any, sides: list[tuple[slice, Any]], classes: int = 1) -> Charged:
     """That of slopes which are all zero."""
-    zero = np.zeros((rows.p + 1, sum(1 if side is None else 2 for _, side in sides)))
+    groups = sum(1 if side is None else 2 for _, side in sides)
+    zero = np.zeros((classes * (rows.p + 1), groups))
     return Charged(zero, zero)
 
 
-def _pulls(rows: Any, tilted: Any, sides: list[tuple[slice, Any]], *, exact: bool, whole: bool) -> Charged:
-    """Xᵀ(su) of every group, ones behind, and what it may be off by; su is rounded once unless s is one."""
-    once, few = 0.0 if whole else 2.0 * U, FEW + share_of(tilted)
+def _pulls(
+    rows: Any, tilted: list[Any], sides: list[tuple[slice, Any]], *, exact: bool, slips: float
+) -> Charged:
+    """Xᵀ(su) of every group, ones behind, and what it may be off by; for several u below each other.
+
+    `slips` is the share by which su is rounded.
+    """
+    few = FEW + max(share_of(one) for one in tilted)
     values, errors = [], []
     for run, side in sides:
         part = rows if len(sides) == 1 else rows.taken(run)
-        thetas = _parted(tilted, run, side)
+        thetas = [theta for one in tilted for theta in _parted(one, run, side)]
         size = np.array([added_up(abs(theta)) for theta in thetas]) * (1.0 + few)
         if exact:
             pairs = [part.against(theta, exact=True) for theta in thetas]
@@ -286,10 +304,16 @@ def _pulls(rows: Any, tilted: Any, sides: list[tuple[slice, Any]], *, exact: boo
         else:
             found, off = part.against_many(thetas)
         ones = np.array([added_up(theta) for theta in thetas])
-        values.append(np.vstack([found.T, ones]))
-        off = (off.T + once * part.tops[:, None] * size) * (1.0 + FEW)
-        errors.append(np.vstack([off, (few + once) * size]))
+        off = (off + slips * size[:, None] * part.tops) * (1.0 + FEW)
+        values.append(_below(np.column_stack([found, ones]), len(tilted)))
+        errors.append(_below(np.column_stack([off, (few + slips) * size]), len(tilted)))
     return Charged(np.hstack(values), np.hstack(errors))
+
+
+def _below(table: Matrix, count: int) -> Matrix:
+    """A column for each group of a run, its `count` rows of the table below each other."""
+    groups = len(table) // count
+    return np.asarray(table.reshape(count, groups, -1).transpose(0, 2, 1).reshape(-1, groups))
 
 
 def judged(
@@ -366,9 +390,7 @@ def _shares(problem: StreamStatement, seen: Weighed) -> _Shares | None:
     tied, count = problem.tied, seen.pull.value.shape[1]
     if not len(tied):
         return _Shares(np.ones(count), np.zeros(count), tied)
-    rows = tied.copy()
-    if problem.intercept:
-        rows[-1] = seen.pull.value.shape[0] - 1
+    rows = problem.tied_sums(seen.pull.value.shape[0])
     A, E = seen.pull.value[rows], seen.pull.error[rows]
     size = np.abs(A).sum(axis=1) + E.sum(axis=1)
     unit = np.ldexp(1.0, np.frexp(size)[1])  # powers of two round nothing

@@ -116,14 +116,19 @@ def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, 
     if joint_hinge(problem.loss):
         losses = _ahead(z, problem.y.astype(np.intp)).max(axis=1)
         return _priced(problem, w, losses, total(problem.a * (losses > -2.0 * error)) * error)
+    losses, steep = softmax_losses(z, error, problem.y.astype(np.intp))
+    return _priced(problem, w, losses, total(problem.a * steep) * error)
+
+
+def softmax_losses(z: Matrix, error: float, own: Index) -> tuple[Vector, Vector]:
+    """The loss of each row, and its slopes added up at most, within the error of the scores."""
     top = z.max(axis=1)  # ≥ 0, which is the own class's
     others = np.exp(z - top[:, None])
-    others[np.arange(len(z)), problem.y.astype(np.intp)] = 0.0
+    others[np.arange(len(z)), own] = 0.0
     tail = others.sum(axis=1)
     losses = np.where(top > 0.0, top + np.log(np.exp(-top) + tail), np.log1p(tail))
     # the slopes of a row's loss add up to at most one, and to e^loss − 1 times what its error makes of that
-    spread = total(problem.a * np.minimum(1.0, 2.0 * losses * np.exp(error))) * error
-    return _priced(problem, w, losses, spread)
+    return losses, np.minimum(1.0, 2.0 * losses * np.exp(error))
 
 
 def _priced(problem: Joint, w: Vector, losses: Vector, spread: float) -> tuple[float, float]:

@@ -28,13 +28,15 @@ class Targets:
     folds: int = 1
     without: int | None = None  # rows of this fold do not count
     loss: Loss | None = None  # where targets are numbers: the one that must take them
+    jointly: bool = False  # are class numbers wanted?
 
     def of(self, block: RowBlock) -> tuple[Any, Vector, Vector | None, Index]:
         """X, targets, weights and numbers of the rows of a block that count."""
         if self.classes is None:
             y = as_numbers(block)
         else:
-            y = np.where(numbered(block.y, self.classes, block) == self.positive, 1.0, -1.0)
+            which = numbered(block.y, self.classes, block)
+            y = which.astype(np.float64) if self.jointly else np.where(which == self.positive, 1.0, -1.0)
         X, weight = block.X, block.weight
         numbers = np.arange(block.first, block.first + len(y))
         keep = None

@@ -45,9 +45,17 @@ def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
     return X
 
 
+def shortest(X: Matrix) -> Any:
+    """The same numbers, in 4 bytes each where none loses a digit by that, as those of files often do not."""
+    with np.errstate(over="ignore"):
+        short = X.astype(np.float32)
+    return short if np.array_equal(short, X) else X
+
+
 def centred(X: Matrix) -> tuple[Vector, Vector]:
     """The mean and the deviation of every column; of one that is constant its value and zero."""
-    centre, scale, same = X.mean(axis=0), X.std(axis=0), X.max(axis=0) == X.min(axis=0)
+    scale = np.array([X[:, j].std() for j in range(X.shape[1])])  # no copy of all columns
+    centre, same = X.mean(axis=0), X.max(axis=0) == X.min(axis=0)
     return np.where(same, X[0], centre), np.where(same, 0.0, scale)
 
 

@@ -18,7 +18,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
-from dualgap.streaming.far import KeptRows, emptied, far_out, suspects
+from dualgap.streaming.far import KeptRows, emptied, far_out, shortest, suspects
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
@@ -26,7 +26,7 @@ from dualgap.traits import Trait
 WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
 NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
 FINE = 0.1  # of the tolerance: the gap of the small problem
-LIVE = 1 << 26  # numbers of live rows held at a time, 512 MB; beyond, the nearest to a kink, and another scan
+LIVE = 1 << 25  # numbers of live rows held at a time, 256 MB; beyond, the nearest to a kink, and another scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
         if wish.constant is not None:
             null = float(s @ loss.value(y, np.full(n, wish.constant)))
     which = np.flatnonzero(live)
-    rows = KeptRows([np.asarray(X[which])], [y[which]], [s[which]], [numbers[which]])
+    rows = KeptRows([shortest(X[which])], [y[which]], [s[which]], [numbers[which]])
     return KinkedSums(seen, rows, resting, null)
 
 

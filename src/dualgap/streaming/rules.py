@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
@@ -79,6 +80,29 @@ class CurvedSlopes:
             z, step = scored(X, self.apart), scored(X, self.ahead - self.apart)
             u[far] = self.loss.derivative(y, z) + self.loss.second_derivative(y, z) * step
         return np.asarray(self.tau * u)
+
+
+@dataclass(frozen=True, eq=False)
+class JointSlopes:
+    """Shares τ [π_w + π_base ∘ (d − π_base·d)], d = z_ahead − z_w: what a model of the softmax foretells.
+
+    A row of weights for each class, its constant last. Shares of a row's own class are what others leave.
+    """
+
+    w: Matrix
+    ahead: Matrix
+    base: Matrix
+    tau: float
+    kind: ClassVar[str] = "joint"
+
+    def slopes(self, X: Any, y: Vector, numbers: Index) -> Matrix:
+        z = X @ self.w[:, :-1].T + self.w[:, -1]
+        d = X @ (self.ahead - self.w)[:, :-1].T + (self.ahead - self.w)[:, -1]
+        share = softmax(z, axis=1)
+        base = share
+        if not np.array_equal(self.w, self.base):
+            base = softmax(X @ self.base[:, :-1].T + self.base[:, -1], axis=1)
+        return np.asarray(self.tau * (share + base * (d - (base * d).sum(axis=1, keepdims=True))))
 
 
 def safe_curvature(

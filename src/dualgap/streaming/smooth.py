@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
@@ -275,10 +275,21 @@ class FarLoss:
 
 def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:
     """The model's minimiser and the point of its dual, constants behind."""
-    A, c, h0, gx = H[:-1, :-1], H[:-1, -1], float(H[-1, -1]), g[:-1]
-    tied = asked.statement.intercept and h0 > 0.0
-    if tied:
-        A, gx = A - np.outer(c, c) / h0, gx - c * (g[-1] / h0)
+    if asked.statement.intercept and H[-1, -1] > 0.0:
+        return minimised(asked, w, g, H, value, np.array([len(w) - 1]))
+    # without a constant it is 0
+    found, ahead = minimised(asked, w[:-1], g[:-1], H[:-1, :-1], value, np.empty(0, dtype=np.intp))
+    return np.append(found, 0.0), np.append(ahead, 0.0)
+
+
+def minimised(
+    asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float, levels: Index
+) -> tuple[Vector, Vector]:
+    """The same where some coordinates, which no penalty sees, are eliminated."""
+    rest = np.delete(np.arange(len(w)), levels)
+    A, c, gx, w0 = H[np.ix_(rest, rest)], H[np.ix_(rest, levels)], g[rest], w[rest]
+    back = np.linalg.pinv(H[np.ix_(levels, levels)], hermitian=True) if len(levels) else np.zeros((0, 0))
+    A, gx = A - c @ back @ c.T, gx - c @ (back @ g[levels])
     d = np.sqrt(np.maximum(np.diagonal(A), 0.0))
     d[d == 0.0] = 1.0
     size, V = np.linalg.eigh(A / d / d[:, None])
@@ -286,18 +297,17 @@ def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> 
     V, root = V[:, keep], np.sqrt(0.5 * size[keep])
     R = root[:, None] * V.T * d
     # a direction without curvature in which the gradient is not zero is left to the penalty
-    q = 0.5 * (V.T @ ((A @ w[:-1] - gx) / d)) / root
-    rest = max(value - float(q @ q), 0.0) if np.isfinite(value) else 0.0
+    q = 0.5 * (V.T @ ((A @ w0 - gx) / d)) / root
+    rest_of = max(value - float(q @ q), 0.0) if np.isfinite(value) else 0.0
     k = np.sqrt(len(R) + 1.0)
-    rows, targets = np.vstack([R, np.zeros(len(w) - 1)]) * k, np.append(q, np.sqrt(rest)) * k
-    start = w[:-1]
-    small = asked.solve(SmallProblem(rows, targets, None, True, FINE * asked.tolerance, start))
+    rows, targets = np.vstack([R, np.zeros(len(w0))]) * k, np.append(q, np.sqrt(rest_of)) * k
+    small = asked.solve(SmallProblem(rows, targets, None, True, FINE * asked.tolerance, w0))
     r = -0.5 * k * small.theta[:-1]  # R·ahead − q
     ahead = (V @ ((q + r) / root)) / d
-    if not tied:
-        return np.append(small.w, 0.0), np.append(ahead, 0.0)
 
-    def level(u: Vector) -> float:
-        return float(w[-1] - (g[-1] + c @ (u - w[:-1])) / h0)
+    def whole(u: Vector) -> Vector:
+        found = np.empty(len(w))
+        found[rest], found[levels] = u, w[levels] - back @ (g[levels] + c.T @ (u - w0))
+        return found
 
-    return np.append(small.w, level(small.w)), np.append(ahead, level(ahead))
+    return whole(small.w), whole(ahead)

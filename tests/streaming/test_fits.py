@@ -252,3 +252,15 @@ def test_a_class_that_hardly_one_row_has(loss: str, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"loss": loss, "penalty": "l2", "lam": 1e-4}
     found, whole = dg.fit(parquet(X, y, tmp_path), **asked), dg.fit(X, y, **asked)
     assert found.converged and agrees(found, whole) and found.scans < 7.0
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_before_the_first_scan_is_over_there_are_the_weights_of_a_sample(tmp_path: Path) -> None:
+    X, _, labels = drawn(20_000, seed=11)
+    rows = parquet(X, labels, tmp_path)
+    for loss in ("logistic", "hinge"):
+        with pytest.warns(dg.errors.NotCertifiedWarning, match="before the first scan was over"):
+            found = dg.fit(rows, loss=loss, penalty="l2", lam=0.01, max_time=1e-9)
+        whole = dg.fit(X, labels, loss=loss, penalty="l2", lam=0.01)
+        assert found.relative_gap == np.inf and not found.converged
+        assert np.mean(found.predict(X) == whole.predict(X)) > 0.9

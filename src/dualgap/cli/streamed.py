@@ -51,8 +51,10 @@ def in_memory(file: str) -> float | None:
         return None
     if path.suffix.lower() == ".csv":
         return TEXT * path.stat().st_size
+    from dualgap.blocks.addresses import modest
     from dualgap.errors import needed
 
+    modest()
     meta = needed("pyarrow.parquet", "scale", "A file of Parquet").ParquetFile(path).metadata
     return 8.0 * int(meta.num_rows) * int(meta.num_columns)
 

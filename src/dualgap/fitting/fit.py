@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
@@ -172,6 +173,8 @@ def _doubted(solution: Solution, limits: Limits) -> Solution:
 
 
 def _doubt(solution: Solution, limits: Limits) -> str:
+    if math.isinf(solution.objective):
+        return solution.status
     return (
         f"The relative duality gap is {solution.relative_gap:.2e}, above tol={limits.tolerance:g}: "
         f"the objective {solution.objective:.6g} is at most {solution.gap:.3g} above the best possible. "

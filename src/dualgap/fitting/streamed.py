@@ -330,8 +330,16 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         if small.start is not None:
             start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
         most = ENOUGH if small.rough else None
+        # a sample is solved whatever the time: weights of a few rows are better than none
+        until = None if small.rough else limits.until
         inner = replace(
-            limits, tolerance=small.tolerance, iterations=most, seconds=None, callback=None, rule=None
+            limits,
+            tolerance=small.tolerance,
+            iterations=most,
+            seconds=None,
+            callback=None,
+            rule=None,
+            until=until,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

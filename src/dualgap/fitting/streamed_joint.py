@@ -89,7 +89,8 @@ def _started(reading: Any, sample: DrawnRows, targets: Targets, limits: Limits) 
     terms = replace(reading.terms, sample_weight=np.ones(len(y)) if weight is None else weight)
     if terms.budget is None and not terms.lam:
         terms = replace(terms, penalty=L2(), lam=SOFT)
-    inner = replace(limits, tolerance=ROUGH, iterations=ENOUGH, seconds=None, callback=None, rule=None)
+    plain = {"seconds": None, "callback": None, "rule": None, "until": None}
+    inner = replace(limits, tolerance=ROUGH, iterations=ENOUGH, **plain)
     whole = Reading(Table(Dense(np.asarray(X)), None), terms, y, reading.classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -132,6 +132,8 @@ def split(w: Any, reading: Reading, form: str = "single") -> tuple[Any, Any]:
 def relative_gap(gap: float, objective: float, null: float) -> float:
     """gap / max(|objective|, 1e-4 |objective without columns|); 0 where there is no gap."""
     scale = max(abs(objective), SMALL * abs(null))
+    if not gap < np.inf:
+        return np.inf
     return 0.0 if gap <= 0.0 else gap / scale if scale > 0.0 else np.inf
 
 

@@ -67,6 +67,10 @@ class Limits:
         share = max(self.until - now, 0.0) / parts
         return replace(self, seconds=share, until=now + share)
 
+    def untimed(self) -> Limits:
+        """For a part that is short, and without which the others have nothing: no limit of time."""
+        return replace(self, seconds=None, until=None)
+
     def or_seconds(self, seconds: float | None) -> Limits:
         """These limits, with so many seconds where none are given."""
         return self if self.seconds is not None or self.until is not None else replace(self, seconds=seconds)

@@ -24,7 +24,7 @@ from dualgap.fitting.assessment import Assessment
 from dualgap.fitting.checkpoint import Checkpoint
 from dualgap.fitting.decisions import decisions
 from dualgap.fitting.inputs import Table, read_factors, read_strength
-from dualgap.fitting.multiclass import joined, read_form
+from dualgap.fitting.multiclass import form_of, joined
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.one_problem import fit_one
@@ -170,7 +170,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     kept = asked.pop("checkpoint", None)
     reading, sample, scaled = read_streamed(rows, **asked)
     _refuse_searches(reading, rows)
-    if reading.many_classes and read_form(form, reading.terms.loss) == "multinomial":
+    if reading.many_classes and form_of(reading, form) == "multinomial":
         return _jointly(rows, reading, sample, limits, kept, before)
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
@@ -331,16 +331,8 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
             start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
         most = ENOUGH if small.rough else None
         # a sample is solved whatever the time: weights of a few rows are better than none
-        until = None if small.rough else limits.until
-        inner = replace(
-            limits,
-            tolerance=small.tolerance,
-            iterations=most,
-            seconds=None,
-            callback=None,
-            rule=None,
-            until=until,
-        )
+        timed = limits.untimed() if small.rough else replace(limits, seconds=None)
+        inner = replace(timed, tolerance=small.tolerance, iterations=most, callback=None, rule=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = fit_one(reading, small.y, "auto", inner, start)

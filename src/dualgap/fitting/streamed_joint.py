@@ -23,13 +23,14 @@ from dualgap.fitting.objective import Objective
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, no_error_bar, relative_gap
+from dualgap.multinomial.table import hessian
 from dualgap.penalties import L2
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.joint_blocks import JointStreamStatement
 from dualgap.streaming.asked import ScanTask, Solve, Targets
-from dualgap.streaming.joint import WIDEST, JointPursuit, with_levels
+from dualgap.streaming.joint import WIDEST, SoftmaxPursuit, with_levels
 from dualgap.streaming.sampling import ROUGH, DrawnRows
 
 SOFT = 1e-6  # ridge of a sample without a penalty, which may tell its classes apart
@@ -74,7 +75,7 @@ def fit_joint_streamed(
     checkpoint = None if kept is None else Checkpoint(kept, terms.words(), 1)
     starts = None if checkpoint is None else checkpoint.starts()
     start = _started(reading, sample, targets, limits) if starts is None else starts[0].w
-    pursuit = JointPursuit(asked, statement, start)
+    pursuit = SoftmaxPursuit(asked, statement, start, hessian)
     run = scanned(
         reading.source, [pursuit], limits, bad=bad, each=None if checkpoint is None else checkpoint.keep
     )[0]
@@ -89,8 +90,7 @@ def _started(reading: Any, sample: DrawnRows, targets: Targets, limits: Limits) 
     terms = replace(reading.terms, sample_weight=np.ones(len(y)) if weight is None else weight)
     if terms.budget is None and not terms.lam:
         terms = replace(terms, penalty=L2(), lam=SOFT)
-    plain = {"seconds": None, "callback": None, "rule": None, "until": None}
-    inner = replace(limits, tolerance=ROUGH, iterations=ENOUGH, **plain)
+    inner = replace(limits.untimed(), tolerance=ROUGH, iterations=ENOUGH, callback=None, rule=None)
     whole = Reading(Table(Dense(np.asarray(X)), None), terms, y, reading.classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

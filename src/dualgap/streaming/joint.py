@@ -7,7 +7,9 @@ simplex whose predictions move by less than one: no curvature is lowered.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax, xlogy
@@ -15,7 +17,6 @@ from scipy.special import softmax, xlogy
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
-from dualgap.multinomial.hessian import hessian
 from dualgap.proof.blocks import Weighed, judged
 from dualgap.proof.check import inside
 from dualgap.proof.joint_blocks import JointStreamStatement
@@ -23,6 +24,8 @@ from dualgap.streaming.asked import ScanTask, Targets
 from dualgap.streaming.rules import JointSlopes
 from dualgap.streaming.sampling import Start
 from dualgap.streaming.smooth import INSIDE, minimised
+
+Curvature = Callable[[Any, Vector, Matrix], Matrix]  # Σ s (π_k δ_kl − π_k π_l) xxᵀ of rows x, s and π
 
 WIDEST = 2000  # weights of all classes: H has their square, 32 MB, and a scan costs that for every row
 
@@ -35,7 +38,7 @@ class JointWish:
     targets: Targets
     w: Vector
     rule: JointSlopes | None
-    curved: bool
+    curvature: Curvature | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +78,9 @@ def joint_scan(block: RowBlock, wish: JointWish) -> JointSums:
         if statement.intercept:
             gradient = np.column_stack([gradient, slope.sum(axis=0)])
         H = None
-        if wish.curved:
+        if wish.curvature is not None:
             rows = np.column_stack([X, np.ones(n)]) if statement.intercept else np.asarray(X)
-            H = np.asarray(hessian(rows, s, np.ascontiguousarray(P.T)))
+            H = np.asarray(wish.curvature(rows, s, np.ascontiguousarray(P.T)))
     return JointSums(seen, gradient.ravel(), H, np.bincount(own, s, classes).astype(np.float64))
 
 
@@ -87,13 +90,15 @@ def with_levels(w: Vector, statement: JointStreamStatement) -> Matrix:
     return table if statement.intercept else np.column_stack([table, np.zeros(len(table))])
 
 
-class JointPursuit:
+class SoftmaxPursuit:
     """From the sample's answer to the proven one."""
 
     name = "streamed curvature"
 
-    def __init__(self, asked: ScanTask, statement: JointStreamStatement, start: Vector) -> None:
-        self.asked, self.statement = asked, statement
+    def __init__(
+        self, asked: ScanTask, statement: JointStreamStatement, start: Vector, curvature: Curvature
+    ) -> None:
+        self.asked, self.statement, self.curvature = asked, statement, curvature
         self.tops: Vector | None = None
         self.rows, self.null = 0, 0.0
         self.w = self.base = self.kept = inside(statement, start)
@@ -109,7 +114,8 @@ class JointPursuit:
         return Start(self.w, 0.0, none, none, self.rows)
 
     def _request(self) -> ScanRequest:
-        wish = JointWish(self.statement, self.asked.targets, self.w, self.rule, self.curved)
+        curvature = self.curvature if self.curved else None
+        wish = JointWish(self.statement, self.asked.targets, self.w, self.rule, curvature)
         return ScanRequest(joint_scan, (wish,))
 
     def advance(self, result: JointSums) -> ScanStep:

@@ -66,6 +66,21 @@ def test_classes_and_test_rows() -> None:
     assert right.spread is not None and np.isclose(right.spread, np.sqrt(share * (1 - share) / 30))
 
 
+def test_every_headline_of_test_rows_has_its_spread() -> None:
+    """Of the area and of D² it is near what drawing the test rows again makes."""
+    frame, y, label = rows(300)
+    counts = np.random.default_rng(3).poisson(np.exp(0.3 * y))
+    rng = np.random.default_rng(4)
+    for loss, target, name in (("logistic", label, "ROC area"), ("poisson", counts, "D²")):
+        solution = dg.fit(frame[:150], target[:150], loss=loss, lam=0.1)
+        found = []
+        for places in [np.arange(150, 300), *rng.integers(150, 300, (200, 150))]:
+            test = frame.iloc[places], target[places]
+            about = subject(solution, None, (frame[:150], target[:150]), test, Origin())
+            found.append(next(one for one in headlines(about) if one.name == name))
+        assert found[0].spread == pytest.approx(np.std([one.value for one in found[1:]]), rel=0.3), name
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Words, dates, gaps, weights and two targets."""
@@ -135,7 +150,7 @@ def test_the_terminal_and_the_page_lead_with_rows_not_seen(
     assert "The pictures are of the rows held out: 90 rows." in page
     for more, where in ((("--test", "others.csv"), "20 test rows"), (("--hold-out", "0.2"), "18 test rows")):
         out = run(capsys, "fit", *told, "--lam", "0.1", *more)
-        assert re.search(rf"held out +R² [\d.]+ ± [\d.]+; mean squared loss [\d.]+, {where}", out)
+        assert re.search(rf"held out +R² [\d.]+ ± [\d.]+; mean squared loss [\d.]+ ± [\d.]+, {where}", out)
         assert f"The pictures are of the test rows: {where[:2]} rows." in Path("page.html").read_text("utf-8")
     out = run(capsys, "fit", *told, "--lam", "0.1")
     assert "held out" not in out

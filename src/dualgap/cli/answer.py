@@ -74,7 +74,7 @@ def tell(
 def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str:
     """How well rows are predicted that the weights have not seen, with its spread; nothing without any."""
     from dualgap.report.headline import headlines
-    from dualgap.report.rows import mean_loss
+    from dualgap.report.rows import losses, standard_error
     from dualgap.report.subject import Origin, subject
 
     if search is None and task.test is None:
@@ -86,7 +86,9 @@ def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str
     found = "; ".join(f"{one.name} {one.shown}" for one in headlines(about)).replace("−", "-")
     if rows.folds is not None:
         return "; ".join(part for part in (found, search.told() if search else "") if part)
-    loss = f"mean {solution.loss} loss {mean_loss(solution, rows):.6g}"
+    each = losses(solution, rows)
+    spread = f" ± {standard_error(each):.2g}" if len(rows) > 1 else ""
+    loss = f"mean {solution.loss} loss {each @ rows.share:.6g}{spread}"
     return "; ".join(part for part in (found, f"{loss}, {len(rows)} {rows.title}") if part)
 
 

@@ -48,13 +48,15 @@ def explained(
 
     Scores are with the offset, and so is the constant.
     """
-    shifted, pairs = with_offset(loss, targets, offset)
-    null = np.full(len(targets), shifted.best_constant(pairs, weights))
-    deviance, total = (
-        float(weights @ loss.value(targets, scores)),
-        float(weights @ shifted.value(pairs, null)),
-    )
+    deviance = float(weights @ loss.value(targets, scores))
+    total = float(weights @ losses_of_constant(loss, targets, weights, offset))
     return 1.0 - deviance / total if 0.0 < total < np.inf else float("nan")
+
+
+def losses_of_constant(loss: Loss, targets: Vector, weights: Vector, offset: Vector | None = None) -> Vector:
+    """The loss of every row where the best constant is all that is known."""
+    shifted, pairs = with_offset(loss, targets, offset)
+    return shifted.value(pairs, np.full(len(targets), shifted.best_constant(pairs, weights)))
 
 
 def row_losses(loss: Loss, targets: Vector, scores: Any, multiclass: str | None, classes: bool) -> Vector:

@@ -11,13 +11,12 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.errors import DataError
 from dualgap.files.store import fingerprint, write_whole
-from dualgap.fitting.decisions import row_losses
 from dualgap.fitting.effects import Effect
 from dualgap.fitting.shown import shown
 from dualgap.fitting.solution import Solution
 from dualgap.report.document import document
 from dualgap.report.markup import bullets, grid, safe, section
-from dualgap.report.rows import PredictedRows, probabilities, rows_of
+from dualgap.report.rows import PredictedRows, losses, probabilities, rows_of, standard_error
 from dualgap.tables.prepare import Prepared
 
 TELLING = 2.0  # standard errors, the usual number: a smaller difference could be the luck of these rows
@@ -35,12 +34,11 @@ class Judged:
     def errors(self) -> dict[str, Vector]:
         """What each row costs, in measures that all models of a kind share."""
         rows = rows_of(self.solution, self.prepared.X, self.prepared.y, self.prepared.offset, title="rows")
-        loss, classes = self.solution.terms.loss, self.solution.classes is not None
-        own = row_losses(loss, rows.targets, rows.scores, self.solution.multiclass, classes)
+        own = losses(self.solution, rows)
         found = self._usual(rows)
         if any(np.allclose(own, one) for one in found.values()):  # it has a usual name
             return found
-        return {f"{loss} loss": own, **found}
+        return {f"{self.solution.terms.loss} loss": own, **found}
 
     def _usual(self, rows: PredictedRows) -> dict[str, Vector]:
         if self.solution.classes is None:
@@ -80,7 +78,7 @@ class Compared:
         told = []
         for other, found in zip(self.models[1:], self.errors[1:], strict=True):
             gain = self.errors[0][measure] - found[measure]
-            mean, error = float(np.mean(gain)), _error(gain)
+            mean, error = float(np.mean(gain)), standard_error(gain)
             size = f"{shown(abs(mean))} ± {shown(error, 2)}"
             if not abs(mean) > TELLING * error:
                 told.append(f"by {measure} these rows do not tell {other.name} from {first}: {size}")
@@ -175,12 +173,8 @@ def _target(one: Judged) -> str:
     return "numbers" if classes is None else "the classes " + ", ".join(map(str, classes.tolist()))
 
 
-def _error(values: Vector) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-
-
 def _with_error(values: Vector) -> str:
-    return f"{shown(float(np.mean(values)))} ± {shown(_error(values), 2)}"
+    return f"{shown(float(np.mean(values)))} ± {shown(standard_error(values), 2)}"
 
 
 def _wins(values: Vector, first: Vector) -> str:

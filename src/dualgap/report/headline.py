@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dualgap.arrays import Index
+from dualgap.fitting.decisions import losses_of_constant
 from dualgap.report.markup import number, percent
-from dualgap.report.rows import PredictedRows
+from dualgap.report.rows import PredictedRows, standard_error
 from dualgap.report.subject import Subject
 
 
@@ -41,27 +42,30 @@ def headlines(about: Subject) -> list[Headline]:
     where = rows.title.split(" (")[0]
     if about.solution.classes is None:
         if rows.deviance is not None:
-            return [Headline("D²", where, rows.deviance, _spread(rows, lambda part: part.deviance, None))]
+            return [
+                Headline("D²", where, rows.deviance, _spread(rows, lambda part: part.deviance, _of_deviance))
+            ]
         if rows.explained is None:
             return []
         return [Headline("R²", where, rows.explained, _spread(rows, _squares, _of_squares, _variance(rows)))]
     found = [Headline("right", where, rows.right, _spread(rows, lambda part: part.right, _of_share), True)]
     if rows.scores.ndim == 1:
-        found.append(Headline("ROC area", where, rows.area, _spread(rows, _area, None)))
+        found.append(Headline("ROC area", where, rows.area, _spread(rows, _area, _of_area)))
     return found
 
 
 def _spread(
     rows: PredictedRows,
     measure: Callable[[PredictedRows], float | None],
-    alone: Callable[[PredictedRows], float] | None,
+    alone: Callable[[PredictedRows], float],
     unit: float = 1.0,
 ) -> float | None:
     """The standard error: over the folds where there are some, else as rows of one sample tell it."""
     if not rows.unseen:
         return None
     if rows.folds is None:
-        return None if alone is None or len(rows) < 2 else alone(rows) / unit
+        error = alone(rows) / unit
+        return error if len(rows) > 1 and np.isfinite(error) else None
     found = [measure(part) for part in _parts(rows, rows.folds)]
     known = np.array([value for value in found if value is not None])
     return float(known.std(ddof=1) / np.sqrt(len(known)) / unit) if len(known) > 1 else None
@@ -89,6 +93,26 @@ def _of_share(rows: PredictedRows) -> float:
     return float(np.sqrt(rows.right * (1.0 - rows.right) / len(rows)))
 
 
+def _of_area(rows: PredictedRows) -> float:
+    """DeLong's: how much the share of the other class that lies on the right side differs from row to row."""
+    sides = [np.sort(rows.scores[rows.targets == k]) for k in (0, 1)]
+    if min(map(len, sides)) < 2:
+        return float("nan")
+    total = 0.0
+    for own, other in (sides, sides[::-1]):
+        places = np.searchsorted(other, own, "left") + np.searchsorted(other, own, "right")
+        total += float(np.var(0.5 * places / len(other), ddof=1)) / len(own)
+    return float(np.sqrt(total))
+
+
+def _of_deviance(rows: PredictedRows) -> float:
+    """That of a quotient of two means, the model's loss over the constant's, of the same rows."""
+    assert rows.loss is not None and rows.deviance is not None
+    null = losses_of_constant(rows.loss, rows.targets, rows.weights, rows.offset)
+    excess = rows.loss.value(rows.targets, np.asarray(rows.scores)) - (1.0 - rows.deviance) * null
+    return standard_error(excess) / float(null @ rows.share)
+
+
 def _variance(rows: PredictedRows) -> float:
     return float(rows.share @ (rows.targets - rows.share @ rows.targets) ** 2)
 
@@ -99,4 +123,4 @@ def _squares(part: PredictedRows) -> float:
 
 
 def _of_squares(rows: PredictedRows) -> float:
-    return float(np.std((rows.targets - rows.predicted) ** 2, ddof=1) / np.sqrt(len(rows)))
+    return standard_error((rows.targets - rows.predicted) ** 2)

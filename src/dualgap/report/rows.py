@@ -100,11 +100,20 @@ def targets_of(solution: Solution, y: Any, n: int) -> Vector:
     return class_numbers(y, n, tuple(solution.classes.tolist()))
 
 
+def losses(solution: Solution, rows: PredictedRows) -> Vector:
+    """What each row costs."""
+    classes = solution.classes is not None
+    return row_losses(solution.terms.loss, rows.targets, rows.scores, solution.multiclass, classes)
+
+
 def mean_loss(solution: Solution, rows: PredictedRows) -> float:
     """The mean over the rows, weighted."""
-    classes = solution.classes is not None
-    each = row_losses(solution.terms.loss, rows.targets, rows.scores, solution.multiclass, classes)
-    return float(each @ rows.share)
+    return float(losses(solution, rows) @ rows.share)
+
+
+def standard_error(values: Vector) -> float:
+    """Of their mean; not a number for one alone."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def same_rows(solution: Solution, rows: PredictedRows) -> bool:

@@ -107,6 +107,8 @@ WORDS: dict[str, Words] = {
     "p": ("float", "The power."),
     "step": ("float or Step", "The length of a step, or a rule of `dg.steps`."),
     "Perceptron.step": ("float", "α, how far a mistake moves the weights."),
+    "gamma": ("float", "γ: from γλ on a weight pays nothing more."),
+    "strength": ("float", "The λ inside; `lam=` and `C=` of `dg.fit` set it."),
     "Momentum.gamma": ("float", "γ, the share of the last step that is kept."),
     "Nesterov.gamma": (
         "float",

@@ -5,6 +5,7 @@ A new search is a new file with `@solver("name", kind="search")` and a line here
 
 from dualgap.discrete.base import DiscreteSolver, Finding
 from dualgap.discrete.concave.local_descent import LocalDescent
+from dualgap.discrete.concave.local_linear import LocalLinear
 from dualgap.discrete.concave.reweighted import ReweightedL1
 from dualgap.discrete.planes.arrangement import Arrangement
 from dualgap.discrete.planes.column_branching import SubsetPlanes
@@ -25,6 +26,7 @@ __all__ = [
     "HardThresholding",
     "HittingSet",
     "LocalDescent",
+    "LocalLinear",
     "LocalPlanes",
     "ReweightedL1",
     "SubsetPlanes",

@@ -37,7 +37,7 @@ def read_form(multiclass: Any, loss: Loss, penalty: Penalty) -> str:
         close = difflib.get_close_matches(str(multiclass), FORMS, n=1, cutoff=0.3)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(f"There is no multiclass={multiclass!r}.{hint} Known: {', '.join(FORMS)}.")
-    if penalty.ordered:
+    if penalty.ordered or penalty.slope_at_zero is not None:
         if multiclass not in ("auto", "one_vs_rest"):
             raise DataError(
                 f'With {penalty} each class is held against the rest: multiclass="one_vs_rest", '
@@ -97,11 +97,11 @@ def fits_of(reading: Reading, form: str, solver: str | Solver, limits: Limits) -
         from dualgap.fitting.joint import JointFits
 
         return JointFits(reading, solver, limits)
-    return EachFits(reading, solver, limits)
+    return (EachFits if reading.several else OneFits)(reading, solver, limits)
 
 
-class EachFits:
-    """One class against the rest, each started from the fit before."""
+class OneFits:
+    """One problem, started from the fit before."""
 
     def __init__(self, reading: Reading, solver: str | Solver, limits: Limits) -> None:
         self._reading, self._solver, self._limits = reading, solver, limits
@@ -110,8 +110,18 @@ class EachFits:
     def fit(self, lam: float | None, budget: float | None, start: Solution | None = None) -> Solution:
         """See `Fits`."""
         reading = replace(self._reading, terms=replace(self._reading.terms, lam=lam, budget=budget))
-        self._last = _fit_each(reading, self._solver, self._limits, start or self._last)
+        self._last = self._fitted(reading, start or self._last)
         return self._last
+
+    def _fitted(self, reading: Reading, start: Solution | None) -> Solution:
+        return fit_one(reading, reading.targets(), self._solver, self._limits, start)
+
+
+class EachFits(OneFits):
+    """One class against the rest, each started from the fit before."""
+
+    def _fitted(self, reading: Reading, start: Solution | None) -> Solution:
+        return _fit_each(reading, self._solver, self._limits, start)
 
 
 def in_a_row(fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits) -> list[Solution]:

@@ -77,7 +77,7 @@ class Objective:
     def size(self, coef: Any) -> float:
         """h of weights; of several classes or outputs that of the whole table, as they are priced jointly."""
         table = np.atleast_2d(coef)
-        penalty, count = self.penalty.tiled(len(table), False), len(table)
+        penalty, count = self.penalty.at(self.lam or 1.0).tiled(len(table), False), len(table)
         return penalty.gauge(np.tile(self.factors, count), np.tile(self.scale, count)).value(table.ravel())
 
     @cached_property
@@ -136,7 +136,7 @@ class Objective:
         p = len(self.scale)
         if self.budget is None and not self.lam:
             return unregularised(p + self.fit_intercept)
-        gauge = self.penalty.gauge(self.factors, self.scale)
+        gauge = self.penalty.at(self.lam or 1.0).gauge(self.factors, self.scale)
         if self.fit_intercept:
             gauge = gauge.extended()
         if self.budget is not None:

@@ -11,6 +11,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.drive.limits import Status
 from dualgap.drive.run import Outcome
 from dualgap.drive.trace import Trace
+from dualgap.fitting.names import penalty_named
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import told
@@ -124,6 +125,14 @@ def _box(problem: Problem) -> WeightBounds | None:
 
 def _at(problem: Problem, strength: float) -> Penalised | Constrained:
     return bounded(Penalised(problem.regulariser.gauge, strength), _box(problem))
+
+
+def at_first(reading: Reading) -> Reading:
+    """With the convex penalty that has the same slope at zero, where another would not do for a strength."""
+    same = reading.terms.penalty.slope_at_zero
+    if same is None:
+        return reading
+    return dataclasses.replace(reading, terms=dataclasses.replace(reading.terms, penalty=penalty_named(same)))
 
 
 def family_of(reading: Reading, targets: Vector) -> Family:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.drive.limits import Limits
@@ -17,7 +16,7 @@ from dualgap.fitting.multiclass import fits_of, form_of, in_a_row
 from dualgap.fitting.outputs import OutputFits
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.solution import Solution
-from dualgap.paths.family import Family, family_of
+from dualgap.paths.family import Family, at_first, family_of
 from dualgap.paths.path import one_of
 from dualgap.paths.solved_path import SolvedPath
 from dualgap.paths.strengths import default_ratio, falling, largest
@@ -48,15 +47,9 @@ class ManyClassesPath(SolvedPath):
     def lams(self) -> Vector:
         return self._strengths
 
-    def size(self, coef: NDArray[np.float64]) -> float:
-        if self.form == "joint":
-            return self.terms.size(coef)
-        gauge = self.terms.penalty.gauge(self.terms.factors, self.terms.scale)
-        return float(sum(gauge.value(w) for w in coef))
-
     @cached_property
     def budgets(self) -> Vector:
-        return np.array([self.size(coef) for coef in self.coefs])
+        return np.array([one.price for one in self._solutions]) / self.lams
 
     @cached_property
     def risks(self) -> Vector:
@@ -73,7 +66,7 @@ class ManyClassesPath(SolvedPath):
         return self._fitted(value, None, self._solutions[nearest])
 
     def budget(self, lam: float) -> float:
-        return self.size(self.coef(lam=lam))
+        return self.solution(lam=lam).price / lam
 
     def lam(self, budget: float) -> float:
         raise DataError(
@@ -92,7 +85,7 @@ class ManyClassesPath(SolvedPath):
 def families_of(reading: Reading) -> list[Family]:
     """What all strengths share, of each class against the rest or each output alone."""
     alone = [reading.alone(k) for k in range(reading.count)]
-    return [family_of(one, one.targets(k)) for k, one in enumerate(alone)]
+    return [family_of(at_first(one), one.targets(k)) for k, one in enumerate(alone)]
 
 
 def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:

@@ -26,6 +26,7 @@ from dualgap.paths.curve_choice import PathRequest, curve_for
 from dualgap.paths.family import family_of
 from dualgap.paths.many_classes import ManyClassesPath, common_grid
 from dualgap.paths.path import Path
+from dualgap.paths.searched import SearchedPath
 from dualgap.penalties import Penalty
 
 FORMS = ("penalised", "constrained")
@@ -135,7 +136,7 @@ def path(  # noqa: PLR0913
     if sizes is not None:
         raise DataError(f"sizes= is for the penalties l0 and l0_l2; {penalty} has strengths: lams=.")
     request = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, chosen, limits)
-    if reading.several:
+    if reading.several or penalty.slope_at_zero is not None:
         found = _for_many(reading, form_of(reading, multiclass), request)
     else:
         found = path_of(reading, request, form)
@@ -199,12 +200,15 @@ def path_of(reading: Reading, request: PathRequest, form: str = "penalised") -> 
 
 def _for_many(reading: Reading, form: str, request: PathRequest) -> ManyClassesPath:
     if request.exact:
-        what = "several outputs" if reading.outputs else "more than two classes"
+        what = "a penalty that is not convex"
+        if reading.several:
+            what = "several outputs" if reading.outputs else "more than two classes"
         raise NoSolverError(f"exact=True: with {what} a path follows a grid of λ.")
     grid = request.lams
     if grid is None:
         grid = common_grid(reading, request.count, request.ratio)
-    return ManyClassesPath(reading, form, grid, request.solver, request.limits)
+    kind = ManyClassesPath if reading.several else SearchedPath
+    return kind(reading, form, grid, request.solver, request.limits)
 
 
 def _refuse_strengths(exact: Any, lams: Any, everywhere: Any) -> None:

@@ -13,6 +13,7 @@ from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
 from dualgap.penalties.l21 import L21
 from dualgap.penalties.lp import Linf, Lp
+from dualgap.penalties.mcp import Mcp, Scad
 from dualgap.penalties.none import Unpenalised
 from dualgap.penalties.slope import Slope
 
@@ -32,6 +33,8 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "slope": Slope,
     "fused": Fused,
     "l21": L21,
+    "mcp": Mcp,
+    "scad": Scad,
 }
 
 __all__ = [
@@ -50,9 +53,11 @@ __all__ = [
     "L2Norm",
     "Linf",
     "Lp",
+    "Mcp",
     "Penalised",
     "Penalty",
     "Regulariser",
+    "Scad",
     "Slope",
     "SparseGroup",
     "Unpenalised",

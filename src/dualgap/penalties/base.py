@@ -20,6 +20,7 @@ from dualgap.traits import Trait
 
 if TYPE_CHECKING:
     from dualgap.penalties.differences import Sums
+    from dualgap.penalties.folded import Folded
     from dualgap.penalties.forms import Constrained
 
 LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
@@ -148,6 +149,11 @@ class Gauge(Protocol):
     @property
     def concave(self) -> Concave | None:
         """h with its tangents and chords where it is concave in |w|, else None."""
+        return None
+
+    @property
+    def folded(self) -> Folded | None:
+        """h with where it bends and where it is flat, if it rises at first as an l1 norm does, else None."""
         return None
 
     def value(self, w: Vector) -> float:
@@ -307,6 +313,7 @@ class Penalty(ABC):
     takes_groups: ClassVar[bool] = False  # columns belong together
     sequence: tuple[float, ...] | None = None  # prices that are given one by one
     parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
+    slope_at_zero: ClassVar[str | None] = None  # the convex penalty that has the same there, by name
     ordered: ClassVar[bool] = False  # neighbouring columns belong together
     joint: ClassVar[bool] = False  # are the weights of a column in several outputs priced together?
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
@@ -315,6 +322,10 @@ class Penalty(ABC):
     @abstractmethod
     def gauge(self, factors: Vector, scale: Vector) -> Gauge:
         """h(w) = penalty of scale ∘ w with per-column factors."""
+
+    def at(self, lam: float) -> Self:
+        """The same for this λ, which few have inside."""
+        return self
 
     def grouped(self, groups: Index) -> Self:
         """The same for columns of these groups, by number."""

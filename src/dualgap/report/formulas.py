@@ -86,6 +86,8 @@ PENALTIES = {
     "sparse_group": "Groups pay by their length and weights by their size: few groups, few weights in each.",
     "slope": "The largest weight pays the highest price, the next a lower one: few weights, some alike.",
     "fused": "Differences of neighbouring weights pay: these come in pieces, flat, straight or bent.",
+    "mcp": "Weights pay by their size up to a point, and nothing more beyond: large ones are not shrunk.",
+    "scad": "Weights pay by their size, less and less, and nothing more beyond: large ones are not shrunk.",
     "bridge": "Weights pay by a power of their size; below 1 that favours few large weights.",
     "l0": "Every column used costs the same, however large its weight: the best subset.",
     "l0_l2": "Every column used costs the same, with a little shrinkage.",

@@ -196,7 +196,7 @@ def _strengths(
     lams = read_lams(lams)
     if lams is not None:
         return {"strengths": np.unique(lams)[::-1]}
-    if not convex(reading):
+    if not convex(reading) and reading.terms.penalty.slope_at_zero is None:
         raise DataError(
             f"There is no grid of strengths for {reading.terms.loss} with {reading.terms.penalty}: "
             "give lams=[...] or, for a number of columns, budgets=[1, 2, 3]."

@@ -86,9 +86,10 @@ class FoldWork:
 
 def fit_fold(reading: Reading, plan: Plan) -> Solutions:
     """Solutions at the plan's strengths: exact where `dg.path` is, else each started from the last."""
-    if not convex(reading):
+    begun = reading.terms.penalty.slope_at_zero is not None  # each at the point before
+    if not convex(reading) and not begun:
         return _one_by_one(reading, plan)
-    if reading.several:
+    if reading.several or begun:
         fits, penalised = (
             fits_of(reading, plan.multiclass, plan.solver, plan.limits),
             plan.form == "penalised",

@@ -14,7 +14,7 @@ from dualgap.drive.solver import Solver
 from dualgap.fitting.objective import column_scales
 from dualgap.fitting.reading import Reading
 from dualgap.paths.curve_choice import PathRequest
-from dualgap.paths.family import family_of
+from dualgap.paths.family import at_first, family_of
 from dualgap.paths.many_classes import ManyClassesPath, common_grid, families_of
 from dualgap.paths.path import Path
 from dualgap.paths.request import path_of
@@ -74,7 +74,7 @@ def grid_of_lams(reading: Reading, count: int, ratio: float | None) -> Vector:
     if reading.several:
         found = common_grid(reading, count, ratio) if _moves(reading) else np.zeros(0)
     else:
-        shared = family_of(reading, reading.targets())
+        shared = family_of(at_first(reading), reading.targets())
         top = largest(shared) * shared.unit
         share = default_ratio(shared.problem) if ratio is None else ratio
         found = falling(top, top * share, count) if top > 0.0 else np.zeros(0)

@@ -14,9 +14,10 @@ SLOWED = 100.0
 
 
 def slowed(problem: Problem) -> float:
-    """How many times the usual work is to be expected."""
+    """How many times the usual work is to be expected; asked of problems with free columns alone."""
     p = problem.p - problem.intercept
-    if p <= PAIRS or problem.design.features.sparse is not None:
+    free = int(np.count_nonzero(problem.free)) - problem.intercept
+    if not 0 < free < p or p <= PAIRS or problem.design.features.sparse is not None:
         return 1.0
     first = np.linspace(0, p - 2, PAIRS).astype(np.intp)
     left, right = (problem.design.columns(first + step).toarray() for step in (0, 1))

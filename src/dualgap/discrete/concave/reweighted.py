@@ -46,6 +46,13 @@ def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
     return Constrained(l1, max(slack, 0.0))
 
 
+def weighted(problem: Problem, regulariser: Regulariser, start: Vector, limits: Limits) -> Checked:
+    """The same with a convex penalty, solved."""
+    part = problem.with_regulariser(regulariser)
+    found = drive(unchanged(part), lambda: candidates(part, "auto"), Iterate(start), limits).bounds
+    return with_zeros(part, found, limits.tolerance)
+
+
 def _concave(problem: Problem) -> Concave:
     found = problem.regulariser.gauge.concave
     assert found is not None
@@ -65,7 +72,8 @@ class ReweightedL1:
     seconds: float | None = 60.0
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        convex, bends = problem.loss_has(Trait.CONVEX), problem.regulariser.gauge.concave is not None
+        gauge = problem.regulariser.gauge
+        convex, bends = problem.loss_has(Trait.CONVEX), gauge.concave is not None and gauge.folded is None
         return unmet((convex, "the loss is not convex"), (bends, "the penalty is not a power below one"))
 
     def cost(self, problem: Problem) -> float:
@@ -94,9 +102,7 @@ class _Run:
     def solve(self, regulariser: Regulariser, start: Vector) -> Checked:
         """A convex problem in the working coordinates."""
         self.count += 1
-        part = self.problem.with_regulariser(regulariser)
-        found = drive(unchanged(part), lambda: candidates(part, "auto"), Iterate(start), INNER).bounds
-        return with_zeros(part, found, INNER.tolerance)
+        return weighted(self.problem, regulariser, start, INNER)
 
     def below(self) -> Finding:
         """The loss without the penalty: a bound, unless rounding alone tells columns apart."""

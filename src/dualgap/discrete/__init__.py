@@ -7,9 +7,8 @@ from dualgap.discrete.base import DiscreteSolver, Finding
 from dualgap.discrete.concave.local_descent import LocalDescent
 from dualgap.discrete.concave.local_linear import LocalLinear
 from dualgap.discrete.concave.reweighted import ReweightedL1
-from dualgap.discrete.planes.arrangement import Arrangement
+from dualgap.discrete.planes.arrangement import Arrangement, HittingSet
 from dualgap.discrete.planes.column_branching import SubsetPlanes
-from dualgap.discrete.planes.hitting_set import HittingSet
 from dualgap.discrete.planes.plane_search import LocalPlanes
 from dualgap.discrete.pursuit import choose, pursued
 from dualgap.discrete.subset.branch_and_bound import BranchAndBound

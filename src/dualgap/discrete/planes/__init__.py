@@ -4,7 +4,7 @@ plane_search        what the searches share: penalties that scaling undoes, plan
                     local_planes, few errors by convex fits and exact searches along lines (line_walk)
 sides               distinct rows, what each side costs, planes between them, rows that none separates
 arrangement         every cell that the rows cut out, in few dimensions; cells is the loop; what rounding
-                    hides from it is swept again, in integers
-hitting_set, cover  the cheapest rows that hit every subset which cannot be right, in any dimension
+                    hides from it is swept again, in integers. And hitting_set, in any dimension:
+cover               the cheapest rows that hit every subset which cannot be right
 column_branching    the same with a count of columns: branches on the columns
 """

@@ -10,8 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.base import Finding, reached, unmet
-from dualgap.discrete.planes.arrangement import Arrangement, sweep_work
-from dualgap.discrete.planes.hitting_set import PLENTY, HittingSet
+from dualgap.discrete.planes.arrangement import PLENTY, Arrangement, HittingSet, sweep_work
 from dualgap.discrete.planes.plane_search import (
     NO_ERRORS,
     PlaneSearch,

@@ -1,7 +1,7 @@
 """Best subset: which columns, proven; with every convex loss.
 
-    selection           what the penalty says: which columns count, their price, their number, the squares
-    before_choosing     is there anything to choose, and can the columns be told from a constant?
+    selection           what the penalty says: which columns count, their price, their number, the squares;
+                        is there anything to choose, and can the columns be told from a constant?
     branch_and_bound    the search that proves; heuristics: those that do not; path: every size in turn
 
 The squared loss needs its Gram matrix alone:

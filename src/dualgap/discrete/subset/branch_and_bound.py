@@ -10,9 +10,8 @@ import numpy as np
 
 from dualgap.discrete.base import Finding, reached
 from dualgap.discrete.subset import gram
-from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.gram import exactly, gram_problem
-from dualgap.discrete.subset.selection import lacks_selection, selection
+from dualgap.discrete.subset.selection import all_in, lacks_selection, nothing_to_choose, selection
 from dualgap.discrete.subset.squares import affordable
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Vector
 from dualgap.discrete.base import reached
-from dualgap.discrete.subset.before_choosing import told_apart
 from dualgap.discrete.subset.folding import model
 from dualgap.discrete.subset.relaxation import Branch, Relaxation, Relaxed
-from dualgap.discrete.subset.selection import selection
+from dualgap.discrete.subset.selection import selection, told_apart
 from dualgap.discrete.subset.span import given, rounded
 from dualgap.discrete.subset.vertices import Vertex
 from dualgap.drive.limits import Limits

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.discrete.subset.before_choosing import told_apart, well_centred
 from dualgap.discrete.subset.folding import DEPENDENT, Reduced, reduced
-from dualgap.discrete.subset.selection import Selection, selection
+from dualgap.discrete.subset.selection import Selection, selection, told_apart, well_centred
 from dualgap.discrete.subset.squares import ROUNDED, Squares, affordable, below
 from dualgap.linalg.cholesky import definite
 from dualgap.problem.precondition import Working, precondition

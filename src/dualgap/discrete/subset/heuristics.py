@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.discrete.base import Finding
 from dualgap.discrete.subset import gram
-from dualgap.discrete.subset.before_choosing import all_in, nothing_to_choose
 from dualgap.discrete.subset.column_fits import TRIES, ColumnFits
 from dualgap.discrete.subset.gram import GramProblem, gram_problem
 from dualgap.discrete.subset.relaxation import Branch, Relaxed
-from dualgap.discrete.subset.selection import lacks_selection, selection
+from dualgap.discrete.subset.selection import all_in, lacks_selection, nothing_to_choose, selection
 from dualgap.drive.registry import solver
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait

@@ -17,10 +17,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
-from dualgap.discrete.subset.before_choosing import well_centred
 from dualgap.discrete.subset.node_bound import below, top_sum
 from dualgap.discrete.subset.row_losses import LossSlopes, rows_of
-from dualgap.discrete.subset.selection import Selection
+from dualgap.discrete.subset.selection import Selection, well_centred
 from dualgap.discrete.subset.span import LARGEST, Span, given
 from dualgap.discrete.subset.vertices import Vertex, Vertices
 from dualgap.linalg.balance import orthogonal

@@ -15,8 +15,7 @@ from dualgap.compiled.lines import dot
 from dualgap.compiled.mechanism import compiled
 from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy.course import Course
-from dualgap.paths.homotopy.inverse import inner
-from dualgap.paths.homotopy.system import spread
+from dualgap.paths.homotopy.system import inner, spread
 from dualgap.paths.homotopy.watch import components, new_snapshot, open_step, within
 
 STILL = 1e-12  # rates below this share of what they are a sum of are rounding

@@ -13,8 +13,19 @@ from dualgap.arrays import Vector
 from dualgap.compiled.mechanism import compiled
 from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy.course import Course
-from dualgap.paths.homotopy.inverse import append, column, forget, inner, rank_one, times
-from dualgap.paths.homotopy.system import pool, predict, row_over_slots, set_miss, weight_over_slots
+from dualgap.paths.homotopy.system import (
+    append,
+    column,
+    forget,
+    inner,
+    pool,
+    predict,
+    rank_one,
+    row_over_slots,
+    set_miss,
+    times,
+    weight_over_slots,
+)
 
 NEAR = 1e-3  # how far the true place of an event may be from the bent one: this share of s,
 NATURAL_NEAR = 1e-4  # and this share of the natural size of s

@@ -14,7 +14,6 @@ from dualgap.compiled.small_vectors import fill
 from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy.course import Course
 from dualgap.paths.homotopy.events import Event, first_hit, stepped
-from dualgap.paths.homotopy.inverse import append_two, column, inner, remove_two, replace, times
 from dualgap.paths.homotopy.pivots import (
     changed,
     drop,
@@ -28,12 +27,18 @@ from dualgap.paths.homotopy.pivots import (
     turn,
 )
 from dualgap.paths.homotopy.system import (
+    append_two,
+    column,
     hold_vertex,
+    inner,
     pool,
+    remove_two,
+    replace,
     row_over_slots,
     set_miss,
     set_right,
     spread,
+    times,
     weight_over_slots,
 )
 

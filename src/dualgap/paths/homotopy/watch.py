@@ -15,7 +15,7 @@ import numpy as np
 from dualgap.arrays import Matrix
 from dualgap.compiled.mechanism import compiled
 from dualgap.paths.homotopy.course import DUAL, DUAL_RATE, SNAPSHOTS, Course
-from dualgap.paths.homotopy.inverse import inner
+from dualgap.paths.homotopy.system import inner
 
 ROUNDING = 1e-15  # share of a square norm that a difference of two may lose
 

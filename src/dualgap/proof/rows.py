@@ -173,7 +173,7 @@ def _in_blocks(thetas: Matrix, X: Matrix) -> tuple[Matrix, int]:
 def _largest(table: Matrix) -> Vector:
     """The largest number ≥ 0 of each column: of narrow rows several at once, as one row of WIDE numbers."""
     n, p = table.shape
-    several = min(WIDE // max(p, 1), n) if table.flags.c_contiguous else 0
+    several = min(WIDE // p, n) if p and table.flags.c_contiguous else 0
     if several > 1:
         whole = n // several * several
         wide = table[:whole].reshape(-1, several * p).max(axis=0)

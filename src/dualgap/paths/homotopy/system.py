@@ -1,4 +1,4 @@
-"""The optimality system over active weights and kinked rows (see follow.py): its inverse, columns and right sides."""
+"""The optimality system over active weights and kinked rows (see follow.py): inverse, columns, right sides."""
 
 from __future__ import annotations
 

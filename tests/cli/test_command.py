@@ -77,6 +77,27 @@ def test_fit_verify_predict(houses: Path, capsys: pytest.CaptureFixture[str]) ->
     assert np.array_equal(found, solution.predict(pd.read_csv(houses)))
 
 
+def test_several_quantiles(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, asked = (
+        houses.parent / "quantiles.json",
+        ("--target", "prix", "--drop", "vendu", "--penalty", "none"),
+    )
+    loss = "quantiles(0.1,0.5,0.9)"
+    code, out, err = run(capsys, "fit", houses, *asked, "--loss", loss, "--out", model)
+    assert code == console.OK, err
+    assert "none crosses another on any row" in out and "quantile(0.9)" in out
+    assert run(capsys, "verify", model, houses)[0] == console.OK
+    _, out, _ = run(capsys, "predict", model, houses)
+    header, *rows = out.splitlines()
+    assert header == "prediction quantile(0.1),prediction quantile(0.5),prediction quantile(0.9)"
+    low, middle, high = (float(cell) for cell in rows[1].split(","))
+    assert low <= middle <= high
+    code, _, err = run(capsys, "fit", houses, *asked, "--loss", loss, "--report", "page.html")
+    assert code == console.USAGE and "leave --report out" in err
+    code, _, err = run(capsys, "fit", houses, "--target", "prix,vendu", "--lam", 1)
+    assert code == console.USAGE and "--target names 2 columns" in err
+
+
 def test_two_values_are_classes(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = houses.parent / "model.json"
     arguments = ("--target", "vendu", "--drop", "prix", "--C", 1, "--out", model)

@@ -228,5 +228,10 @@ def test_what_cannot_be_had() -> None:
         dg.fit(X, Y, loss="binomial", lam=0.1)
     with pytest.raises(NoSolverError, match="several outputs"):
         dg.path(X, Y, loss="squared", penalty="l1", exact=True)
+    apart = dg.fit(X, Y, loss="squared", lam=0.3)
+    with pytest.raises(DataError, match="of one output, and this fit has 3"):
+        apart.intervals()
+    with pytest.raises(DataError, match="y has 2 outputs, the Solution 3"):
+        dg.certify(X, Y[:, :2], apart)
     with pytest.raises(DataError, match="is for 3 outputs, y has 2"):
         dg.fit(X, Y, loss="squared", penalty="l21", lam=0.3).certificate.recheck(X, Y[:, :2])

@@ -202,8 +202,20 @@ def test_pictures() -> None:
         dg.fit(X, y, loss="squared", lam=1.0).plot()
 
 
+@pytest.mark.parametrize("ask", [dg.fit, dg.path, dg.cross_validate])
+def test_rows_in_blocks_have_one_prediction(ask: Any) -> None:
+    with pytest.raises(DataError, match="not for rows that are read in blocks"):
+        ask(dg.dataset(*data("ordinary")), loss=LOSS, penalty="l1")
+
+
 def test_what_cannot_be_had() -> None:
     X, y = data("ordinary")
+    found = dg.fit(X, y, loss=LOSS, penalty="none")
+    for asked in (found.intervals, lambda: found.export("model.sql")):
+        with pytest.raises(DataError, match="of one output, and this fit has 3"):
+            asked()
+    with pytest.raises(DataError, match="not for kernels"):
+        dg.KernelRegressor(LOSS).fit(X, y)
     for loss, said in (
         ("quantiles(0.1)", "two levels or more"),
         ("quantiles(0.9, 0.1)", "rising levels between 0 and 1"),

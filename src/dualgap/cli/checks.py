@@ -26,7 +26,8 @@ def refuse_bad_options(args: argparse.Namespace) -> None:
 def _loss(value: str, args: argparse.Namespace) -> None:
     from dualgap.fitting.names import loss_named
 
-    loss_named(value)
+    if loss_named(value).each and getattr(args, "report", None):
+        raise UsageError(f"A page is of one prediction a row; {value} makes several: leave --report out.")
 
 
 def _penalty(value: str, args: argparse.Namespace) -> None:

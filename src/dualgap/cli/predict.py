@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,16 +67,21 @@ def predictions(solution: Solution, X: Any, offset: Any, *, scores: bool, proba:
     import dataclasses
 
     bare = dataclasses.replace(solution, names=None, recipe=None)
-    columns: dict[str, Any] = {"prediction": bare.predict(X, offset)}
-    labels = [] if bare.classes is None else bare.classes.tolist()
+    columns = _apart("prediction", bare.predict(X, offset), bare.outputs or ())
+    labels = list(bare.outputs or ()) if bare.classes is None else bare.classes.tolist()
     if scores:
-        found = bare.decision_function(X, offset)
-        each = zip(labels, found.T, strict=True) if found.ndim == 2 else ()
-        columns |= {f"score {label}": one for label, one in each} or {"score": found}
+        columns |= _apart("score", bare.decision_function(X, offset), labels)
     if proba:
         chances = zip(labels, bare.predict_proba(X, offset).T, strict=True)
         columns |= {f"probability {label}": one for label, one in chances}
     return columns
+
+
+def _apart(title: str, values: Any, labels: Sequence[Any]) -> dict[str, Any]:
+    """Values under their title; of several classes or outputs a column for each."""
+    if values.ndim == 1:
+        return {title: values}
+    return {f"{title} {label}": one for label, one in zip(labels, values.T, strict=True)}
 
 
 def as_csv(columns: dict[str, Any], rows: Any, *, header: bool = True) -> str:

@@ -106,6 +106,7 @@ def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared,
         target = prepared.recipe.target
     else:
         target = args.target or _target(raw)
+        _refuse_several(target, raw)
         wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
         prepared = prepare(raw, wishes, args.weights, offset)
     n, p = prepared.X.shape
@@ -163,6 +164,16 @@ def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) ->
     assert kept.test is not None
     console.note(f"{rows_in_words(len(kept.test[1]))} held out to test on, {len(kept.y)} left to fit")
     return kept
+
+
+def _refuse_several(target: str, raw: RawTable) -> None:
+    """Several names in the place of one."""
+    named = [part.strip() for part in target.split(",")]
+    if target not in raw.names and len(named) > 1 and set(named) <= set(raw.names):
+        raise UsageError(
+            f"--target names {len(named)} columns, and a command fits one: give {named[0]!r}, the others in "
+            "--drop, or several columns of y to dg.fit in Python."
+        )
 
 
 def _target(raw: RawTable) -> str:

@@ -50,9 +50,13 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self : estimator
             The fitted model.
         """
-        several = self.__sklearn_tags__().target_tags.multi_output and has_columns(shaped(y))
-        self._fit(X, shaped(y) if several else one_column(y), sample_weight, offset=offset)
+        self._fit(X, self._targets(y), sample_weight, offset=offset)
         return self
+
+    def _targets(self, y: Any) -> Any:
+        """One column, or as many as there are where the model takes several."""
+        several = self.__sklearn_tags__().target_tags.multi_output and has_columns(shaped(y))
+        return shaped(y) if several else one_column(y)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
         raise NotImplementedError

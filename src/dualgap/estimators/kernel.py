@@ -27,6 +27,7 @@ from dualgap.fitting.kernel_fit import (
 )
 from dualgap.fitting.offsets import parted, read_offset, refuse_offset
 from dualgap.fitting.reading import refuse_one_class
+from dualgap.fitting.several import refuse_several
 from dualgap.kernel_machines.answer import KernelSolution
 from dualgap.kernels import Kernel
 from dualgap.losses import Loss
@@ -127,6 +128,7 @@ class KernelModel(KernelMachine, KernelWays, OfLoss):
 
     def _asked(self) -> KernelAsked:
         """The keywords; what cannot be is refused before any row is read."""
+        refuse_several(self.loss, "kernels")
         asked = KernelAsked(**self._keywords(KernelAsked) | {"loss": self._checked_loss()})
         asked.checked()
         return asked

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from dualgap.estimators.base import one_column
 from dualgap.estimators.classification import Classification
 from dualgap.estimators.documentation import described, documented
 from dualgap.estimators.linear import LinearModel
@@ -62,7 +61,7 @@ class Searched(LinearModel, OverStrengths):
         self : estimator
             The fitted model.
         """
-        self._fit(X, one_column(y), sample_weight, groups=groups, offset=offset)
+        self._fit(X, self._targets(y), sample_weight, groups=groups, offset=offset)
         return self
 
     def _solve(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, **more: Any) -> Solution:

@@ -32,6 +32,7 @@ from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.outputs import joint_certificate, output_problem, outputs_working
 from dualgap.fitting.peer_files import read_model_file
 from dualgap.fitting.reading import Reading, asked_of, read
+from dualgap.fitting.several import refuse_several
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.sklearn_models import read_model, transformed
 from dualgap.fitting.solution import Solution
@@ -96,6 +97,7 @@ def certify(  # noqa: PLR0913
         if loss is None:
             raise DataError("Weights for a data set need loss= and a strength beside them.")
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
+        refuse_several(loss, "rows that are read in blocks")
         refuse_groups(penalty_named(penalty))
         del asked["groups"]
         asked |= {"loss": loss, "multiclass": multiclass}

@@ -27,7 +27,7 @@ from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import is_infinite, read_limits, read_solver, seeded
 from dualgap.fitting.reading import asked_of, read, rows_of_formula
-from dualgap.fitting.several import with_crossing
+from dualgap.fitting.several import refuse_several, several_columns, with_crossing
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
@@ -118,6 +118,7 @@ def fit(  # noqa: PLR0913
 
         wanted = asked | {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
         on_host = is_infinite(C) or wanted.pop("offset") is not None
+        on_host = on_host or bool(wanted["loss"].each) or several_columns(y)
         with limited(n_threads):
             resident = None if on_host else fit_resident(X, y, sample_weight, device, limits, wanted)
         if resident is not None:
@@ -128,6 +129,7 @@ def fit(  # noqa: PLR0913
         rows = elsewhere(X, y, sample_weight)
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
+        refuse_several(loss, "rows that are read in blocks")
         del asked["sample_weight"], asked["offset"], asked["groups"]
         refuse_offset(offset, "rows that are read in blocks")
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}

@@ -16,6 +16,7 @@ from dualgap.errors import DataError, InfeasibleError, UnboundedError, needed
 from dualgap.fitting.interval_formulas import FittedSample
 from dualgap.fitting.offsets import without
 from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.several import one_output
 from dualgap.fitting.shown import shown
 from dualgap.fitting.signs import sign_keywords
 from dualgap.traits import Trait
@@ -130,6 +131,7 @@ class Resampling:
 
 def intervals(solution: Solution, data: Any, level: float, method: str, how: Resampling) -> Intervals:
     """See Solution.intervals."""
+    one_output(solution, "Intervals are")
     if not 0.0 < level < 1.0:
         raise DataError(f"level must be strictly between 0 and 1, not {level!r}.")
     if method not in METHODS:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dualgap.errors import DataError
+from dualgap.fitting.names import loss_named
 from dualgap.fitting.signs import refuse_signs
 from dualgap.losses import Loss
 from dualgap.traits import Trait
@@ -23,6 +24,27 @@ def refuse_columns(loss: Loss) -> None:
             f"{loss} predicts {len(loss.each)} numbers for one target; y has several columns. "
             "Fit them one by one."
         )
+
+
+def refuse_several(loss: Any, where: str) -> None:
+    """Several quantiles of one target, where there is room for one prediction."""
+    if loss_named(loss).each:
+        raise DataError(f"Several quantiles at once are for dg.fit of rows in memory, not for {where}.")
+
+
+def one_output(solution: Any, what: str) -> None:
+    """What is told of one output alone says so."""
+    if solution.outputs is not None:
+        raise DataError(
+            f"{what} of one output, and this fit has {len(solution.outputs)}: fit the one that it is to be "
+            "of alone."
+        )
+
+
+def several_columns(y: Any) -> bool:
+    """Is y more than one column, wherever it lives?"""
+    shape = getattr(y, "shape", ())
+    return len(shape) == 2 and int(shape[1]) > 1
 
 
 def with_crossing(loss: Loss, crossing: Any) -> Loss:

@@ -16,10 +16,11 @@ from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NoSolverError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import form_of
-from dualgap.fitting.names import penalty_named
+from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_inside, read_limits, read_rising, read_solver, seeded
 from dualgap.fitting.reading import Reading, asked_of, read, rows_of_formula
+from dualgap.fitting.several import refuse_several, several_columns
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.losses import Loss
 from dualgap.paths.curve_choice import PathRequest, curve_for
@@ -100,6 +101,7 @@ def path(  # noqa: PLR0913
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
         asked = {name: value for name, value in what.items() if name != "offset"}
         served = over == "strength" and offset is None
+        served = served and not loss_named(loss).each and not several_columns(y)
         there: Path | None = _there(X, y, device, penalty, wanted, asked) if served else None
         if there is not None:
             return there
@@ -121,6 +123,7 @@ def path(  # noqa: PLR0913
 
         refuse_groups(penalty)
         refuse_in_blocks(what.pop("bounds"), what.pop("constraints"))
+        refuse_several(loss, "rows that are read in blocks")
         del what["sample_weight"], what["offset"], what["groups"]
         refuse_offset(offset, "rows that are read in blocks")
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)

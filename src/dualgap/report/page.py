@@ -6,6 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from dualgap.files.store import write_whole
+from dualgap.fitting.several import one_output
 from dualgap.report import (
     along_path,
     certificate,
@@ -63,6 +64,7 @@ def write(  # noqa: PLR0913
     shown = None if effects is None else tuple(effects)
     origin = Origin(command, tuple(notes), recipe, python, intervals, shown)
     about = pick(subject(thing, along, data, test, origin))
+    one_output(about.solution, "A page is")
     target = FilePath(path)
     write_whole(target, page(about).encode("utf-8"))
     return target

@@ -61,14 +61,16 @@ class PredictedRows:
     @property
     def deviance(self) -> float | None:
         """D², where the loss is half a deviance; None where the targets leave nothing to explain."""
-        if self.loss is None or Trait.MEANS not in self.loss.traits:
+        if self.loss is None or np.ndim(self.scores) == 2 or Trait.MEANS not in self.loss.traits:
             return None
         found = explained(self.loss, self.targets, np.asarray(self.scores), self.weights, self.offset)
         return found if np.isfinite(found) else None
 
     @property
     def explained(self) -> float | None:
-        """R², None where the target is constant."""
+        """R², None where the target is constant, or has several predictions."""
+        if np.ndim(self.predicted) == 2:
+            return None
         share = self.share
         total = float(share @ (self.targets - share @ self.targets) ** 2)
         return 1.0 - float(share @ (self.targets - self.predicted) ** 2) / total if total > 0 else None

@@ -17,10 +17,11 @@ from dualgap.drive.solver import Solver
 from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import form_of
-from dualgap.fitting.names import penalty_named
+from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_flag, read_limits, read_rising, read_solver, seeded
 from dualgap.fitting.reading import Reading, asked_of, read, rows_of_formula
+from dualgap.fitting.several import refuse_several, several_columns
 from dualgap.fitting.signs import refuse_in_blocks
 from dualgap.fitting.solution import Solution
 from dualgap.losses import Loss
@@ -110,6 +111,7 @@ def cross_validate(  # noqa: PLR0913
     asked |= {"penalty_factors": penalty_factors, "standardize": standardize}
     other = (groups, column_groups, budgets, bounds, constraints, offset)
     plain = score == "loss" and form == "penalised" and all(one is None for one in other)
+    plain = plain and not loss_named(loss).each and not several_columns(y)
 
     def wanted() -> PathRequest:
         return PathRequest(
@@ -137,6 +139,7 @@ def cross_validate(  # noqa: PLR0913
 
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(bounds, constraints)
+        refuse_several(loss, "rows that are read in blocks")
         refuse_offset(offset, "rows that are read in blocks")
         if score not in ("loss", "zero_one") or groups is not None:
             raise DataError(

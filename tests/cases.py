@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import BlockDiagonal, Compressed, Dense, Design, WithOnes
+from dualgap.design.remembered import Remembered
 from dualgap.design.standardised import Standardised
 from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty, Regulariser
@@ -118,6 +119,7 @@ DESIGNS: dict[str, Callable[[Matrix], Design]] = {
     "dense-ones": lambda array: WithOnes(Dense(array)),
     "csc-ones": lambda array: WithOnes(Compressed(sp.csc_array(array))),
     "standardised": lambda array: _standardised(Dense(array)),
+    "remembered": Remembered,
     "blocks": lambda array: BlockDiagonal((Dense(array),)),
     "csr-standardised": lambda array: _standardised(Compressed(sp.csr_array(array))),
 }

@@ -96,6 +96,10 @@ class Design(Protocol):
         array = self.toarray()
         return np.asarray(np.einsum("ij,ij->i", array, array))
 
+    def remembering(self) -> Design:
+        """The same for several fits of these rows, one after another: what they share may be kept."""
+        return self
+
     def rough(self) -> Design:
         """The same matrix, products in 4-byte numbers where these take half the time."""
         return self

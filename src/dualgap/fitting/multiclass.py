@@ -104,7 +104,7 @@ class OneFits:
     """One problem, started from the fit before."""
 
     def __init__(self, reading: Reading, solver: str | Solver, limits: Limits) -> None:
-        self._reading, self._solver, self._limits = reading, solver, limits
+        self._reading, self._solver, self._limits = _sharing(reading), solver, limits
         self._last: Solution | None = None
 
     def fit(self, lam: float | None, budget: float | None, start: Solution | None = None) -> Solution:
@@ -138,7 +138,7 @@ def in_a_row(fits: Fits, strengths: Vector, *, penalised: bool, limits: Limits) 
 def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start: Any) -> Solution:
     """A problem per class or output; limits on time and the wish to stop hold for all of them together."""
     began = time.perf_counter()
-    classes = reading.count
+    classes, reading = reading.count, _sharing(reading)
     starts: list[Any] = [None] * classes
     if warm_start is not None:
         coef, intercept, _ = read_start(warm_start, (classes, len(reading.terms.scale)))
@@ -147,6 +147,11 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
     half = replace(limits, tolerance=0.5 * limits.tolerance)
     parts = one_by_one(classes, half, lambda k, own: _against_the_rest(reading, k, solver, own, starts[k]))
     return together(reading, parts, limits, time.perf_counter() - began)
+
+
+def _sharing(reading: Reading) -> Reading:
+    """The same with rows that keep what all problems ask of them."""
+    return replace(reading, table=replace(reading.table, design=reading.table.design.remembering()))
 
 
 def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any) -> Solution:

@@ -191,7 +191,7 @@ class _Point:
         tolerance = self.enough() if close else max(min(COARSE, 0.1 * self.off), self.enough())
         change, shift = self._solved(np.arange(len(self.columns)), self.gram[None], self.h, tolerance)
         self.W, self.level = self.W + change, self.level + shift
-        self.z = self.z + (array @ change).T + shift[:, None]
+        self.z = self.z + change.T @ array.T + shift[:, None]
         return self._slope()
 
     def _general(self) -> Matrix:
@@ -209,7 +209,7 @@ class _Point:
             )
             tolerance = max(self.enough(), 1e-3 * min(unit, 1.0) ** 2)
             change, shift = self._solved(live, grams, h, tolerance)
-            along = (array @ change[live]).T + shift[:, None]
+            along = change[live].T @ array.T + shift[:, None]
             paid, after = self.paid_by(self.W), self.paid_by(self.W + change)
             promise = max(float((theta * along).sum()) - (after - paid), 0.0)
             step = self._advance(change, along, shift, promise)

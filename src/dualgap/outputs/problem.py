@@ -30,6 +30,10 @@ class OutputsProblem(StackedOutputs, Problem):
         """What holds output after output, a row for each."""
         return values.reshape(self.outputs, -1)
 
+    @property
+    def levels(self) -> int:
+        return self.outputs if self.plain else 0
+
     @cached_property
     def null_weights(self) -> Vector:
         w = np.zeros(self.p)

@@ -133,6 +133,10 @@ class RisingProblem(OutputsProblem):
     def kind(self) -> str:
         return "quantiles"
 
+    @property
+    def levels(self) -> int:
+        return 0
+
     @cached_property
     def _counted(self) -> int:
         """Rows of the outputs, which come first."""

@@ -34,8 +34,9 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
         theta = held(problem, theta)
         return _scaled(problem, theta, problem.correlation(theta))
     free = np.flatnonzero(problem.free)
-    if problem.intercept and len(free) == 1 and problem.regulariser.gauge.sums is None:
-        theta = balance(theta, lower, upper)
+    if problem.levels == len(free) > 0 and problem.regulariser.gauge.sums is None:
+        parts = (np.split(part, len(free)) for part in (theta, lower, upper))
+        theta = np.concatenate([balance(*own) for own in zip(*parts, strict=True)])
     elif len(free) or problem.regulariser.gauge.sums is not None:
         theta = orthogonal(theta, lower, upper, _stacked(problem, free))
     if correlation is not None and _moved(given, theta) <= ROUNDING * float(np.abs(theta).sum()):

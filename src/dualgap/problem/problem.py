@@ -58,6 +58,11 @@ class Problem(Statement):
         return "convex" if self.convex else "search"
 
     @property
+    def levels(self) -> int:
+        """How many intercepts there are, each of so many rows one after another; 0 where they are columns."""
+        return int(self.intercept)
+
+    @property
     def bounded(self) -> bool:
         """Are there bounds of the weights, or linear constraints?"""
         return self.constraints is not None or self.regulariser.box is not None

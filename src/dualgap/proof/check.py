@@ -19,7 +19,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
 from dualgap.penalties.separable import Separable
-from dualgap.proof.balance import Balanced, orthogonal, zero_sum, zero_sums
+from dualgap.proof.balance import Balanced, orthogonal, zero_sums
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
 from dualgap.proof.statement import SMALL, Statement, moved
 from dualgap.traits import Trait
@@ -219,9 +219,8 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
         if found is not None and np.all(found.open_ < len(where)):  # a box is one of coordinates
             return replace(found, open_=where[found.open_])
         theta = np.zeros_like(theta)
-    elif problem.intercept:
-        rows, multipliers = problem.split(theta)
-        theta = np.append(zero_sum(rows), multipliers) if len(multipliers) else zero_sum(rows)
+    else:
+        theta = problem.levelled(theta)
     return Balanced(theta, np.zeros_like(theta), np.empty(0, dtype=np.intp), np.empty(0))
 
 

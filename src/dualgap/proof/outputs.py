@@ -6,15 +6,15 @@ of constraints behind all of it. An intercept is a free column of ones; beside t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
-from dualgap.proof.rounding import FEW, LEAST, U, two_sum
+from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.proof.balance import zero_sums
+from dualgap.proof.rounding import FEW, U, gamma, two_sum
 from dualgap.proof.rows import with_products
 from dualgap.proof.statement import Statement
 
@@ -28,6 +28,21 @@ class StackedOutputs(Statement):
 
     outputs: int = field(default=1, kw_only=True)
     tied: bool = field(default=False, kw_only=True)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Is nothing free but the intercepts, and nothing tied by constraints?"""
+        table = self.free.reshape(self.outputs, -1)
+        return self.tied and self.constraints is None and not bool(table[:, :-1].any())
+
+    @property
+    def free_features(self) -> Mask:
+        """Free coordinates that are for `orthogonal`: intercepts alone are levelled, output by output."""
+        return np.zeros_like(self.free) if self.plain else self.free
+
+    def levelled(self, theta: Vector) -> Vector:
+        """θ with Σθ = 0 over the rows of each output, exactly; no entry further from 0."""
+        return zero_sums(theta.reshape(self.outputs, -1)).ravel() if self.plain else theta
 
     @cached_property
     def rows(self) -> Any:
@@ -81,9 +96,9 @@ class OutputRows:
         else:
             value, error = self.one.against_many(thetas)
         if self.tied:
-            sums = np.array([math.fsum(one) for one in thetas])
+            sums, sizes = thetas.sum(axis=1), np.abs(thetas).sum(axis=1)
             value = np.column_stack([value, sums])
-            error = np.column_stack([error, U * np.abs(sums) + LEAST])
+            error = np.column_stack([error, gamma(self.one.n) * sizes * (1.0 + FEW)])
         return value.ravel(), error.ravel()
 
     def lengths(self, a: Vector, which: Index) -> Vector:

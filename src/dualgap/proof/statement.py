@@ -11,7 +11,7 @@ import numpy as np
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
-from dualgap.proof.balance import Off
+from dualgap.proof.balance import Off, zero_sum
 from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U, two_sum
 from dualgap.proof.rows import with_products
@@ -71,6 +71,13 @@ class Statement:
         none = np.zeros_like(columns)
         off = Off(np.column_stack([none, rest]), np.column_stack([none, error]))
         return np.column_stack([columns, more]), off
+
+    def levelled(self, theta: Vector) -> Vector:
+        """θ with Σθ = 0 over the rows where there is an intercept, exactly; no entry further from 0."""
+        if not self.intercept:
+            return theta
+        rows, multipliers = self.split(theta)
+        return np.append(zero_sum(rows), multipliers) if len(multipliers) else zero_sum(rows)
 
     def coef(self, w: Vector) -> Vector:
         """The weights of the columns."""

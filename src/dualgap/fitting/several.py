@@ -43,7 +43,7 @@ def one_output(solution: Any, what: str) -> None:
 
 def several_columns(y: Any) -> bool:
     """Is y more than one column, wherever it lives?"""
-    shape = getattr(y, "shape", ())
+    shape = tuple(getattr(y, "shape", ()))
     return len(shape) == 2 and int(shape[1]) > 1
 
 

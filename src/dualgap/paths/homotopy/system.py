@@ -1,4 +1,4 @@
-"""The optimality system over active weights and kinked rows (see follow.py): inverse, columns, right sides."""
+"""The optimality system over active weights and kinked rows (see follow.py): inverse, columns, right side."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from functools import cache
 
 
 class Trait(enum.Flag):
@@ -25,13 +24,15 @@ class Trait(enum.Flag):
     LEAVES_ROWS_OUT = enum.auto()  # nothing is lost behind a margin or in a tube
     ATTAINED = enum.auto()  # bounded below and its minimum over any affine set is attained
 
-    @cache
     def closure(self) -> Trait:
-        """All facts that follow from these."""
-        known = self
-        for premise, conclusion in IMPLICATIONS:
-            if premise in known:
-                known |= conclusion
+        """All facts that follow from these, kept with the member: an enum is slow to hash."""
+        known: Trait | None = self.__dict__.get("closed")
+        if known is None:
+            known = self
+            for premise, conclusion in IMPLICATIONS:
+                if premise in known:
+                    known |= conclusion
+            self.__dict__["closed"] = known
         return known
 
 

@@ -71,3 +71,16 @@ def test_a_price_a_ridge_both_or_neither(engine: Callable[[PricedPoint], Improve
     l2[:6:3] = 0.0
     mixed = problem.with_regulariser(Penalised(Separable(l1, l2), problem.regulariser.strength))
     assert violation(mixed, engine) <= 1e-7
+
+
+def test_a_matrix_of_sparse_columns_has_its_turn_after_as_many_sweeps_as_it_costs() -> None:
+    """The more columns it has, the later; many slow rounds do not bring it forward."""
+    problem = precondition(RECIPES["sparse"].build(losses.SquaredHinge(), penalties.L1())).problem
+    engine = GramEngine(PricedPoint(problem, np.zeros(problem.p)))
+    few, many = np.arange(10), np.arange(150)
+    needed = [
+        next(swept for swept in 10.0 ** np.arange(20) if engine.affordable(columns, 100, 9, swept))
+        for columns in (few, many)
+    ]
+    assert needed[0] < needed[1]
+    assert not engine.affordable(many, 10_000, 5_000, 0.1 * needed[1])

@@ -26,16 +26,13 @@ NAMES = (
     *("maximum", "minimum", "ones_like", "sign", "sqrt", "where", "zeros_like"),
 )
 SPECIAL = {"expit": expit, "logit": logit, "xlogy": xlogy}
+OF_THE_HOST = np.ndarray, np.generic, float
 HOST: Any = SimpleNamespace(**{name: getattr(np, name) for name in NAMES}, **SPECIAL)
 
 
 def space(array: Any) -> Any:
     """NumPy for what is NumPy's; else what array-api-compat finds for the array."""
-    return (
-        HOST
-        if isinstance(array, np.ndarray | np.generic | float)
-        else _elsewhere(cast(Any, type(array)))(array)
-    )
+    return HOST if isinstance(array, OF_THE_HOST) else _elsewhere(cast(Any, type(array)))(array)
 
 
 @cache

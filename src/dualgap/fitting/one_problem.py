@@ -51,6 +51,7 @@ def fit_one(
 def _told(
     reading: Reading, problem: Problem, outcome: Outcome, limits: Limits, began: float, *, given: bool = False
 ) -> Solution:
-    if not given:
-        outcome = replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
+    found = outcome.bounds if given else with_zeros(problem, outcome.bounds, limits.tolerance)
+    if found is not outcome.bounds:
+        outcome = replace(outcome, bounds=found)
     return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)

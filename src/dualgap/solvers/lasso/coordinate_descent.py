@@ -118,7 +118,7 @@ class _Engines:
         """One round; a dual point beside the slopes, if there is one."""
         point = self.point
         working = _working_set(point, residual, _edge(point), self.room)
-        if self.gram.affordable(working, spent, self.sweeps.slow):
+        if self.gram.affordable(working, spent, self.sweeps.slow, self.sweeps.work):
             self.gram.improve(working, residual)
             return None
         self.sweeps.improve(working, residual)

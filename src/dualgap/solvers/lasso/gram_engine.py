@@ -18,6 +18,8 @@ ENOUGH = 0.1  # accuracy on the working set, as a share of the violations of all
 PATIENCE = 3  # slow rounds of sweeps over dense columns; after one, a tall logistic took 1.4 times as long
 MANY = 20  # rounds of sweeps that sparse columns get first: text took 13 at most, a matrix 15 times as long
 PASSES = 100.0  # a choice: a matrix of squares, which stays, may take as long as these over sparse columns
+FACTORS = 2.0  # of the cube of the columns: some factors of their matrix in one round
+TURNS = 10.0  # that a matrix takes, or more: of text, 2000 columns, 13 were not enough, nor needed
 SPARSE = 20.0  # an operation on sparse columns takes as long as this many on dense ones
 
 
@@ -30,15 +32,20 @@ class GramEngine:
         self.floor = CurvatureFloor(point.problem)
         self.kept: WorkingGram | None = None
 
-    def affordable(self, working: Index, spent: int, slow: int) -> bool:
-        """Is the matrix on these columns worth its cost after so many rounds, `slow` of them slow sweeps?"""
+    def affordable(self, working: Index, spent: int, slow: int, swept: float) -> bool:
+        """Is the matrix on these columns worth its cost after so many rounds, `slow` of them slow sweeps?
+
+        `swept` numbers were visited by sweeps. A matrix of sparse columns that serves one round has its turn
+        when sweeps have taken as long as TURNS of these rounds.
+        """
         design = self.point.problem.design
         if len(self.point.unpriced) > MOST_UNPRICED or len(working) > LARGEST:
             return False
         work = design.stored / design.shape[1] * len(working) ** 2
         if not WorkingGram.keeps_dense(design):
-            cheap = PASSES * design.stored if self.quadratic else 0.0
-            return SPARSE * work <= max(cheap, WORK * (spent - MANY))
+            if self.quadratic and SPARSE * work <= PASSES * design.stored:
+                return True
+            return spent > MANY and TURNS * (work + FACTORS / SPARSE * len(working) ** 3) <= swept
         return self.quadratic or (slow >= PATIENCE and work <= WORK * max(1, spent - MANY))
 
     def improve(self, working: Index, residual: Vector) -> None:

@@ -59,6 +59,7 @@ class SweepEngine:
         self.store = ColumnStore(point.problem.design)
         self.random = np.array([20120619], dtype=np.int64)
         self.sweeps, self.left, self.slow = FEW, np.inf, 0
+        self.work = 0.0  # numbers that were visited so far, or nearly
         self.ahead: Vector | None = None
         kind = np.uint16 if point.problem.n < 1 << 16 else np.uint32
         self._room = (np.empty(0, dtype=kind), np.empty(0, dtype=np.float32))
@@ -72,6 +73,7 @@ class SweepEngine:
         model = self._model(which, taken, curvature, -residual[which])
         off = model.off()
         self._learn(float(off.sum()))
+        self.work += (1.0 + 2.0 * GRADIENTS / FEW) * self.sweeps * taken.stored
         change, done = self._minimise(model, off)
         along = taken.matvec(change)
         theta = point.problem.slope(point.z)

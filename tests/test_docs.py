@@ -168,6 +168,13 @@ def test_code_blocks_are_run_or_need_not_be(page: Path) -> None:
             assert all(len(line) <= WIDEST for line in body.splitlines() if line.startswith((">>>", "...")))
 
 
+def test_the_site_is_built_without_torch() -> None:
+    """The extra that builds it leaves it out, and so are the examples that need it where it is not."""
+    assert [page for page in PAGES if "device=" in "".join(blocks(page, "pycon"))] == []
+    asking = [body for page in PAGES for body in blocks(page, "{doctest}") if "device=" in body]
+    assert asking and all(':skipif: __import__("importlib")' in body for body in asking)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=named)
 def test_examples_print_what_they_show(page: Path) -> None:
     shown = doctest.DocTestParser().get_doctest("\n".join(examples(page)), {}, named(page), str(page), 0)

@@ -90,6 +90,7 @@ def test_rows_that_all_fits_held_out_and_which_is_better(
     assert clear.startswith("by squared error some.json is better than without.json by ")
     assert close.startswith("by squared error these rows do not tell same.json from some.json: ")
     page = Path("page.html").read_text("utf-8")
+    assert "40 of 100 rows, those that all fits held out" in page
     assert "Which is better" in page and "By squared error some.json is better" in page
     assert page.count(">Weights<") + page.count(">weights<") == 1, "a heading, said once"
     assert run(capsys, *models, "fit.csv", "--hold-out", "1.5")[0] == console.USAGE

@@ -40,9 +40,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "Name two models or more, and the rows after them: dualgap compare a.json b.json data.csv."
         )
     judged = [_judged(args, model) for model in args.models]
+    which = "models can predict"
     if args.hold_out is not None:
-        judged = [_unseen(one, args.hold_out) for one in judged]
-    found = compared(judged, tuple(_effects(judged, column) for column in args.effect))
+        judged, which = [_unseen(one, args.hold_out) for one in judged], "fits held out"
+    found = compared(judged, tuple(_effects(judged, column) for column in args.effect), which)
     for title, head, lines in found.tables():
         console.say(f"\n{title}\n{_table(head, lines)}")
     console.say("")

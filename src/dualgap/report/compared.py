@@ -148,7 +148,9 @@ def _sentence(text: str) -> str:
     return safe(text[:1].upper() + text[1:] + ".") if text.startswith("by ") else safe(text)
 
 
-def compared(models: list[Judged], effects: tuple[list[Effect], ...] = ()) -> Compared:
+def compared(
+    models: list[Judged], effects: tuple[list[Effect], ...] = (), which: str = "models can predict"
+) -> Compared:
     """Refuses models that predict different things; keeps the rows that all of them can predict."""
     first = models[0]
     for other in models[1:]:
@@ -163,7 +165,7 @@ def compared(models: list[Judged], effects: tuple[list[Effect], ...] = ()) -> Co
     errors = [
         {name: values[common[one.prepared.rows]] for name, values in one.errors().items()} for one in models
     ]
-    notes = [f"{int(common.sum())} of {len(common)} rows, those that all models can predict"]
+    notes = [f"{int(common.sum())} of {len(common)} rows, those that all {which}"]
     notes += [f"{one.name} was fitted on these very rows, which flatters it" for one in models if one.seen]
     return Compared(models, errors, tuple(notes), effects)
 

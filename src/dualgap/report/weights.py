@@ -122,10 +122,9 @@ def _intervals(about: Subject) -> str:
         [safe(cell).replace("-", "−") if k else safe(cell) for k, cell in enumerate(line)]
         for line in lines[:MOST]
     ]
-    words = safe(f"{100 * found.level:g} % intervals, {found.method}")
-    return grid([safe(cell) for cell in head], cells, words) + "".join(
-        paragraph(safe(line), "soft") for line in found.remark.splitlines()
-    )
+    words = paragraph(safe(f"{100 * found.level:g} % intervals, {found.method}."))
+    remarks = "".join(paragraph(safe(line), "soft") for line in found.remark.splitlines())
+    return words + grid([safe(cell) for cell in head], cells, "weights and their intervals") + remarks
 
 
 def _left_out(standard: Vector, each: int, shown: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Mask, Vector
 from dualgap.problem.certificate import proven
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
@@ -27,6 +27,7 @@ def with_zeros(problem: Problem, best: Checked, tolerance: float, *, mends: bool
     allowed = max(tolerance, problem.relative(best.gap, best.primal))
     # what goes costs the loss about the square of the share it has in the objective: then no proof is tried
     faint = np.abs(best.w * best.correlation) <= below * (allowed**0.5 * best.primal)
+    faint = _in_whole_groups(problem, faint)
     for slack in SLACKS:
         idle = (below < 1.0 - slack) & (best.w != 0.0) & faint
         if not idle.any():
@@ -36,6 +37,16 @@ def with_zeros(problem: Problem, best: Checked, tolerance: float, *, mends: bool
         if found.primal <= best.primal or problem.relative(found.gap, found.primal) <= allowed:
             return found
     return best
+
+
+def _in_whole_groups(problem: Problem, faint: Mask) -> Mask:
+    """Of a group without prices of its weights all go, or none."""
+    groups = problem.regulariser.gauge.groups
+    if groups is None:
+        return faint
+    whole = np.ones(int(groups.group.max(initial=-1)) + 1, dtype=bool)
+    np.logical_and.at(whole, groups.group, faint)
+    return np.asarray(faint & (whole[groups.group] | (groups.l1 > 0.0)))
 
 
 def _share_of_price(problem: Problem, best: Checked) -> Vector | None:

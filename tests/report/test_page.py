@@ -76,6 +76,13 @@ def paged(thing: Any, folder: Path, **more: Any) -> tuple[str, Reader]:
 @pytest.mark.parametrize("name", FITS)
 def test_every_kind_of_fit_has_a_page(name: str, tmp_path: Path) -> None:
     solution, y = solved(name)
+    if solution.outputs is not None:
+        with pytest.raises(
+            dg.errors.DataError, match=f"of one output, and this fit has {len(solution.outputs)}"
+        ):
+            paged(solution, tmp_path)
+        assert not list(tmp_path.iterdir())
+        return
     text, page = paged(solution, tmp_path, data=(X, y), command="dualgap fit data.csv")
     assert ("Not proven to the tolerance" in page.text) is (not solution.converged)
     assert "No weights whatever" in page.text and "dualgap fit data.csv" in page.text

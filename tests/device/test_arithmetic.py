@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from device.rows import LOSSES, drawn, put, targets
+from dualgap import losses
 from dualgap.device.matrix import DeviceMatrix, HostMatrix
 from dualgap.losses import Loss
 from dualgap.penalties import L1, L2
 from dualgap.penalties.forms import Penalised
-from dualgap.proof.blocks import StreamStatement, weigh
+from dualgap.proof.blocks import StreamStatement, all_visited, judged, visited, weigh
 from dualgap.proof.rounding import added_up, share_of
 from dualgap.traits import Trait
 
@@ -46,7 +47,7 @@ def test_losses_answer_alike_for_any_library(loss: Loss) -> None:
             assert np.array_equal(here, there.cpu().numpy())
 
 
-@pytest.mark.parametrize("n", [1, 5, 1023, 1024, 1025, 70_001])
+@pytest.mark.parametrize("n", [1, 5, 4095, 4096, 4097, 70_001])
 def test_sums_are_within_the_error_that_they_state(n: int) -> None:
     values = np.random.default_rng(n).normal(size=n) * 10.0 ** np.random.default_rng(1).uniform(-8, 8, size=n)
     exact, size = math.fsum(values), math.fsum(abs(values))
@@ -92,6 +93,28 @@ def test_the_kernel_weighs_a_device_as_it_weighs_the_host(loss: Loss, intercept:
         slack = one.error + other.error + 2.0 * (here.spread + there.spread) + here.apart + there.apart
         assert np.all(np.abs(np.asarray(one.value) - np.asarray(other.value)) <= slack), name
     assert there.rows == here.rows and np.array_equal(there.tops, here.tops)
+
+
+def test_many_weights_are_weighed_as_each_is_alone() -> None:
+    X, y, labels = drawn(2500)
+    loss, labels = losses.Logistic(), put(np.where(labels > 0, 1.0, -1.0))
+    matrix, rng = DeviceMatrix(put(X)), np.random.default_rng(2)
+    gauge: Any = L2().gauge(np.ones(X.shape[1]), np.ones(X.shape[1]))
+    problems = [
+        StreamStatement.stated(loss, Penalised(gauge.extended(), lam), intercept=True) for lam in (0.1, 1.0)
+    ]
+    ws = [rng.normal(size=X.shape[1] + 1) * 0.02 for _ in problems]
+    matrix.foresee([w[:-1] for w in ws])
+    for weight in (None, put(rng.uniform(0.5, 2.0, size=len(y)))):
+        slopes = [loss.derivative] * 2
+        for problem, w, seen in zip(
+            problems, ws, all_visited(problems, matrix, labels, weight, ws, slopes), strict=True
+        ):
+            alone = visited(problem, DeviceMatrix(put(X)), labels, weight, w, loss.derivative)
+            assert np.all(abs(seen.pull.value - alone.pull.value) <= seen.pull.error + alone.pull.error)
+            one, other = judged(problem, seen.weighed(), w), judged(problem, alone.weighed(), w)
+            assert one.dual <= other.primal and other.dual <= one.primal
+            assert np.isclose(one.gap, other.gap, rtol=1e-6)
 
 
 def test_neither_library_is_imported_before_it_is_wanted() -> None:

@@ -144,7 +144,29 @@ def test_paths_are_proven_at_every_strength(loss: str, penalty: str) -> None:
     host = dg.path(X, y, loss=loss, penalty=penalty, lams=path.lams, exact=False)
     assert path.n_nonzero[0] <= 1 or penalty == "l2"
     for k, lam in enumerate(path.lams):
-        assert agrees(path.solution(lam=lam), host.solution(lam=lam)), k
+        found = path.solution(lam=lam)
+        assert agrees(found, host.solution(lam=lam)), k
+        again = found.certificate.recheck(X, y)
+        assert again.gap <= 1e-6 * again.objective
+        assert abs(again.objective - found.objective) <= 1e-9 * found.objective
+
+
+@pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("penalty", ["l2", "elastic_net(0.5)"])
+@pytest.mark.parametrize("loss", ["squared", "poisson", "squared_hinge", "huber(1.0)", "exponential"])
+def test_strengths_together_are_what_each_is_alone(loss: str, penalty: str) -> None:
+    X, y, labels = drawn(3000, seed=21)
+    X = X / np.abs(X).max(axis=0)
+    y = {"poisson": np.round(np.abs(y)), "squared_hinge": labels, "exponential": labels}.get(loss, y)
+    weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "sample_weight": put(weight)}
+    lams = [1.0, 0.1, 1e-2, 1e-3, 1e-5]
+    for tied in (True, False):
+        path = dg.path(put(X), put(y), lams=lams, exact=False, fit_intercept=tied, **asked)
+        assert np.all(path.gaps <= 1e-6)
+        for lam in lams:
+            alone = dg.fit(put(X), put(y), lam=lam, fit_intercept=tied, **asked)
+            assert agrees(path.solution(lam=lam), alone)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

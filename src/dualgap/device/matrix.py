@@ -49,7 +49,7 @@ class DeviceMatrix:
         self.torch = torch_library()
         self.X, self.place = X, X.device
         self.n, self.p = int(X.shape[0]), int(X.shape[1])
-        self._last: tuple[Vector, Any] | None = None
+        self._known: dict[bytes, Any] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,12 +91,23 @@ class DeviceMatrix:
         return as_tensor(np.asarray(values, dtype=np.float64), self.place)
 
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Any, Any, float]:
-        """Xw, no correction, and the error. The last one is kept: the kernel asks for it again."""
+        """Xw, no correction, and the error. The last are kept: the kernel asks for them again."""
         size = float(self.tops @ np.abs(w)) * (1.0 + gamma(self.p))
         error = (gamma(self.p) * size + self.p * LEAST) * (1.0 + FEW)
-        if self._last is None or not np.array_equal(self._last[0], w):
-            self._last = (w.copy(), self.product(self.here(w)))
-        return self._last[1], np.zeros(1), error
+        if w.tobytes() not in self._known:
+            self._known = {w.tobytes(): self.product(self.here(w))}
+        return self._known[w.tobytes()], np.zeros(1), error
+
+    def foresee(self, weights: Sequence[Vector]) -> None:
+        """Xw of some vectors by one look at X: `times` will be asked for them."""
+        self._known = {}
+        if len(weights) > 1:
+            table = self.products(self.here(np.array(weights)))
+            self._known = {w.tobytes(): line for w, line in zip(weights, table, strict=True)}
+
+    def products(self, W: Any) -> Any:
+        """WXᵀ for a table on the device."""
+        return self.torch.cat([W @ part.T for _, _, part in self.parts(BIG)], dim=1)
 
     def product(self, w: Any) -> Any:
         """XW for a vector or a table on the device."""
@@ -211,6 +222,29 @@ class DeviceMatrix:
                 part = part.to(torch.float32) if many else part
                 total += part.T @ part
         return total
+
+    def rough_grams(self, A: Any, h: Any) -> Any:
+        """Aᵀ diag(h_k) A for every row of h, as `rough_gram`."""
+        torch, (rows, columns) = self.torch, A.shape
+        many, step = columns > ROUGH, max(1, LOT // (8 * columns * len(h)))
+        total = torch.zeros((len(h), columns, columns), dtype=torch.float64, device=A.device)
+        with rough(torch, A.is_cuda and many):
+            for i in range(0, rows, step):
+                part, own = A[i : i + step], h[:, i : i + step]
+                part, own = (part.to(torch.float32), own.to(torch.float32)) if many else (part, own)
+                total += torch.matmul(part.T * own[:, None, :], part)
+        return total
+
+    def inverses(self, H: Any, ridge: Any) -> Any:
+        """(H_k + ridge_k)⁻¹ for each; raised a little where one is singular."""
+        torch = self.torch
+        H = H + torch.diag_embed(self.here(ridge))
+        scale = torch.diag_embed(H.diagonal(dim1=1, dim2=2).clamp(min=1e-300))
+        for raised in RAISES:
+            factor, failed = torch.linalg.cholesky_ex(H + raised * scale)
+            if not bool(failed.any()):
+                break
+        return torch.cholesky_inverse(factor)
 
     def pulled_from(self, A: Any, u: Any) -> Any:
         """Aᵀu."""

@@ -27,7 +27,18 @@ NAMES = (
 )
 SPECIAL = {"expit": expit, "logit": logit, "xlogy": xlogy}
 OF_THE_HOST = np.ndarray, np.generic, float
-HOST: Any = SimpleNamespace(**{name: getattr(np, name) for name in NAMES}, **SPECIAL)
+
+
+def _finite(x: Any) -> Any:
+    return np.where(np.isfinite(x), x, 0.0)
+
+
+def _softplus(x: Any) -> Any:
+    return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0.0)
+
+
+OWN = {"finite": _finite, "softplus": _softplus}
+HOST: Any = SimpleNamespace(**{name: getattr(np, name) for name in NAMES}, **SPECIAL, **OWN)
 
 
 def space(array: Any) -> Any:
@@ -88,6 +99,18 @@ class DeviceSpace:
     def clip(self, x: Any, low: Any, high: Any) -> Any:
         """x between bounds, both numbers or both arrays."""
         return self.names.clip(x, low, high) if self._clamp is None else self._clamp(x, low, high)
+
+    def finite(self, x: Any) -> Any:
+        """x, and 0 where it is no finite number."""
+        if self._clamp is not None:
+            return sys.modules["torch"].nan_to_num(x, nan=0.0, posinf=0.0, neginf=0.0)
+        return self.where(self.names.isfinite(x), x, self.names.zeros_like(x))
+
+    def softplus(self, x: Any) -> Any:
+        """log(1 + eˣ)."""
+        if self._clamp is not None:  # beyond 50 it is x, to less than a rounding
+            return sys.modules["torch"].nn.functional.softplus(x, threshold=50.0)
+        return self.names.log1p(self.names.exp(-self.names.abs(x))) + self.maximum(x, 0.0)
 
     def expit(self, x: Any) -> Any:
         """1/(1 + e^−x)."""

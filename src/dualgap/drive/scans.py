@@ -31,6 +31,7 @@ class ScanRequest:
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    together: Callable[..., Any] | None = None  # of a block and many arguments: all their results at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,9 @@ class Several:
 
 def answered(block: RowBlock, requests: tuple[ScanRequest, ...]) -> Several:
     """Every request of a block that is read once."""
+    together = requests[0].together if len(requests) > 1 else None
+    if together is not None and all(one.together is together for one in requests):
+        return Several(tuple(together(block, [one.arguments for one in requests])))
     return Several(tuple(one.function(block, *one.arguments) for one in requests))
 
 

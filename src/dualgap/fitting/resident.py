@@ -33,6 +33,7 @@ from dualgap.streaming.asked import MOST_CLASSES, RUN
 from dualgap.streaming.bands import BandPursuit
 from dualgap.streaming.columns import refuse_bad
 from dualgap.streaming.resident import CHEAP, ResidentPursuit, ResidentTask, null_slopes, served
+from dualgap.streaming.resident_table import StrengthTable
 from dualgap.traits import Trait
 
 ELSEWHERE = ("groups", "bounds", "constraints", "offset")  # keywords that are the host's matter
@@ -55,13 +56,11 @@ class ResidentReading:
 
     def solved(self, pursuits: list[Any], limits: Limits) -> list[Any]:
         """Run them, one after the other."""
-        return [
-            run
-            for one in pursuits
-            for run in scanned(
-                self.rows, [one], limits, bad=lambda: refuse_bad(self.rows, self.reading.classes)
-            )
-        ]
+        return [run for one in pursuits for run in self.together([one], limits)]
+
+    def together(self, pursuits: list[Any], limits: Limits) -> list[Any]:
+        """Run them, pass by pass."""
+        return scanned(self.rows, pursuits, limits, bad=lambda: refuse_bad(self.rows, self.reading.classes))
 
     def task(self, terms: Any, limits: Limits, k: int = 0, weight: Any = None) -> ResidentTask:
         """One problem; `weight` in place of the rows' own."""
@@ -216,20 +215,36 @@ def fit_columns(
             inside = (fold != k) * 1.0
             weight = inside if own is None else inside * own
             held = 1.0 - inside if own is None else (1.0 - inside) * own
-        row = []
-        for lam in lams:
-            terms = replace(got.reading.terms, lam=float(lam), budget=None)
-            run = got.solved([got.pursuit(terms, limits, weight=weight)], limits)[0]
-            told = outcome_told(
-                got.reading, run, 0, limits.tolerance, run.trace[-1].seconds if run.trace else 0.0
-            )
-            score = 0.0
-            if held is not None:
+        row = [outcome_of(got, run, limits) for run in _strengths(got, lams, limits, weight)]
+        scores = [0.0] * len(row)
+        if held is not None:
+            matrix.foresee([told.coef for told in row])
+            for i, told in enumerate(row):
                 z = matrix.times(told.coef)[0] + float(told.intercept)
-                score = float((held * loss.value(got.targets[0], z)).sum() / held.sum())
-            row.append((told, score))
-        found.append(row)
+                scores[i] = float((held * loss.value(got.targets[0], z)).sum() / held.sum())
+        found.append(list(zip(row, scores, strict=True)))
     return found
+
+
+def _strengths(got: ResidentReading, lams: Vector, limits: Limits, weight: Any) -> list[Any]:
+    """A run at every strength; smooth losses are started and proven together."""
+    terms = [replace(got.reading.terms, lam=float(lam), budget=None) for lam in lams]
+    if Trait.SMOOTH not in got.reading.terms.loss.traits:
+        return [got.solved([got.pursuit(one, limits, weight=weight)], limits)[0] for one in terms]
+    table = StrengthTable(got.rows.matrix, [got.task(one, limits, weight=weight) for one in terms])
+    pursuits = [
+        ResidentPursuit(table.matrix, task, start)
+        for task, start in zip(table.tasks, table.starts(), strict=True)
+    ]
+    runs = []
+    for i in range(0, len(pursuits), table.width):
+        runs += got.together(pursuits[i : i + table.width], limits)
+    return runs
+
+
+def outcome_of(got: ResidentReading, run: Any, limits: Limits) -> Solution:
+    """What a run found."""
+    return outcome_told(got.reading, run, 0, limits.tolerance, run.trace[-1].seconds if run.trace else 0.0)
 
 
 def fold_weights(got: ResidentReading, folds: int) -> Vector:

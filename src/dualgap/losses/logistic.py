@@ -22,11 +22,11 @@ class Logistic(Loss):
     curvature = 0.25
 
     def value(self, y: Vector, z: Vector) -> Vector:
-        m, xp = y * z, space(z)
-        return xp.log1p(xp.exp(-xp.abs(m))) + xp.maximum(-m, 0.0)
+        return space(z).softplus(-y * z)
 
     def derivative(self, y: Vector, z: Vector) -> Vector:
-        return -y * space(z).expit(-y * z)
+        away = -y
+        return away * space(z).expit(away * z)
 
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         xp = space(z)

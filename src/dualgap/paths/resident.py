@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.fitting.resident import ResidentReading, fit_columns, largest_strength, read_resident
+from dualgap.fitting.resident import ResidentReading, fit_columns, largest_strength, outcome_of, read_resident
 from dualgap.fitting.solution import Solution
-from dualgap.fitting.streamed import outcome_told
 from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.streamed import StreamedPath
 from dualgap.paths.strengths import ABOVE, falling
@@ -53,8 +52,7 @@ def resident_path(
 def refitted(got: ResidentReading, lam: float, limits: Any) -> Solution:
     """The fit of all rows at a strength."""
     terms = replace(got.reading.terms, lam=lam, budget=None)
-    run = got.solved([got.pursuit(terms, limits)], limits)[0]
-    return outcome_told(got.reading, run, 0, limits.tolerance, run.trace[-1].seconds if run.trace else 0.0)
+    return outcome_of(got, got.solved([got.pursuit(terms, limits)], limits)[0], limits)
 
 
 def grid(got: ResidentReading, request: PathRequest) -> Vector:

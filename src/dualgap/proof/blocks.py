@@ -12,7 +12,7 @@ computed. Every sum carries the error that rounding may have made in it, block b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -173,22 +173,39 @@ def visited(
     exact: bool = False,
 ) -> Visit:
     """One product with w and one with the slopes that are chosen at its outcome."""
+    return all_visited([problem], X, y, weight, [w], [slope], exact=exact)[0]
+
+
+def all_visited(
+    problems: Sequence[StreamStatement],
+    X: Any,
+    y: Any,
+    weight: Any,
+    ws: Sequence[Vector],
+    chosen: Sequence[Slopes],
+    *,
+    exact: bool = False,
+) -> list[Visit]:
+    """The same for problems with the same free columns: the slopes of all of them meet the rows at once."""
     xp = space(y)
     s = xp.ones_like(y) if weight is None else weight
-    block = problem.of_block(X, y, s)
+    found = []
     with np.errstate(all="ignore"):
-        t, error = block.misses(w, exact=exact)
-        u, nothing = slope(block.centre, t), False
-        if u is None:
-            u, nothing = xp.zeros_like(y), True
-        u = xp.clip(xp.where(xp.isfinite(u), u, 0.0), *problem.loss.domain(y))
-        sides = _sides(problem, block.rows, u)
-        if nothing:
-            pull = no_pull(block.rows, sides)
-        else:
-            tilted, slips = (u, 0.0) if weight is None else (s * u, 2.0 * U)
-            pull = _pulls(block.rows, [tilted], sides, exact=exact, slips=slips)
-    return Visit(problem, block, weight is None, w, t, error, u, sides, pull, nothing)
+        for problem, w, slope in zip(problems, ws, chosen, strict=True):
+            block = problem.of_block(X, y, s)
+            t, error = block.misses(w, exact=exact)
+            u, nothing = slope(block.centre, t), False
+            if u is None:
+                u, nothing = xp.zeros_like(y), True
+            u = xp.clip(xp.finite(u), *problem.loss.domain(y))
+            found.append(
+                (problem, block, weight is None, w, t, error, u, _sides(problem, block.rows, u), nothing)
+            )
+        rows, slips = found[0][1].rows, 0.0 if weight is None else 2.0 * U
+        lots = [([one[6] if weight is None else s * one[6]], one[7]) for one in found if not one[8]]
+        met = iter(_all_pulls(rows, lots, exact=exact, slips=slips) if lots else ())
+        pulls = [no_pull(rows, one[7]) if one[8] else next(met) for one in found]
+    return [Visit(*one[:8], pull, one[8]) for one, pull in zip(found, pulls, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,13 +229,19 @@ class Visit:
         shifts = self.block.centred[2]
         return self.t - sum(shifts) if shifts else self.t
 
+    @cached_property
+    def losses(self) -> Any:
+        """s L, row by row."""
+        found = self.problem.loss.value(self.block.centre, self.t)
+        return found if self.whole else self.block.a * found
+
     def weighed(self, tau: float = 1.0) -> Weighed:
         """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
         loss, t, s, xp = self.problem.loss, self.t, self.block.a, space(self.t)
         with np.errstate(all="ignore"):
             centre = self.block.centre
             low, high = slopes(loss, centre, t, self.error)
-            losses = s * loss.value(centre, t)
+            losses = self.losses
             u = self.u if tau == 1.0 else self.u * tau
             terms = losses if self.nothing else s * loss.fenchel_young(centre, t, u)
             apart = xp.maximum(xp.maximum(u, 0.0) - low, high - xp.minimum(u, 0.0)) + FAINT
@@ -292,11 +315,22 @@ def _pulls(
 
     `slips` is the share by which su is rounded.
     """
-    few = FEW + max(share_of(one) for one in tilted)
-    values, errors = [], []
-    for run, side in sides:
-        part = rows if len(sides) == 1 else rows.taken(run)
-        thetas = [theta for one in tilted for theta in _parted(one, run, side)]
+    return _all_pulls(rows, [(tilted, sides)], exact=exact, slips=slips)[0]
+
+
+def _all_pulls(
+    rows: Any, lots: list[tuple[list[Any], list[tuple[slice, Any]]]], *, exact: bool, slips: float
+) -> list[Charged]:
+    """The same for several lots, whose runs are the same, by one look at the rows."""
+    few = FEW + max(share_of(one) for tilted, _ in lots for one in tilted)
+    values: list[list[Matrix]] = [[] for _ in lots]
+    errors: list[list[Matrix]] = [[] for _ in lots]
+    for k, (run, _) in enumerate(lots[0][1]):
+        part = rows if len(lots[0][1]) == 1 else rows.taken(run)
+        groups = [
+            [theta for one in tilted for theta in _parted(one, run, sides[k][1])] for tilted, sides in lots
+        ]
+        thetas = [theta for group in groups for theta in group]
         size = np.array([added_up(abs(theta)) for theta in thetas]) * (1.0 + few)
         if exact:
             pairs = [part.against(theta, exact=True) for theta in thetas]
@@ -305,9 +339,13 @@ def _pulls(
             found, off = part.against_many(thetas)
         ones = np.array([added_up(theta) for theta in thetas])
         off = (off + slips * size[:, None] * part.tops) * (1.0 + FEW)
-        values.append(_below(np.column_stack([found, ones]), len(tilted)))
-        errors.append(_below(np.column_stack([off, (few + slips) * size]), len(tilted)))
-    return Charged(np.hstack(values), np.hstack(errors))
+        table, loose = np.column_stack([found, ones]), np.column_stack([off, (few + slips) * size])
+        start = 0
+        for j, group in enumerate(groups):
+            own, start = slice(start, start + len(group)), start + len(group)
+            values[j].append(_below(table[own], len(lots[j][0])))
+            errors[j].append(_below(loose[own], len(lots[j][0])))
+    return [Charged(np.hstack(one), np.hstack(other)) for one, other in zip(values, errors, strict=True)]
 
 
 def _below(table: Matrix, count: int) -> Matrix:

@@ -74,7 +74,7 @@ def band_pass(block: RowBlock, wish: BandWish) -> BandResult:
     """All rows at once."""
     task = wish.task
     visit = visited(task.statement, block.X, task.y, task.weight, wish.w, wish.slope)
-    return BandResult(visit, _risk(task, visit.block.centre, visit.t))
+    return BandResult(visit, added_up(visit.losses) / task.heavy)
 
 
 def _risk(task: ResidentTask, y: Any, t: Any) -> float:
@@ -88,7 +88,7 @@ class BandPursuit:
     name = "resident band"
 
     def __init__(self, matrix: Any, task: ResidentTask) -> None:
-        self.matrix, self.task = matrix, task
+        self.matrix, self.task, self.asked = matrix, task, task
         self.kinks = KinkTable.of(task.statement.loss)
         self.tops: Vector | None = None
         self.rows = matrix.n

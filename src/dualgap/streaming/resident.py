@@ -9,6 +9,7 @@ every w it is the best one, found from z alone. All of it is written for the vec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from dualgap.device.arrivals import to_host
 from dualgap.device.spaces import space
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
-from dualgap.proof.blocks import StreamStatement, Visit, judged, visited
+from dualgap.proof.blocks import StreamStatement, Visit, all_visited, judged
 from dualgap.proof.rounding import added_up
 from dualgap.streaming.metrics import Metric, Plain, Priced
 from dualgap.streaming.rules import SlopeAt
@@ -56,6 +57,21 @@ class ResidentTask:
         regulariser: Any = self.statement.regulariser
         elastic, p = regulariser.gauge.elastic, self.statement.columns
         return regulariser.strength * elastic.l1[:p], 2.0 * regulariser.strength * elastic.l2[:p]
+
+    def priced(self, w: Vector) -> float:
+        """Penalty of the weights."""
+        l1, ridge = self.prices
+        return float(l1 @ abs(w)) + 0.5 * float(ridge @ (w * w))
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Weights near the answer, their intercept, a model of the loss there; the objective without columns."""
+
+    coef: Vector
+    level: float
+    metric: Metric
+    null: float
 
 
 def null_slopes(task: ResidentTask) -> Any:
@@ -99,26 +115,40 @@ class PassResult:
 
 def resident_pass(block: RowBlock, wish: PassWish) -> PassResult:
     """All rows at once."""
-    task = wish.task
-    statement, y, s, w = task.statement, task.y, task.weight, wish.coef
-    if statement.intercept:
-        z = block.X.times(wish.coef)[0]
-        w = np.append(w, best_level(statement.loss, y, z, s, wish.level, LEVEL * task.tolerance))
-    visit = visited(statement, block.X, y, s, w, statement.loss.derivative)
-    losses = statement.loss.value(visit.block.centre, visit.t)
-    return PassResult(visit, w, added_up(losses if s is None else s * losses))
+    return resident_passes(block, [(wish,)])[0]
+
+
+def resident_passes(block: RowBlock, wishes: Sequence[tuple[PassWish]]) -> list[PassResult]:
+    """All rows at once for some problems on the same targets and weights."""
+    task = wishes[0][0].task
+    y, s, ws = task.y, task.weight, []
+    block.X.foresee([wish.coef for (wish,) in wishes])
+    for (wish,) in wishes:
+        loss, w = wish.task.statement.loss, wish.coef
+        if wish.task.statement.intercept:
+            z = block.X.times(w)[0]
+            w = np.append(w, best_level(loss, y, z, s, wish.level, LEVEL * wish.task.tolerance))
+        ws.append(w)
+    problems = [wish.task.statement for (wish,) in wishes]
+    found = []
+    for visit, w in zip(
+        all_visited(problems, block.X, y, s, ws, [one.loss.derivative for one in problems]), ws, strict=True
+    ):
+        found.append(PassResult(visit, w, added_up(visit.losses)))
+    return found
 
 
 def best_level(loss: Loss, y: Any, z: Any, s: Any, level: float, enough: float) -> float:
     """b with Σ s u(z + b) as near to 0 as that share of Σ s|u|: Newton, halving a bracket where it strays."""
     low, high = -np.inf, np.inf
     for _ in range(60):
-        u, h = loss.derivative(y, z + level), loss.second_derivative(y, z + level)
-        if s is not None:
-            u, h = s * u, s * h
-        slope, size, bend = added_up(u), added_up(abs(u)), added_up(h)
+        u = loss.derivative(y, z + level)
+        u = u if s is None else s * u
+        slope, size = added_up(u), added_up(abs(u))
         if not np.isfinite(slope + size) or abs(slope) <= enough * size:
             return level
+        h = loss.second_derivative(y, z + level)
+        bend = added_up(h if s is None else s * h)
         low, high = (level, high) if slope < 0.0 else (low, level)
         move = -slope / bend if bend > 0.0 else -np.sign(slope)
         ahead = level + float(np.clip(move, -1e3, 1e3))
@@ -135,8 +165,8 @@ class ResidentPursuit:
 
     name = "resident passes"
 
-    def __init__(self, matrix: Any, task: ResidentTask) -> None:
-        self.matrix, self.task = matrix, task
+    def __init__(self, matrix: Any, task: ResidentTask, start: Start | None = None) -> None:
+        self.matrix, self.task, self.asked = matrix, task, task
         self.tops: Vector | None = None
         self.rows = matrix.n
         self.null = 0.0
@@ -145,7 +175,10 @@ class ResidentPursuit:
         self.before: tuple[Vector, Vector, float] | None = None
         self.kept: tuple[Vector, Vector, float] | None = None
         self.retreats = 0
-        self.coef, self.level = self._start()
+        if start is None:
+            self.coef, self.level = self._start()
+        else:
+            self.coef, self.level, self.metric, self.null = start.coef, start.level, start.metric, start.null
         self.w = self._whole(self.coef, self.level)
 
     def _whole(self, coef: Vector, level: float) -> Vector:
@@ -158,7 +191,8 @@ class ResidentPursuit:
         return ScanStep(None, None, self._request())
 
     def _request(self) -> ScanRequest:
-        return ScanRequest(resident_pass, (PassWish(self.task, self.coef, self.level),))
+        wish = PassWish(self.task, self.coef, self.level)
+        return ScanRequest(resident_pass, (wish,), resident_passes)
 
     def _start(self) -> tuple[Vector, float]:
         """The sample's fit, and the metric of the passes."""
@@ -181,8 +215,7 @@ class ResidentPursuit:
         self.tops = visit.block.rows.tops
         p = task.statement.columns
         g = visit.pull.value[:p].sum(axis=1) / task.heavy
-        objective = result.risk / task.heavy + float(self.price @ abs(self.coef))
-        objective += 0.5 * float(self.ridge @ (self.coef * self.coef))
+        objective = result.risk / task.heavy + task.priced(self.coef)
         tau, seems = self._seeming(g, result, objective)
         found = rule = None
         if task.eager or seems <= task.tolerance * max(objective, 1e-4 * self.null):
@@ -190,28 +223,19 @@ class ResidentPursuit:
             found = judged(task.statement, seen, result.w, task.tolerance, self.null)
             whole = result.w if task.statement.intercept else np.append(result.w, 0.0)
             rule = SlopeAt(task.statement.loss, whole, tau)
+            if found.gap <= task.tolerance * max(found.primal, 1e-4 * self.null):
+                return ScanStep(found, rule, None)
         self._move(g, objective)
         return ScanStep(found, rule, self._request())
 
     def _seeming(self, g: Vector, result: PassResult, objective: float) -> tuple[float, float]:
         """The share of θ that keeps its prices, and about how large the gap is with it."""
-        regulariser, p = self.task.statement.regulariser, self.task.statement.columns
-        v = np.zeros(len(result.w))
-        v[:p] = -g
-        free = regulariser.free
-        v[free] = 0.0
-        tau = regulariser.dual_scale(v)
-        tau = tau if tau == 1.0 else tau * (1.0 - INSIDE)
-        bracket, _ = regulariser.fenchel_young(result.w, tau * v, np.zeros(len(v)))
+        free = self.task.statement.regulariser.free
         size = abs(result.visit.pull.value).sum(axis=1)
-        pulls = np.append(g, 0.0)[: len(free)][free]
-        loose = (
-            float(np.max(abs(pulls) / np.maximum(size[: len(free)][free], 1e-300), initial=0.0))
-            * self.task.heavy
-        )
-        # a share τ of all slopes costs about the square of 1 − τ
-        shrunk = (1.0 - tau) ** 2 * objective
-        return tau, float(bracket) + loose * objective + shrunk
+        pulls = abs(np.append(g, 0.0)[: len(free)][free]) / np.maximum(size[: len(free)][free], 1e-300)
+        loose = float(np.max(pulls, initial=0.0)) * self.task.heavy
+        tau, seems = seeming(self.task, self.coef, g, objective)
+        return tau, seems + loose * objective
 
     def _move(self, g: Vector, objective: float) -> None:
         if self.before is not None:
@@ -231,6 +255,20 @@ class ResidentPursuit:
             return
         self.before = self.kept = (self.coef, g, objective)
         self.coef = self.coef + self.metric.step(g, self.coef)
+
+
+def seeming(task: ResidentTask, coef: Vector, g: Vector, objective: float) -> tuple[float, float]:
+    """The share of θ that keeps its prices, and about how large the gap is with it at the best intercept."""
+    regulariser = task.statement.regulariser
+    free = regulariser.free
+    v, w = np.zeros(len(free)), np.zeros(len(free))
+    v[: len(g)], w[: len(g)] = -g, coef
+    v[free] = 0.0
+    tau = regulariser.dual_scale(v)
+    tau = tau if tau == 1.0 else tau * (1.0 - INSIDE)
+    bracket, _ = regulariser.fenchel_young(w, tau * v, np.zeros(len(v)))
+    # a share τ of all slopes costs about the square of 1 − τ
+    return tau, float(bracket) + (1.0 - tau) ** 2 * objective
 
 
 def null_of(task: ResidentTask, level: float) -> float:

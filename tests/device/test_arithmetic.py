@@ -6,14 +6,15 @@ import math
 import subprocess
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from device.rows import LOSSES, drawn, put, targets
+from device.rows import LOSSES, drawn, put, targets, torch
 from dualgap import losses
-from dualgap.device.matrix import DeviceMatrix, HostMatrix
+from dualgap.device.matrix import DeviceMatrix, HostMatrix, Pinned
 from dualgap.losses import Loss
 from dualgap.penalties import L1, L2
 from dualgap.penalties.forms import Penalised
@@ -115,6 +116,53 @@ def test_many_weights_are_weighed_as_each_is_alone() -> None:
             one, other = judged(problem, seen.weighed(), w), judged(problem, alone.weighed(), w)
             assert one.dual <= other.primal and other.dual <= one.primal
             assert np.isclose(one.gap, other.gap, rtol=1e-6)
+
+
+class Driver:
+    """Stands in for the driver of a device: which memory it was told of."""
+
+    def __init__(self, says: int) -> None:
+        self.says, self.held, self.asked = says, set[int](), 0
+
+    def cudaHostRegister(self, start: int, size: int, flags: int) -> int:
+        self.asked += 1
+        if not self.says:
+            assert size == 8 * 300 * 4 and flags == 0 and start not in self.held
+            self.held.add(start)
+        return self.says
+
+    def cudaHostUnregister(self, start: int) -> None:
+        self.held.remove(start)
+
+
+@pytest.mark.parametrize("says", [0, 2])
+def test_memory_is_registered_once_where_it_lies_and_let_go(
+    says: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, waits = Driver(says), []
+    monkeypatch.setattr(torch.cuda, "cudart", lambda: driver)
+    monkeypatch.setattr(torch.cuda, "synchronize", waits.append)
+    rows = torch.ones((300, 4), dtype=torch.float64)
+    pin = Pinned(rows, SimpleNamespace(type="cuda"))
+    assert pin.held is (says == 0) and driver.held == ({rows.data_ptr()} if not says else set())
+    pin.end()
+    pin.end()
+    assert not driver.held and not pin.held and len(waits) == (says == 0)
+    again = Pinned(rows, SimpleNamespace(type="cuda"))
+    del again  # who forgets to say so lets go of it all the same
+    assert not driver.held and driver.asked == 2
+    assert not Pinned(rows, SimpleNamespace(type="cpu")).held and driver.asked == 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000, 9001])
+def test_rows_that_stay_on_the_host_come_in_parts_and_in_order(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dualgap.device.matrix.LOT", 1 << 10)
+    X = torch.arange(3.0 * n, dtype=torch.float32).reshape(n, 3)
+    parts = list(HostMatrix(X, torch.device("cpu")).parts())
+    assert [i for i, _, _ in parts] == list(range(0, n, 4096)) and sum(j - i for i, j, _ in parts) == n
+    assert all(torch.equal(part, X[i:j].double()) for i, j, part in parts)
 
 
 def test_neither_library_is_imported_before_it_is_wanted() -> None:

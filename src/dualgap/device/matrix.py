@@ -8,6 +8,7 @@ widened, exactly.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -316,17 +317,38 @@ def rough(torch: Any, wanted: bool) -> Iterator[None]:
 
 
 class HostMatrix(DeviceMatrix):
-    """Rows that stay in the host's memory, and go through the device part by part."""
+    """Rows that stay in the host's memory, and go through the device part by part, one of them ahead."""
 
-    def __init__(self, X: Any, place: Any) -> None:
+    def __init__(self, X: Any, place: Any, pin: Any = None) -> None:
         super().__init__(X)
         self.place = place
+        self.pin = Pinned(X, place) if pin is None else pin  # of rows taken: that of the whole
+        self._side = self.torch.cuda.Stream(place) if place.type == "cuda" else None
 
     def parts(self, most: int = LOT) -> Iterator[tuple[int, int, Any]]:
         step = max(TILE, LOT // (8 * max(self.p, 1)) // TILE * TILE)
-        for i in range(0, self.n, step):
-            j = min(i + step, self.n)
-            yield i, j, self.X[i:j].to(self.place, non_blocking=True).to(self.torch.float64)
+        begins = range(0, self.n, step)
+        ahead = self._sent(0, step) if self.n else None
+        for i in begins:
+            part, ahead = ahead, self._sent(i + step, step) if i + step < self.n else None
+            yield i, min(i + step, self.n), self._arrived(part).to(self.torch.float64)
+
+    def _sent(self, i: int, step: int) -> tuple[Any, Any]:
+        """Rows on their way, and what says that they are there."""
+        rows = self.X[i : i + step]
+        if self._side is None:
+            return rows.to(self.place), None
+        with self.torch.cuda.stream(self._side):
+            there = rows.to(self.place, non_blocking=True)
+            return there, self._side.record_event()
+
+    def _arrived(self, sent: Any) -> Any:
+        there, event = sent
+        if event is not None:
+            now = self.torch.cuda.current_stream(self.place)
+            now.wait_event(event)
+            there.record_stream(now)  # or its memory would be given away before it is used
+        return there
 
     def product(self, w: Any) -> Any:
         return self.torch.cat([part @ w for _, _, part in self.parts()])
@@ -335,7 +357,7 @@ class HostMatrix(DeviceMatrix):
         return self.X[run, int(j)].to(self.place).to(self.torch.float64)
 
     def taken(self, run: slice) -> HostMatrix:
-        return HostMatrix(self.X[run], self.place)
+        return HostMatrix(self.X[run], self.place, self.pin)
 
     def gathered(self, rows: Any) -> Any:
         some = self.X if rows is None else self.X[rows.cpu()]
@@ -376,23 +398,39 @@ def held(X: Any, place: Any = None) -> DeviceMatrix:
 
 def copied(tensor: Any, place: Any) -> Any:
     """A copy on the device, by memory that is pinned where it lies: twice as fast as without."""
-    with pinned(tensor, place) as ready:
-        return ready.to(place, non_blocking=True)
-
-
-@contextmanager
-def pinned(tensor: Any, place: Any) -> Iterator[Any]:
-    """Registered with the driver while this lasts; a copy into pinned memory costs eight times as much."""
-    torch = torch_library()
-    size = tensor.numel() * tensor.element_size()
-    runtime = torch.cuda.cudart() if place.type == "cuda" and not tensor.is_cuda else None
-    registered = runtime is not None and int(runtime.cudaHostRegister(tensor.data_ptr(), size, 0)) == 0
+    pin = Pinned(tensor, place)
     try:
-        yield tensor
+        return tensor.to(place, non_blocking=pin.held)
     finally:
-        if runtime is not None and registered:
-            torch.cuda.synchronize(place)
-            runtime.cudaHostUnregister(tensor.data_ptr())
+        pin.end()
+
+
+class Pinned:
+    """Memory registered with the driver where it lies, until this is let go; without it copies are slower.
+
+    A copy into pinned memory would cost eight times as much as registering, and the memory twice.
+    """
+
+    def __init__(self, tensor: Any, place: Any) -> None:
+        torch, self.held = torch_library(), False
+        if place.type != "cuda" or tensor.is_cuda or not tensor.numel() or not tensor.is_contiguous():
+            return
+        runtime, start = torch.cuda.cudart(), tensor.data_ptr()
+        self.held = int(runtime.cudaHostRegister(start, tensor.numel() * tensor.element_size(), 0)) == 0
+        if self.held:
+            self.release = weakref.finalize(self, _unregistered, torch, runtime, start, place, tensor)
+
+    def end(self) -> None:
+        """Let go of it now."""
+        if self.held:
+            self.held = False
+            self.release()
+
+
+def _unregistered(torch: Any, runtime: Any, start: int, place: Any, tensor: Any) -> None:
+    """Once nothing is on its way from there; the tensor came along so that the memory is still there."""
+    torch.cuda.synchronize(place)
+    runtime.cudaHostUnregister(start)
 
 
 def _numbers(X: Any) -> Any:

@@ -65,7 +65,7 @@ class ResidentTask:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class NearStart:
     """Weights near the answer, their intercept, a model of the loss there; the objective without columns."""
 
     coef: Vector
@@ -165,7 +165,7 @@ class ResidentPursuit:
 
     name = "resident passes"
 
-    def __init__(self, matrix: Any, task: ResidentTask, start: Start | None = None) -> None:
+    def __init__(self, matrix: Any, task: ResidentTask, start: NearStart | None = None) -> None:
         self.matrix, self.task, self.asked = matrix, task, task
         self.tops: Vector | None = None
         self.rows = matrix.n

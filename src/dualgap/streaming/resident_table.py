@@ -16,7 +16,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.streaming.metrics import Metric, Plain, Priced
-from dualgap.streaming.resident import LEVEL, MANY, SAMPLE, STEPS, ResidentTask, Start, null_of, seeming
+from dualgap.streaming.resident import LEVEL, MANY, SAMPLE, STEPS, NearStart, ResidentTask, null_of, seeming
 
 FEWER = 200  # rows for each column of the sample, where there are not so many that a thousand are taken
 ROUGH = 0.1  # of a weight's standard error: where the sample's fits may end
@@ -78,7 +78,7 @@ class StrengthTable:
         y, s = (y, s) if rows is None else (y[rows], None if s is None else s[rows])
         return TableRows(self.matrix, y, 1.0 / len(y) if s is None else s / s.sum())
 
-    def starts(self) -> list[Start]:
+    def starts(self) -> list[NearStart]:
         """Weights, intercept and metric of each strength, and the objective without columns."""
         first = self.matrix.here(np.zeros(1))
         level = first
@@ -86,12 +86,12 @@ class StrengthTable:
             nothing = self.matrix.here(np.zeros(len(self.some.y)))[None]
             level = self.some.levelled(self.loss, nothing, first, 1e-6)
         null = null_of(self.task, float(level[0]))
-        found: list[Start] = []
+        found: list[NearStart] = []
         for i in range(0, len(self.tasks), self.width):
             found += self._group(slice(i, i + self.width), float(level[0]), null)
         return found
 
-    def _group(self, which: slice, level: float, null: float) -> list[Start]:
+    def _group(self, which: slice, level: float, null: float) -> list[NearStart]:
         """Some strengths together."""
         price, ridge = self.price[which], self.ridge[which]
         W, b = np.zeros(price.shape), self.matrix.here(np.full(len(price), level))
@@ -144,7 +144,7 @@ class StrengthTable:
         inverse = self.matrix.host(self.matrix.inverses(H, ridge))
         return [Plain(one.__matmul__, own) for one, own in zip(inverse, ridge, strict=True)]
 
-    def _rounds(self, which: slice, W: Matrix, b: Any, metrics: list[Metric], null: float) -> list[Start]:
+    def _rounds(self, which: slice, W: Matrix, b: Any, metrics: list[Metric], null: float) -> list[NearStart]:
         """Passes over all rows, each for all strengths that still need one."""
         tasks, matrix, rows = self.tasks[which], self.matrix, self.all
         best, kept = np.full(len(W), np.inf), [(W[k], float(b[k])) for k in range(len(W))]
@@ -177,4 +177,4 @@ class StrengthTable:
             if not going:
                 break
             live = going
-        return [Start(coef, level, one, null) for (coef, level), one in zip(kept, metrics, strict=True)]
+        return [NearStart(coef, level, one, null) for (coef, level), one in zip(kept, metrics, strict=True)]

@@ -126,9 +126,6 @@ class DaskRows(RowSource):
                 watch.done((k + 1) / len(tasks))
         return total
 
-    def _chunks(self, group: Any) -> list[list[Any]]:
-        return [list(self.pieces[k]) for k, _ in group]
-
     def sample(self, m: int, seed: int = 0) -> SampledBlock:
         assert self.n is not None
         rng, count = np.random.default_rng(seed), len(self.pieces)
@@ -136,7 +133,27 @@ class DaskRows(RowSource):
         chosen = sorted(rng.choice(count, take, replace=False).tolist())
         rows = sum(self.lengths[k] for k in chosen)
         self.passes += rows / self.n
-        return sampled(self._gathered(chosen), m, rows, seed)
+        share = min(1.0, m / max(rows, 1))
+        edges = np.cumsum([0, *self.lengths])
+        found = self._computed(_drawn, [(self.pieces[k], k, int(edges[k]), share, seed) for k in chosen])
+        kept = [block for blocks in found for block in blocks]
+        return sampled(iter(kept), 1, 1, seed)
+
+    def labels(self) -> Iterator[Any]:
+        """The targets alone: rows stay where they are."""
+        assert self.n is not None
+        self.passes += 1.0 / (self.p + 1)
+        return self._computed(_labels, [(piece[1],) for piece in self.pieces])
+
+    def _computed(self, function: Callable[..., Any], given: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """What a function makes of chunks, where they are, in their order; what goes back is small."""
+        dask, client = needed("dask", "scale", "A Dask collection"), active_client()
+        work = [dask.delayed(function, pure=False)(*_listed(one)) for one in given]
+        if client is None:
+            yield from (dask.compute(one, scheduler="synchronous")[0] for one in work)
+            return
+        for task in client.compute(work):
+            yield task.result()
 
     def blocks(self) -> Iterator[RowBlock]:
         self.passes += 1.0
@@ -166,6 +183,25 @@ def _cut(parts: Sequence[Any], k: int, first: int) -> Iterator[RowBlock]:
         weight = np.array(rest[0][i : i + step], dtype=np.float64) if rest else None
         block = np.array(X[i : i + step], dtype=np.float64, order="F")
         yield RowBlock(block, np.array(y[i : i + step]).reshape(-1), weight, first + i, f"chunk {k}", i)
+
+
+def _listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Parts of a chunk in lists, in which Dask looks for what is still to be computed."""
+    return tuple(list(one) if isinstance(one, tuple) else one for one in given)
+
+
+def _drawn(parts: Sequence[Any], k: int, first: int, share: float, seed: int) -> list[RowBlock]:
+    """Some rows of a chunk, each drawn for itself."""
+    rng, kept = np.random.default_rng((seed, k)), []
+    for block in _cut(parts, k, first):
+        keep = np.ones(len(block), dtype=bool) if share == 1.0 else rng.random(len(block)) < share
+        kept.append(block.taken(keep))
+    return kept
+
+
+def _labels(part: Any) -> Any:
+    """The targets of a chunk as an array."""
+    return np.array(part.to_numpy() if hasattr(part, "to_numpy") else part).reshape(-1)
 
 
 def _chunk_sum(chunks: Any, places: Any, function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:

@@ -37,6 +37,7 @@ KINDS = {
     "subsets": "exact.subsets",
     "offsets": "exact.offsets",
     "signs": "exact.signs",
+    "slopes": "exact.slopes",
     "outputs": "exact.outputs",
 }
 PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2

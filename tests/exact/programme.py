@@ -66,6 +66,7 @@ class Programme:
     blocks: int
     sized: tuple[tuple[int, Fraction, Fraction], ...]
     lifts: tuple[tuple[int, ...], ...]  # for each further coordinate the rows that it must lie above
+    ranks: tuple[int, ...]  # and above all but so many of them, where the others cost it nothing more
 
     def coordinates(self, w: Sequence[Fraction], b: Any) -> list[Fraction]:
         """u of some weights; further coordinates as small as the rows let them be."""
@@ -88,7 +89,7 @@ class Programme:
                 needs.append(
                     sum(x * v for x, v in zip(row.r, found, strict=True) if x) / Fraction(-row.r[at])
                 )
-            found[at] = max(needs)
+            found[at] = sorted(needs, reverse=True)[self.ranks[extra]]
         return found
 
     def weights(self, u: Sequence[Fraction]) -> tuple[list[Fraction], Any]:
@@ -166,6 +167,7 @@ class Builder:
         ]
         self.rows: list[tuple[dict[int, Fraction], list[Fraction], list[Part | None]]] = []
         self.lifts: list[tuple[int, ...]] = []
+        self.ranks: dict[int, int] = {}
         ones = (1,) if statement.intercept else ()
         shrunk = [power_of_two(-k) for k in shifts]
         self.lines = [
@@ -211,12 +213,16 @@ class Builder:
                 self._within_l1(statement.budget)
             elif name == "linf":
                 self._within_box(statement.budget)
+            elif name == "slope":
+                self._sorted(None, statement.budget)
             return
         assert statement.lam is not None
         if name == "linf":
             self._largest(statement.lam)
         elif name in ("l1", "l2", "elastic_net"):
             self._separable(name, statement.lam)
+        elif name == "slope":
+            self._sorted(statement.lam, None)
         elif name == "sparse_group":
             self._separable("l1", statement.lam * statement.share)
 
@@ -266,6 +272,40 @@ class Builder:
         if whole:
             self.rows.append((whole, [budget], [NOTHING, None]))
 
+    def _sorted(self, lam: Fraction | None, budget: Fraction | None) -> None:
+        """Σ λ_k |w|_(k) = Σ_k (λ_k − λ_(k+1)) (k t_k + Σ_j (|w_j| − t_k)₊) at the least, over all t."""
+        prices = self.statement.prices
+        sizes, whole = [], {}
+        for j, _, size in self.sized:
+            sizes.append(self._new())
+            self.lifts.append(self._above(j, sizes[-1], size))
+            whole[sizes[-1]] = prices[-1]
+        for k, fall in enumerate((a - b for a, b in zip(prices, prices[1:], strict=False)), start=1):
+            if not fall:
+                continue
+            t, first, beyond = self._new(), len(self.rows), []
+            self.ranks[len(self.lifts)] = k - 1
+            walls: list[Part | None] = [NOTHING, None]
+            priced: list[Part | None] = [NOTHING, (Fraction(0), (lam or Fraction(0)) * fall, Fraction(0))]
+            for s in sizes:
+                self.rows.append(({s: Fraction(1), t: Fraction(-1)}, [Fraction(0)], priced))
+            self.lifts.append(tuple(range(first, len(self.rows))))
+            whole[t] = k * fall
+            for s in sizes if budget is not None else []:
+                beyond.append(self._new())
+                over, least = len(self.rows), len(self.rows) + 1
+                row = {s: Fraction(1), t: Fraction(-1), beyond[-1]: Fraction(-1)}
+                self.rows.append((row, [Fraction(0)], walls))
+                self.rows.append(({beyond[-1]: Fraction(-1)}, [Fraction(0)], walls))
+                self.lifts.append((over, least))
+                whole[beyond[-1]] = fall
+        if lam is not None:
+            for place, price in whole.items():
+                self.rows.append(({place: Fraction(1)}, [], [(Fraction(0), lam * price, Fraction(0))]))
+        else:
+            assert budget is not None
+            self.rows.append((whole, [budget], [NOTHING, None]))
+
     def programme(self) -> Programme:
         """Everything over common denominators."""
         made: list[tuple[tuple[int, ...], tuple[int, ...], list[Part | None]]] = []
@@ -301,6 +341,7 @@ class Builder:
             self.blocks,
             tuple(self.sized),
             tuple(self.lifts),
+            tuple(self.ranks.get(extra, 0) for extra in range(len(self.lifts))),
         )
 
 

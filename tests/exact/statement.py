@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from dualgap.penalties import Slope
 from exact.arithmetic import FAR, as_rational, as_real, power_of_e, rational, real
 
 CLASSIFICATION = ("hinge", "squared_hinge", "logistic", "exponential", "perceptron")
@@ -22,6 +25,7 @@ DEFAULTS = {
     "lp": 1.5,
     "tweedie": 1.5,
     "sparse_group": 0.5,
+    "slope": 0.1,
 }
 GROUPED = ("group_lasso", "sparse_group")
 INFINITE = real.inf
@@ -74,6 +78,12 @@ class Statement:
                 members = [c * self.p + j for j in range(self.p) if self.groups[j] == g]
                 found.append((members, real.sqrt(len(members))))
         return found
+
+    @property
+    def prices(self) -> tuple[Fraction, ...]:
+        """Those of slope, the largest first: they are floats, and the library says which."""
+        gauge = Slope(float(self.penalty[1])).gauge(np.ones(self.p), np.ones(self.p))
+        return tuple(rational(price) for price in gauge.prices.tolist())
 
     @property
     def offsets(self) -> list[Fraction]:
@@ -171,6 +181,9 @@ class Statement:
                 for members, root in self.lengths()
             )
             return as_real(whole) + as_real(1 - self.share) * lengths
+        if name == "slope":
+            order = sorted(sizes, reverse=True)
+            return sum((price * v for price, v in zip(self.prices, order, strict=True)), Fraction(0))
         if name == "linf":
             return max(sizes, default=Fraction(0))
         if name == "l2_norm":

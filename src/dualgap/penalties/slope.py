@@ -41,7 +41,10 @@ class Slope(Penalty):
         if self.sequence is None:
             from scipy.special import ndtri  # here: most penalties never need it
 
-            return Sorted(-ndtri(np.arange(1, p + 1) * (self.q / (2.0 * p))), scale)
+            prices = -ndtri(np.arange(1, p + 1) * (self.q / (2.0 * p)))
+            if not prices[0] > 0.0:
+                raise DataError("slope(1) has a price of 0 for a single column; give q below 1.")
+            return Sorted(prices, scale)
         if len(self.sequence) < p:
             raise DataError(f"The sequence of slope has {len(self.sequence)} prices for {p} columns.")
         return Sorted(np.array(self.sequence), scale)

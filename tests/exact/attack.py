@@ -41,7 +41,7 @@ KINDS = {
     "outputs": "exact.outputs",
 }
 PATTERN = ("fits",) * 9 + ("forged",) * 3 + ("margins",) * 3 + ("offsets",) * 2 + ("kernels",) * 2
-PATTERN += ("files", "subsets", "levels", "signs", "signs", "outputs", "outputs")
+PATTERN += ("files", "subsets", "levels", "signs", "signs", "outputs", "outputs", "slopes")
 SECONDS = 60  # a case that takes longer is a finding
 GRACE = 45  # compiled code does not hear the alarm: then the worker is ended
 BATCH = 10

@@ -9,7 +9,7 @@ from exact.known import CASES
 
 SEED = 2
 DRAWN = {"fits": 240, "forged": 60, "margins": 60, "kernels": 40, "levels": 40, "files": 16, "subsets": 16}
-DRAWN |= {"offsets": 60, "signs": 60, "outputs": 60}
+DRAWN |= {"offsets": 60, "signs": 60, "outputs": 60, "slopes": 60}
 TOGETHER = 20  # cases in a test
 MOST = 20  # false claims in its message
 

@@ -281,3 +281,10 @@ def test_columns_that_are_all_constant_leave_the_intercept(loss: str, penalty: s
     alone = dg.fit(np.zeros((len(y), 1)), y, loss=loss, penalty="none")
     assert not found.coef.any()
     assert found.objective == pytest.approx(alone.objective, rel=1e-12)
+
+
+def test_sorted_prices_of_nothing_are_refused() -> None:
+    X, y = data("squared")
+    with pytest.raises(dg.errors.DataError, match="single column"):
+        dg.fit(X[:, :1], y, loss="squared", penalty="slope(1.0)", budget=1.0)
+    assert dg.fit(X[:, :2], y, loss="squared", penalty="slope(1.0)", budget=1.0).converged

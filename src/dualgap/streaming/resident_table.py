@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.device.arrivals import free_bytes
 from dualgap.losses import Loss
 from dualgap.streaming.metrics import Metric, Plain, Priced
 from dualgap.streaming.resident import LEVEL, MANY, SAMPLE, STEPS, NearStart, ResidentTask, null_of, seeming
@@ -66,7 +67,10 @@ class StrengthTable:
         self.price = np.array([one for one, _ in prices])
         self.ridge = np.array([other for _, other in prices])
         n, p = matrix.shape
-        self.width = max(1, max(n * p, BESIDE) // (TABLES * n))  # strengths at a time
+        room = min(
+            float(max(n * p, BESIDE)), free_bytes(matrix.place) / 16.0
+        )  # half of what is free, at most
+        self.width = max(1, int(room // (TABLES * n)))  # strengths at a time
         m = min(n, (SAMPLE if n >= MANY * p else FEWER) * p)
         rows = matrix.drawn(m)
         self.A = matrix.gathered(rows)

@@ -78,7 +78,7 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
         given, w = w, inside(problem, w)
         found = _checked(problem, w, theta, tolerance, null, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
-        if coarse(found, wanted):
+        if coarse(found, wanted) or blurred(problem, found, wanted):
             better = _checked(problem, w, theta, tolerance, null, exact=True).improved(found)
             found = replace(better, width=found.width)
     return found if w is given else replace(found, moved=True)
@@ -87,6 +87,15 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
 def missed(found: Checked, wanted: float) -> bool:
     """Is the gap wider than wanted, and rounding a good part of it?"""
     return found.gap > wanted and not found.rounding <= SHARE * wanted
+
+
+def blurred(problem: Statement, found: Checked, wanted: float) -> bool:
+    """Is the gap wider than wanted, and the error of Xᵀθ alone a good part of it?"""
+    if not found.gap > wanted:
+        return False
+    bracket, v = problem.regulariser.bracket, found.correlation
+    sharp = bracket(found.w, v, np.zeros_like(v)).value
+    return bracket(found.w, v, found.reach).value - sharp > SHARE * wanted
 
 
 def coarse(found: Checked, wanted: float) -> bool:
@@ -162,10 +171,6 @@ def _checked(
     rounding += excess * objective
     box, charge = _box(w, _pulled(dual, pull), SHARE * tolerance * max(objective, SMALL * null))
     gap = total(a * terms) + (bracket + linear) + rounding + charge
-    if not exact and gap > tolerance * max(
-        objective, SMALL * null
-    ):  # then it matters what Xᵀθ's own error costs
-        rounding += max(bracket - problem.regulariser.bracket(w, v, np.zeros_like(reach)).value, 0.0)
     return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width, violation=violation))
 
 

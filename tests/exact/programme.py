@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from exact.arithmetic import common, dot, low_bit, power_of_two, rational
@@ -208,21 +209,20 @@ class Builder:
             name = "l1"
         if statement.free:
             return
+        if name == "slope":
+            self._sorted(statement.lam if statement.budget is None else None, statement.budget)
+            return
         if statement.budget is not None:
             if name == "l1":
                 self._within_l1(statement.budget)
             elif name == "linf":
                 self._within_box(statement.budget)
-            elif name == "slope":
-                self._sorted(None, statement.budget)
             return
         assert statement.lam is not None
         if name == "linf":
             self._largest(statement.lam)
         elif name in ("l1", "l2", "elastic_net"):
             self._separable(name, statement.lam)
-        elif name == "slope":
-            self._sorted(statement.lam, None)
         elif name == "sparse_group":
             self._separable("l1", statement.lam * statement.share)
 
@@ -280,7 +280,7 @@ class Builder:
             sizes.append(self._new())
             self.lifts.append(self._above(j, sizes[-1], size))
             whole[sizes[-1]] = prices[-1]
-        for k, fall in enumerate((a - b for a, b in zip(prices, prices[1:], strict=False)), start=1):
+        for k, fall in enumerate((a - b for a, b in pairwise(prices)), start=1):
             if not fall:
                 continue
             t, first, beyond = self._new(), len(self.rows), []

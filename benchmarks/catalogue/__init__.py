@@ -6,4 +6,4 @@ ladder of settings for each peer. The runner, the clock and the rules are those 
 
 from __future__ import annotations
 
-FAMILIES = ("counts", "groups", "joint_hinge", "outputs", "bounds")
+FAMILIES = ("counts", "groups", "joint_hinge", "outputs", "bounds", "neighbours")

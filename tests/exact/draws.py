@@ -28,6 +28,7 @@ CLASS_LOSSES = ("hinge", "squared_hinge", "logistic", "logistic", "exponential",
 PENALTIES = (
     *("none", "none", "l1", "l1", "l2", "l2", "l2_norm", "elastic_net", "linf", "lp(1.5)", "lp(3)"),
     *("group_lasso", "group_lasso", "sparse_group(0.5)", "sparse_group(0.1)"),
+    *("fused(1)", "fused(2)"),
 )
 WITH_FACTORS = ("l1", "l2", "elastic_net", *GROUPED)
 

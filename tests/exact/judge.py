@@ -63,6 +63,7 @@ class Question:
         name = parse(keywords["loss"])[0]
         self.labels = sorted(set(labels)) if name in CLASSIFICATION else []
         joint = name == "logistic" and keywords.get("multiclass", "auto") != "one_vs_rest"
+        joint = joint and parse(keywords.get("penalty", "l2"))[0] != "fused"  # which takes each class alone
         inner = {key: value for key, value in keywords.items() if key != "multiclass"}
         self.apart = len(self.labels) > 2 and not joint
         ups = self.labels if self.apart else [None]
@@ -378,7 +379,10 @@ def judge_direction(verdict: Verdict, statement: Statement, direction: Any, inte
     penalised = not statement.free
     tiled = statement.factors * (len(d) // statement.p)
     words = f"direction {[float(v) for v in d]}, intercept {[float(v) for v in levels]}"
-    if penalised and any(v and factor for v, factor in zip(d, tiled, strict=True)):
+    moves = any(v and factor for v, factor in zip(d, tiled, strict=True))
+    if statement.penalty[0] == "fused":  # which is blind to polynomials
+        moves = statement.size(d) != 0
+    if penalised and moves:
         verdict.claim("no minimiser", False, f"{words}: it moves a weight that is penalised")
         return
     if not statement.intercept and any(levels):

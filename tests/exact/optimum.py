@@ -15,7 +15,7 @@ from exact.statement import GROUPED, TRANSCENDENTAL, Statement, Value, below
 
 Point = tuple[list[Fraction], Any]  # w, b
 
-POLYHEDRAL_BUDGETS = ("l1", "linf", "slope", "none")
+POLYHEDRAL_BUDGETS = ("l1", "linf", "slope", "fused", "none")
 FARTHEST = 3000  # powers of two beyond which a start is none, and below which it is zero
 SEARCHES = 12  # prices that are tried for a budget
 SECANTS = 6  # prices of groups that are tried for a budget

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -213,18 +214,21 @@ class Builder:
             self._sorted(statement.lam if statement.budget is None else None, statement.budget)
             return
         if statement.budget is not None:
-            if name == "l1":
-                self._within_l1(statement.budget)
-            elif name == "linf":
-                self._within_box(statement.budget)
+            walls = {
+                "l1": self._within_l1,
+                "fused": self._within_sum,
+                "linf": self._within_box,
+            }
+            walls.get(name, lambda budget: None)(statement.budget)
             return
         assert statement.lam is not None
-        if name == "linf":
-            self._largest(statement.lam)
-        elif name in ("l1", "l2", "elastic_net"):
-            self._separable(name, statement.lam)
-        elif name == "sparse_group":
-            self._separable("l1", statement.lam * statement.share)
+        priced = {
+            "linf": self._largest,
+            "fused": self._steps,
+            "sparse_group": lambda lam: self._separable("l1", lam * statement.share),
+            **{one: partial(self._separable, one) for one in ("l1", "l2", "elastic_net")},
+        }
+        priced.get(name, lambda lam: None)(statement.lam)
 
     def _separable(self, name: str, lam: Fraction) -> None:
         alpha = self.statement.penalty[1] if name == "elastic_net" else Fraction(1)
@@ -261,6 +265,33 @@ class Builder:
     def _within_box(self, budget: Fraction) -> None:
         for j, _, size in self.sized:
             self.rows.append(({j: size}, [-budget, budget], [None, NOTHING, None]))
+
+    def _differences(self) -> list[dict[int, Fraction]]:
+        """Those of neighbours, taken as often as the penalty says."""
+        rows = [{j: size} for j, _, size in self.sized]
+        for _ in range(int(self.statement.penalty[1])):
+            rows = [
+                {j: after.get(j, Fraction(0)) - before.get(j, Fraction(0)) for j in {*before, *after}}
+                for before, after in pairwise(rows)
+            ]
+        return rows
+
+    def _steps(self, lam: Fraction) -> None:
+        parts: list[Part | None] = [(Fraction(0), slope, Fraction(0)) for slope in (-lam, lam)]
+        self.rows += [(row, [Fraction(0)], parts) for row in self._differences()]
+
+    def _within_sum(self, budget: Fraction) -> None:
+        whole: dict[int, Fraction] = {}
+        for row in self._differences():
+            extra, first = self._new(), len(self.rows)
+            for sign in (1, -1):
+                wall: list[Part | None] = [NOTHING, None]
+                entries = {j: sign * v for j, v in row.items()} | {extra: Fraction(-1)}
+                self.rows.append((entries, [Fraction(0)], wall))
+            self.lifts.append((first, first + 1))
+            whole[extra] = Fraction(1)
+        if whole:
+            self.rows.append((whole, [budget], [NOTHING, None]))
 
     def _within_l1(self, budget: Fraction) -> None:
         whole: dict[int, Fraction] = {}

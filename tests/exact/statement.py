@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ DEFAULTS = {
     "tweedie": 1.5,
     "sparse_group": 0.5,
     "slope": 0.1,
+    "fused": 1.0,
 }
 GROUPED = ("group_lasso", "sparse_group")
 INFINITE = real.inf
@@ -184,6 +186,11 @@ class Statement:
         if name == "slope":
             order = sorted(sizes, reverse=True)
             return sum((price * v for price, v in zip(self.prices, order, strict=True)), Fraction(0))
+        if name == "fused":
+            along = [v * sigma for v, sigma in zip(w, scale, strict=True)]
+            for _ in range(int(t)):
+                along = [after - before for before, after in pairwise(along)]
+            return sum((abs(v) for v in along), Fraction(0))
         if name == "linf":
             return max(sizes, default=Fraction(0))
         if name == "l2_norm":

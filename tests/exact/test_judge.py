@@ -53,6 +53,8 @@ FORMS: tuple[dict[str, Any], ...] = (
     {"penalty": "linf", "budget": 0.2},
     {"penalty": "l2_norm", "budget": 0.3},
     {"penalty": "lp(3)", "budget": 0.3},
+    {"penalty": "fused(1)", "lam": 0.1},
+    {"penalty": "fused(1)", "budget": 0.3},
     {"penalty": "group_lasso", "lam": 0.1, "groups": (0, 0)},
     {"penalty": "sparse_group(0.3)", "lam": 0.1, "groups": (0, 0)},
     {"penalty": "group_lasso", "budget": 0.3, "groups": (0, 1)},
@@ -130,15 +132,15 @@ def test_nothing_near_an_optimum_is_better(loss: str, form: dict[str, Any]) -> N
     theta = np.sign(y - y.mean())  # any hint will do
     best = optimum(statement, [start], theta.tolist())
     if not best.settled:  # a start from nowhere: then the point is a candidate and no more
-        sorted_prices = form["penalty"] == "slope(0.5)"
-        budget = "budget" in form and not sorted_prices and form["penalty"] not in ("l1", "linf")
+        sorted_prices, flat = form["penalty"] == "slope(0.5)", ("l1", "linf", "fused(1)")
+        budget = "budget" in form and not sorted_prices and form["penalty"] not in flat
         assert "groups" in form or budget or (sorted_prices and loss in ENDLESS)
         return
     rng = np.random.default_rng(1)
     for size in 10.0 ** -np.arange(0, 16, 1.5):
         moved = [v + rational(size * rng.normal()) for v in (*best.w, best.b)]
         assert not below(statement.value(moved[:-1], moved[-1]), best.value)
-    polyhedral = form["penalty"] in ("none", "l1", "linf", "slope(0.5)")
+    polyhedral = form["penalty"] in ("none", "l1", "linf", "slope(0.5)", "fused(1)")
     if loss in PIECEWISE and (
         polyhedral or (form["penalty"] in ("l2", "elastic_net(0.5)") and "budget" not in form)
     ):

@@ -322,7 +322,7 @@ def test_the_sum_of_the_terms_and_its_charges(name: str, intercept: bool, exact:
     assert found.rounding == close(rounding, rel=1e-9)
     assert found.gap == close(min(gap, primal), rel=1e-12 if gap > 1e-3 * primal else 1e-3)
     assert found.box is None and not found.moved and found.w is w
-    asked, v, reach = problem.regulariser.asked[-1]  # type: ignore[union-attr]
+    asked, v, reach = problem.regulariser.asked[0]  # type: ignore[union-attr]
     truth, pad = problem.rows.against(theta, exact=exact), [0.0] * intercept
     assert asked is w
     assert np.array_equal(v, np.append(truth[0], pad)) and np.array_equal(reach, np.append(truth[1], pad))

@@ -103,7 +103,8 @@ class Penalised:
 
         v is orthogonal to all along which w is free but for coordinates: see Gauge.sums.
         """
-        return Bracket(*self._young(w, v, reach), None)
+        young = self.fenchel_young if self.gauge.sums is None else self._young
+        return Bracket(*young(w, v, reach), None)
 
     @property
     def half_open(self) -> Mask | None:
@@ -224,7 +225,8 @@ class Constrained:
 
     def bracket(self, w: Vector, v: Vector, reach: Vector) -> Bracket:
         """`fenchel_young`, with what of v no price holds: nothing, where there are no bounds; as above."""
-        return Bracket(*self._young(w, v, reach), None)
+        young = self.fenchel_young if self.gauge.sums is None else self._young
+        return Bracket(*young(w, v, reach), None)
 
     @property
     def half_open(self) -> Mask | None:

@@ -30,8 +30,12 @@ def _classifies(loss: Loss) -> bool:
 
 
 def _beside_logistic(penalty: Penalty) -> Loss:
-    """The logistic loss, except without a penalty: on separable data, as in the checks, it has no minimum."""
-    return losses.Logistic() if penalty.takes_strength else losses.Hinge()
+    """The logistic loss, except where a column may go without a price (none; fused with one column): on
+    separable data, as in the checks, it has no minimum.
+    """
+    if not penalty.gauge(np.ones(1), np.ones(1)).free.any():
+        return losses.Logistic()
+    return losses.SquaredHinge() if penalty.takes_strength else losses.Hinge()
 
 
 def _estimators() -> Iterator[Any]:
@@ -53,7 +57,13 @@ def _checks() -> pytest.MarkDecorator:
     """`parametrize_with_checks` with the list that pytest wants; scikit-learn 1.6 hands over a generator."""
     mark = parametrize_with_checks(list(_estimators()))
     names, cases = mark.args
-    return pytest.mark.parametrize(names, list(cases), **mark.kwargs)
+    return pytest.mark.parametrize(names, [case for case in cases if not _beyond_tags(*case)], **mark.kwargs)
+
+
+def _beyond_tags(estimator: Any, check: Any) -> bool:
+    """Several outputs are drawn below zero whatever the tags say of targets; tests/fitting has some above."""
+    positive = estimator.__sklearn_tags__().target_tags.positive_only
+    return bool(positive) and check.func.__name__ == "check_regressor_multioutput"
 
 
 @pytest.mark.filterwarnings("ignore:Weights of zero are optimal")  # the perceptron loss says so

@@ -1,7 +1,7 @@
 """Which solvers there are, which fit a problem, and why the others do not.
 
 Every solver is for one kind of problem, and every problem tells its kind: "convex" (one vector of weights),
-"multinomial" and "joint hinge" (all classes at once), "quantiles" (that may not cross),
+"multinomial" and "joint hinge" (all classes at once), "outputs" (stacked), "quantiles" (that may not cross),
 "search" (not convex), "kernel", "kernel levels" (ν)
 and two kinds of "margin" (C = ∞).
 """
@@ -24,6 +24,7 @@ BY_NAME = (
     "convex",
     "multinomial",
     "joint hinge",
+    "outputs",
     "quantiles",
     "search",
 )  # kinds whose solvers can be asked for by `solver=`
@@ -31,6 +32,7 @@ PROBLEMS = {
     "convex": "convex problems",
     "multinomial": "the multinomial problem",
     "joint hinge": "the joint hinge of many classes",
+    "outputs": "several outputs jointly",
     "quantiles": "quantiles that do not cross",
     "search": "problems that are not convex",
 }
@@ -79,8 +81,9 @@ def solver(
 
 
 def of_kind(*kinds: str) -> dict[str, type[Any]]:
-    """The solvers for problems of these kinds, by name."""
-    return {name: cls for name, cls in SOLVERS.items() if cls.kind in kinds}
+    """The solvers for problems of these kinds, by name; outputs are stacked as one convex problem."""
+    meant = {*kinds, "convex"} if "outputs" in kinds else set(kinds)
+    return {name: cls for name, cls in SOLVERS.items() if cls.kind in meant}
 
 
 def verdicts(problem: Asked, *, manual: bool = True) -> list[Verdict]:
@@ -169,7 +172,7 @@ def refusal(problem: Asked) -> str:
 
 
 def _insist(chosen: Any, problem: Asked) -> None:
-    if getattr(chosen, "kind", problem.kind) != problem.kind:
+    if hasattr(chosen, "kind") and chosen.kind not in {cls.kind for cls in of_kind(problem.kind).values()}:
         raise NoSolverError(_elsewhere(chosen.name, problem.kind))
     missing = lacking(chosen, problem)
     if missing:

@@ -36,7 +36,7 @@ LEAST = 1e-12  # violations, in prices, that are rounding
 FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
 
 
-@solver("output_descent")
+@solver("output_descent", kind="outputs")
 @dataclass(frozen=True)
 class OutputDescent:
     """Block coordinate descent on working sets of columns, all outputs at once, inside proximal Newton.

@@ -26,6 +26,10 @@ class OutputsProblem(StackedOutputs, Problem):
     design: BlockDiagonal
     one: tuple[tuple[float, float], ...] = field(default=(), kw_only=True)
 
+    @property
+    def kind(self) -> str:
+        return "outputs"
+
     def table(self, values: Vector) -> Matrix:
         """What holds output after output, a row for each."""
         return values.reshape(self.outputs, -1)

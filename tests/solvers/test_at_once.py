@@ -72,6 +72,17 @@ def test_dependent_columns_are_left_to_the_shortest_weights() -> None:
     np.testing.assert_allclose(found.coef[0], found.coef[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("lam", [1.0, 1e-2, 1e-3])
+def test_the_dual_point_of_raw_columns_keeps_its_prices(lam: float) -> None:
+    """θ is levelled before it is measured: means of 200 beside a small price would push it out."""
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    found = dg.fit(X, y, loss="squared", penalty="l1", lam=lam)
+    theta = found.certificate.theta
+    assert abs(theta.sum()) <= 1e-12 and np.abs(X.T @ theta).max() <= lam * (1.0 + 1e-9)
+
+
 def test_free_columns_and_sparse_tables_are_for_others() -> None:
     assert at_once(Recipe(60, 20, free=2).build(losses.Logistic(), penalties.L1())) is None
     assert at_once(Recipe(60, 20, free=2).build(losses.Logistic(), penalties.L2())) is None

@@ -17,7 +17,7 @@ class OneGram:
     def __init__(self, problem: Problem, start: Iterate) -> None:
         self.problem, self.design = problem, problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
-        self.p, self.total = self.design.shape[1], float(h.sum())
+        self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
         self.matrix, self.centre = self.design.weighted_gram(h), np.zeros(self.p)
         square = self.matrix.diagonal().copy()
         if problem.intercept:
@@ -36,6 +36,11 @@ class OneGram:
     def residual(self) -> Vector:
         """By how much the loss falls along each centred column."""
         return self.pull - self.level * self.centre
+
+    @property
+    def balanced(self) -> Vector:
+        """θ whose sum is zero, the rest taken from the rows by their curvature: `residual` is its Xᵀθ."""
+        return self.theta - (self.level / self.total) * self.shares
 
     def move(self, w: Vector) -> None:
         """To these weights of the columns, with the intercept that is best there."""

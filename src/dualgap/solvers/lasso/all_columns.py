@@ -30,6 +30,6 @@ def all_columns(problem: Problem, start: Iterate) -> Iterator[Iterate]:
         w = point.w[:p].copy()
         model.solve(w, point.residual - ridge * w, price, max(SHARE * start.wanted, 1e-13))
         point.move(w)
-        beyond = 0.0 if curved else float((np.abs(point.pull) / price).max())
-        theta = point.theta * (INSIDE / beyond) if beyond > 1.0 else point.theta
+        beyond = 0.0 if curved else float((np.abs(point.residual) / price).max())
+        theta = point.balanced * (INSIDE / beyond) if beyond > 1.0 else point.balanced
         yield Iterate(point.w.copy(), theta, point.z, outright=True)

@@ -38,6 +38,7 @@ OTHERS = (
     "everyday_sparse",
 )  # programs with a `main` of their own, where they exist
 HEAD = "| cell | ours, ms | best peer, ms | ratio | at equal certificate | must | ok? | gap |"
+RULE = "|---|---|---|---|---|---|---|---|"
 MOST = 1.2  # times what `dg.fit` costs that an estimator may
 
 
@@ -182,7 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     rules, rows, lines = Rules(options.repeats, options.patience, certified=True), [], []
-    print(HEAD, "|---|---|---|---|---|---|---|---|", sep="\n")
+    print(HEAD, RULE, sep="\n")
     for cell in cells():
         if options.only in cell.name:
             rows.append(race(cell, options.seed, rules))
@@ -191,7 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
     wrapped = _estimator_rows(options.only, options.repeats)
     table = {"machine": machine(), "versions": versions(), "results": rows, "estimators": wrapped}
     (folder / "everyday.json").write_text(json.dumps(table, indent=1), encoding="utf-8")
-    (folder / "everyday.md").write_text("\n".join([heading(), "", HEAD, *lines]) + "\n", encoding="utf-8")
+    (folder / "everyday.md").write_text("\n".join([heading(), "", HEAD, RULE, *lines]) + "\n", encoding="utf-8")
     for name in OTHERS if not options.only else ():
         try:
             importlib.import_module(f"benchmarks.{name}").main([])

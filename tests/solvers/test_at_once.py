@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dualgap as dg
-import dualgap.solvers  # noqa: F401  (they enter the registry when they are imported)
+import dualgap.solvers  # they enter the registry when they are imported
 from dualgap import losses, penalties
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import at_once, candidates

@@ -192,7 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
     wrapped = _estimator_rows(options.only, options.repeats)
     table = {"machine": machine(), "versions": versions(), "results": rows, "estimators": wrapped}
     (folder / "everyday.json").write_text(json.dumps(table, indent=1), encoding="utf-8")
-    (folder / "everyday.md").write_text("\n".join([heading(), "", HEAD, RULE, *lines]) + "\n", encoding="utf-8")
+    shown = [heading(), "", HEAD, RULE, *lines, ""]
+    (folder / "everyday.md").write_text("\n".join(shown), encoding="utf-8")
     for name in OTHERS if not options.only else ():
         try:
             importlib.import_module(f"benchmarks.{name}").main([])

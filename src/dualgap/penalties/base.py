@@ -256,12 +256,23 @@ class Gauge(Protocol):
         return 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class ScaledGauge(Gauge):
-    """What gauges of an order with a scale for each coordinate share; scale zero makes a coordinate free.
+class Seminorm(Gauge):
+    """h(tw) = |t| h(w), and so its conjugates are 0 or ∞."""
 
-    The conjugates are those of a norm.
-    """
+    def penalised_conjugate(self, v: Vector, strength: float) -> float:
+        return 0.0
+
+    def penalised_scale(self, v: Vector, strength: float) -> float:
+        size = self.smallest_strength_at_zero(v)
+        return 1.0 if size <= strength else strength / size
+
+    def support(self, v: Vector, radius: float) -> float:
+        return radius * self.smallest_strength_at_zero(v)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledGauge(Seminorm):
+    """What gauges of an order with a scale for each coordinate share; scale zero makes a coordinate free."""
 
     order: float
     scale: Vector
@@ -278,16 +289,6 @@ class ScaledGauge(Gauge):
 
     def restricted(self, keep: Mask) -> Self:
         return dataclasses.replace(self, scale=self.scale[keep])
-
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.smallest_strength_at_zero(v)
-        return 1.0 if size <= strength else strength / size
-
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.smallest_strength_at_zero(v)
 
 
 class Concave(Gauge, Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.errors import DataError
-from dualgap.penalties.base import FAINT, LEAST, LOST, Elastic, Gauge
+from dualgap.penalties.base import FAINT, LEAST, LOST, Elastic, Gauge, Seminorm
 from dualgap.traits import Trait
 
 ROUNDED = 2.0**-53  # what an addition, a product or a quotient is off by, in shares of what comes out
@@ -66,7 +66,7 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class Differences(Gauge):
+class Differences(Seminorm):
     """Of the coordinates whose scale is not zero, in their order; there are more than `order` of them.
 
     Beside the free coordinates w is free along polynomials: of v that part is not looked at, as v on free
@@ -157,16 +157,6 @@ class Differences(Gauge):
             better = other < unsure
             u, off = np.where(better, right, left), np.where(better, other, unsure)
         return u, off
-
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.smallest_strength_at_zero(v)
-        return 1.0 if size <= strength else strength / size
-
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.smallest_strength_at_zero(v)
 
     def smallest_strength_at_zero(self, v: Vector) -> float:
         return float(np.abs(self._levels(v)).max(initial=0.0))

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, BlockSum, Gauge, Groups, Projection
+from dualgap.penalties.base import LEAST, LOST, BlockSum, Groups, Projection, Seminorm
 from dualgap.traits import Trait
 
 ROUNDS = 60  # of Newton, each doubling the digits once near: 4 to 9 were counted
@@ -17,7 +17,7 @@ EACH = 2.0**-51  # what one more term may cost a sum, in shares of it: two round
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped(Gauge):
+class Grouped(Seminorm):
     """`group` numbers the groups; both weights zero make a coordinate free, whatever its group."""
 
     l1: Vector
@@ -211,16 +211,6 @@ class Grouped(Gauge):
         return Projection(v, diagonal, None, blocks)
 
     # -- conjugates ----------------------------------------------------------------------------------
-
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.smallest_strength_at_zero(v)
-        return 1.0 if size <= strength else strength / size
-
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.smallest_strength_at_zero(v)
 
     def price(self, v: Vector, radius: float) -> float:
         return self.smallest_strength_at_zero(v)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, BlockSum, Gauge, Projection
+from dualgap.penalties.base import LEAST, LOST, BlockSum, Projection, Seminorm
 from dualgap.traits import Trait
 
 ROUNDS = 200  # of Newton on a polygon: each ends on another of its sides
@@ -17,7 +17,7 @@ EACH = 2.0**-51  # what one more term may cost a sum, in shares of it: two round
 
 
 @dataclass(frozen=True, eq=False)
-class Sorted(Gauge):
+class Sorted(Seminorm):
     """`prices` fall, the first of them is positive; scale zero makes a coordinate free.
 
     What needs the nearest point works where the scales that are not zero are one number, which is what
@@ -142,16 +142,6 @@ class Sorted(Gauge):
         return Projection(np.where(self.free, 0.0, s - w), still, None, blocks)
 
     # -- conjugates ----------------------------------------------------------------------------------
-
-    def penalised_conjugate(self, v: Vector, strength: float) -> float:
-        return 0.0
-
-    def penalised_scale(self, v: Vector, strength: float) -> float:
-        size = self.smallest_strength_at_zero(v)
-        return 1.0 if size <= strength else strength / size
-
-    def support(self, v: Vector, radius: float) -> float:
-        return radius * self.smallest_strength_at_zero(v)
 
     def price(self, v: Vector, radius: float) -> float:
         return self.smallest_strength_at_zero(v)

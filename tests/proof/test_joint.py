@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dualgap as dg
 from dualgap.arrays import Vector
 from dualgap.design.dense import Dense
 from dualgap.fitting.joint_problem import joint_problem
@@ -674,3 +675,19 @@ def test_what_is_no_number_proves_nothing(bad: float) -> None:
         broken[0, 1] = bad
         found = check_joint(problem, np.zeros(problem.p), broken)
         assert 0.0 <= found.dual <= primal(exact, np.zeros(problem.p))
+
+
+def test_a_processor_that_flushes_small_numbers_to_zero_leaves_a_proof() -> None:
+    """Some libraries tell it so, for the whole process, when imported; 2⁻¹⁰⁷⁴ has no logarithm then."""
+    torch = pytest.importorskip("torch")
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    found = dg.fit(X / 16.0, y, loss="logistic", penalty="l2", lam=1e-6)
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot be told to")
+    try:
+        again = found.certificate.recheck(X / 16.0, y)
+    finally:
+        torch.set_flush_denormal(False)
+    assert again.bound == pytest.approx(found.bound, rel=1e-9) and again.gap <= 2e-6 * again.objective

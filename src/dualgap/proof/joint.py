@@ -21,6 +21,9 @@ from dualgap.proof.check import AWAY, SLACK, Checked, coarse, inside, told
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
 from dualgap.proof.statement import SMALL, Statement
 
+NORMAL = 2.0**-1022  # below it numbers lose digits, or are zero where a library has told the processor so
+BELOW = 37.0  # more than 52 log 2: the logarithm of the smallest number is no further from that of NORMAL
+
 
 class Joint(Statement):
     """A statement whose targets are class numbers; w holds the classes one after another."""
@@ -67,7 +70,7 @@ def _divergent(z: Matrix, error: float, share: Matrix, step: Matrix, own: Index)
     model, depth = _softmax(z)
     terms = divergence(share, model, depth).sum(axis=1)
     # a step up to the share itself costs no more than it times the slope and one, here and in the own class
-    slope = np.abs(np.log(np.maximum(share, LEAST)) + depth)
+    slope = np.abs(np.log(np.maximum(share, NORMAL)) + depth) + BELOW * (share < NORMAL)
     there = slope[rows, own]
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
     return terms, loose + error * (np.abs(model - share).sum(axis=1) + error)

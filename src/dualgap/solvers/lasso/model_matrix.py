@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
@@ -12,20 +14,11 @@ SWEEPS = 60  # over the columns taken, before Newton: 20 took a tenth longer on 
 DEEP = 60  # turns of coordinate descent and Newton on one set
 
 
-class ModelMatrix:
-    """½ wᵀGw − cᵀw + Σ price_j |w_j| over w, G at hand."""
+class MatrixAtHand:
+    """G, gathered and subtracted by compiled loops."""
 
-    def __init__(self, gram: Matrix) -> None:
-        from dualgap.solvers.lasso import gram_sweeps as loops
-
-        self._loops, self.gram = loops, gram
-        self.factor = SupportFactor(self)
-
-    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> None:
-        """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero."""
-        left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
-        if left > tolerance:
-            minimise(self, w, residual, price, DEEP, tolerance)
+    gram: Matrix
+    _loops: Any
 
     def block(self, live: Index) -> Matrix:
         """G[live, live]."""
@@ -40,3 +33,19 @@ class ModelMatrix:
     def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
         """residual −= G[:, live] change."""
         self._loops.subtract_rows(self.gram, live, change, residual)
+
+
+class ModelMatrix(MatrixAtHand):
+    """½ wᵀGw − cᵀw + Σ price_j |w_j| over w, G at hand."""
+
+    def __init__(self, gram: Matrix) -> None:
+        from dualgap.solvers.lasso import gram_sweeps as loops
+
+        self._loops, self.gram = loops, gram
+        self.factor = SupportFactor(self)
+
+    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> None:
+        """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero."""
+        left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
+        if left > tolerance:
+            minimise(self, w, residual, price, DEEP, tolerance)

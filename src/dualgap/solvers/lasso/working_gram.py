@@ -8,11 +8,12 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design import Design
 from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.support_factor import SupportFactor
+from dualgap.solvers.lasso.model_matrix import MatrixAtHand
 
 DENSE = 0.25  # from this share of stored numbers on, working columns are kept as one dense array
 
 
-class WorkingGram:
+class WorkingGram(MatrixAtHand):
     """G = X_Wᵀ diag(h) X_W + R_W less what the eliminated columns explain.
 
     Eliminating the columns that pay no price (the intercept among them) leaves a problem in which every
@@ -124,17 +125,3 @@ class WorkingGram:
     def settled(self, residual: Vector, change: Vector) -> Vector:
         """How the unpriced coordinates move when the working ones move by `change`."""
         return self._solve_unpriced(residual[self.unpriced]) - self.explained @ change
-
-    def block(self, live: Index) -> Matrix:
-        """G on some of the working columns, by position."""
-        out = np.empty((len(live), len(live)))
-        self._loops.gather(self.gram, live, out)
-        return out
-
-    def cross(self, rows: Index, columns: Index) -> Matrix:
-        """G on some rows and columns, by position."""
-        return self.gram[np.ix_(rows, columns)]
-
-    def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
-        """residual −= G[:, live] change."""
-        self._loops.subtract_rows(self.gram, live, change, residual)

@@ -34,6 +34,10 @@ class UnboundedError(ValueError):
         self.intercept = intercept
 
 
+class ProcessorError(ArithmeticError):
+    """The processor does not round as a proof needs it, and cannot be told to."""
+
+
 class NotCertifiedWarning(UserWarning):
     """The duality gap did not reach the tolerance; the message says the gap in numbers."""
 

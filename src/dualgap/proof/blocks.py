@@ -26,6 +26,7 @@ from dualgap.losses.base import FAINT
 from dualgap.penalties import Regulariser
 from dualgap.proof.balance import Balanced
 from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, slopes, told
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, added_up, gamma, share_of, total
 from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
@@ -190,7 +191,7 @@ def all_visited(
     xp = space(y)
     s = xp.ones_like(y) if weight is None else weight
     found = []
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         for problem, w, slope in zip(problems, ws, chosen, strict=True):
             block = problem.of_block(X, y, s)
             t, error = block.misses(w, exact=exact)
@@ -238,7 +239,7 @@ class Visit:
     def weighed(self, tau: float = 1.0) -> Weighed:
         """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
         loss, t, s, xp = self.problem.loss, self.t, self.block.a, space(self.t)
-        with np.errstate(all="ignore"):
+        with PlainArithmetic():
             centre = self.block.centre
             low, high = slopes(loss, centre, t, self.error)
             losses = self.losses
@@ -358,7 +359,7 @@ def judged(
     problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float = 0.0, null: float = 0.0
 ) -> Checked:
     """What is true of w, and of the rule whose slopes were weighed beside it. `theta` is Σ|θ| alone."""
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         given, w = w, inside(problem, w)
         if w is not given:  # the sums are those of other weights
             return _nothing(problem, given, np.inf)

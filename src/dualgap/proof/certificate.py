@@ -10,6 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.proof.check import Checked
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import added
 
 
@@ -76,8 +77,10 @@ class Certificate:
         A θ that is not feasible here is moved until it is; one that is good for nothing proves what is
         plain: no loss is below its minimum. Weights that break a budget are worth ∞.
         """
-        tasks = self.terms.tasks(self, X, y)
-        found = [task.judged(w, finite(theta)) for task, (w, theta) in zip(tasks, self.points(), strict=True)]
+        with PlainArithmetic():
+            tasks = self.terms.tasks(self, X, y)
+            points = zip(tasks, self.points(), strict=True)
+            found = [task.judged(w, finite(theta)) for task, (w, theta) in points]
         return replace(
             self,
             objective=added((np.inf if one.moved else one.primal for one in found), up=True),

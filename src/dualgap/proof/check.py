@@ -20,6 +20,7 @@ from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
 from dualgap.penalties.separable import Separable
 from dualgap.proof.balance import Balanced, orthogonal, zero_sums
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
 from dualgap.proof.statement import SMALL, Statement, moved
 from dualgap.traits import Trait
@@ -74,7 +75,7 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
     is missed, and rounding alone costs a good part of it, all is done again in twice the digits; likewise
     where rounding shows in the values.
     """
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         given, w = w, inside(problem, w)
         found = _checked(problem, w, theta, tolerance, null, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
@@ -115,7 +116,7 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
     Losses that jump are those of the worse side, wherever twice the digits cannot tell. A bound above the
     objective is a wrong one, and proves nothing.
     """
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         given, w = w, inside(problem, w)
         t, error = problem.misses(w, exact=True)
         loss, y, _ = problem.centred

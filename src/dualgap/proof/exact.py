@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rows import _parts
 
 Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
@@ -75,7 +76,7 @@ def leads(matrix: Any, own: Index, w: Matrix, level: Vector, by: float = 0.0) ->
     blocks, base = numbers[: w.size].reshape(w.shape), numbers[w.size : -1]
     for here in _parts(n, k):
         part, mine = rows[here], own[here, None]
-        with np.errstate(all="ignore"):
+        with PlainArithmetic():
             score, size = part @ w.T + level, abs(part) @ abs(w).T + abs(level)
             ahead = np.take_along_axis(score, mine, 1) - score - by
             size = np.take_along_axis(size, mine, 1) + size
@@ -168,7 +169,7 @@ def _meet_nearby(table: Integers, near: Vector) -> bool:
         R = np.linalg.inv(C)
     except np.linalg.LinAlgError:
         return False
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         rounding = (m + 5) * ROUNDED * (np.abs(R) @ np.abs(C))
         total = (np.abs(np.eye(m) - R @ C) + rounding).sum(axis=1) + np.abs(R) @ left
     return bool(np.all(total < 0.4))  # less than half for either, as these sums round too

@@ -18,11 +18,9 @@ from dualgap.losses.base import FAINT, divergence
 from dualgap.losses.joint import joint_hinge
 from dualgap.proof.balance import grid, orthogonal, taken
 from dualgap.proof.check import AWAY, SLACK, Checked, coarse, inside, told
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total, two_sum
 from dualgap.proof.statement import SMALL, Statement
-
-NORMAL = 2.0**-1022  # below it numbers lose digits, or are zero where a library has told the processor so
-BELOW = 37.0  # more than 52 log 2: the logarithm of the smallest number is no further from that of NORMAL
 
 
 class Joint(Statement):
@@ -35,7 +33,7 @@ def check_joint(
     problem: Joint, w: Vector, theta: Matrix, tolerance: float = 0.0, null: float = 0.0
 ) -> Checked:
     """Both values at w, class after class with its intercept last, and at a feasible point near θ."""
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         given, w = w, inside(problem, w)
         found = _checked(problem, w, theta, exact=False)
         wanted = tolerance * max(found.primal, SMALL * null)
@@ -70,7 +68,7 @@ def _divergent(z: Matrix, error: float, share: Matrix, step: Matrix, own: Index)
     model, depth = _softmax(z)
     terms = divergence(share, model, depth).sum(axis=1)
     # a step up to the share itself costs no more than it times the slope and one, here and in the own class
-    slope = np.abs(np.log(np.maximum(share, NORMAL)) + depth) + BELOW * (share < NORMAL)
+    slope = np.abs(np.log(np.maximum(share, LEAST)) + depth)
     there = slope[rows, own]
     loose = (step * (slope + there[:, None] + 2.0)).sum(axis=1) + gamma(classes + 2) * there
     return terms, loose + error * (np.abs(model - share).sum(axis=1) + error)

@@ -18,6 +18,7 @@ from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
 from dualgap.proof.blocks import Charged, StreamStatement, Weighed, _by_side, _Held, _pulls, no_pull
 from dualgap.proof.joint import Joint, _divergent, _scores, softmax_losses
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
 
 
@@ -90,7 +91,7 @@ def _weighed(
 ) -> Weighed:
     own, classes = block.y.astype(np.intp), problem.classes
     rows, n = np.arange(len(own)), len(own)
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         z, error = _scores(block, w, own, exact=exact)
         losses, steep = softmax_losses(z, error, own)
         phi = _inside(shares, z.shape, own)

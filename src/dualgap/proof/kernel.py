@@ -24,6 +24,7 @@ from dualgap.losses import Loss
 from dualgap.losses.base import FAINT
 from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import AWAY, SHARE, SLACK, Checked, missed, slopes, told
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, total, two_product, two_sum
 from dualgap.proof.rows import Rows, _dots, _parts
 from dualgap.proof.statement import SMALL, Statement, moved_exactly
@@ -179,7 +180,7 @@ def check_kernel(
     `tolerance` and `null` as for `check`: they say when twice the digits are worth their price.
     """
     b = problem.level(b)
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         found = _checked(problem, beta, b, theta, exact=False)
         if missed(found, tolerance * max(found.primal, SMALL * null)):
             return _checked(problem, beta, b, theta, exact=True).improved(found)
@@ -189,7 +190,7 @@ def check_kernel(
 def kernel_value(problem: KernelStatement, beta: Vector, b: float, tolerance: float = 0.0) -> float:
     """P(β, b) from above; in twice the digits where rounding may cost more than this share of it."""
     b = problem.level(b)
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         found = _valued(problem, beta, b, exact=False)
         if not found.width <= SHARE * tolerance * found.objective:
             found = _valued(problem, beta, b, exact=True)

@@ -28,6 +28,7 @@ from dualgap.arrays import Mask, Vector
 from dualgap.losses.base import FAINT
 from dualgap.proof.check import Checked
 from dualgap.proof.kernel import DEFINITE, Product, Products
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, gamma, lost, summed, total, two_product, two_sum
 
 
@@ -73,7 +74,7 @@ def check_levels(
 
     In twice the digits where plain ones miss the relative gap that is hoped for.
     """
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         found = _checked(problem, beta, levels, theta, exact=False)
         if not found.gap <= tolerance * abs(found.primal):
             again = _checked(problem, beta, levels, theta, exact=True)

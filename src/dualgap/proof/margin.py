@@ -17,6 +17,7 @@ from dualgap.proof.balance import zero_sum
 from dualgap.proof.check import SLACK, Checked, missed, told
 from dualgap.proof.exact import clears
 from dualgap.proof.kernel import KernelStatement, distance_between
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, gamma, total
 from dualgap.proof.statement import Statement
 
@@ -28,7 +29,7 @@ def check_margin(problem: Statement, w: Vector, theta: Vector, tolerance: float 
     """
     coef, b = (w[:-1], float(w[-1])) if problem.intercept else (w, 0.0)
     kept = clears(problem.rows.matrix, problem.y, coef, b)
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         found = _plane(problem, w, theta, kept, exact=False)
         if _poor(found, tolerance):
             return _plane(problem, w, theta, kept, exact=True).improved(found)
@@ -40,7 +41,7 @@ def check_kernel_margin(
 ) -> Checked:
     """Both values of a kernel's surface; of the problem only K, y and the intercept count."""
     b = problem.level(b)
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         found = _surface(problem, beta, b, theta, exact=False)
         if _poor(found, tolerance):
             return _surface(problem, beta, b, theta, exact=True).improved(found)

@@ -22,6 +22,7 @@ from dualgap.losses.base import FAINT
 from dualgap.proof.balance import Balanced
 from dualgap.proof.blocks import StreamStatement
 from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, told
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, two_product
 from dualgap.proof.statement import SMALL
 
@@ -104,7 +105,7 @@ def judged_by_moments(
     null: float = 0.0,
 ) -> Checked:
     """What is true of w, and of the rule with slopes 2κ·r; errors are shares of the sizes in `whole`."""
-    with np.errstate(all="ignore"):
+    with PlainArithmetic():
         given, w = w, inside(problem, w)
         found = _judged(problem, seen, whole, w, kappa, tolerance, null)
     return found if w is given else replace(found, moved=True)

@@ -35,7 +35,7 @@ class PlainArithmetic:
         self.quiet.__enter__()
         self.before = None if is_plain() else told_default()
 
-    def __exit__(self, *broken: object) -> None:
+    def __exit__(self, *broken: Any) -> None:
         if self.before is not None:
             ctypes.CDLL(None).fesetenv(self.before)
         self.quiet.__exit__(*broken)

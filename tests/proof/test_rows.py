@@ -53,6 +53,7 @@ FORMS: dict[str, Callable[[Matrix], Any]] = {
     "csr_matrix": sp.csr_matrix,
     "twice": unsorted,
 }
+SPARSE = ("csr", "csc", "csr_matrix", "twice")
 SHORT: dict[str, Callable[[Matrix], Any]] = {"float32": single, "float32 csr": sparse_single}
 every = pytest.mark.parametrize("form", FORMS)
 either = pytest.mark.parametrize("exact", [False, True])
@@ -78,7 +79,11 @@ def numbers(rng: np.random.Generator, shape: Any, scale: int) -> Matrix:
 
 
 def widest(X: Matrix, form: str) -> int:
-    return int((X != 0).sum(axis=1).max(initial=0)) if form in ("csr", "csr_matrix", "twice") else X.shape[1]
+    return int((X != 0).sum(axis=1).max(initial=0)) if form in SPARSE else X.shape[1]
+
+
+def tallest(X: Matrix, form: str) -> int:
+    return int((X != 0).sum(axis=0).max(initial=0)) if form in SPARSE else X.shape[0]
 
 
 def same(claimed: Any, formula: Any) -> None:
@@ -114,7 +119,7 @@ def test_times(form: str, exact: bool, seed: int, scale: int, other: int) -> Non
         share = gamma(terms)
         if exact:
             share = lost(len(support))
-            if form in ("csr", "csc", "csr_matrix", "twice"):
+            if form in SPARSE:
                 share = widest(X, form) * EPS + U * U
         if scale + other > -900:
             same(error, share * size + (8 if exact else 1) * terms * LEAST)
@@ -137,12 +142,13 @@ def test_against(form: str, exact: bool, seed: int, scale: int, other: int) -> N
             off = abs(truth[j] - Fraction(float(value[j])))
             assert off <= Fraction(float(error[j]))
             size = length * Fraction(float(np.abs(X[:, j]).max()))
-            share = gamma(live)
+            terms = min(tallest(X, form), live)
+            share = gamma(terms)
             if exact:
-                share = live * EPS + U * U if form in ("csr", "csc", "csr_matrix", "twice") else lost(live)
+                share = live * EPS + U * U if form in SPARSE else lost(live)
             wanted = share * size + (U * abs(Fraction(float(value[j]))) if exact else 0)
             if scale + other > -900:
-                same(error[j], wanted + (8 if exact else 1) * live * LEAST)
+                same(error[j], wanted + (8 * live if exact else terms) * LEAST)
             else:
                 assert wanted <= Fraction(float(error[j])) <= wanted * 2 + (9 if exact else 2) * live * LEAST
 
@@ -177,7 +183,7 @@ def test_columns_and_what_is_largest_in_them(form: str) -> None:
     assert (rows.n, rows.p) == (3, 4) and isinstance(rows.n, int) and isinstance(rows.p, int)
     assert rows.sparse == (form not in ("C", "F", "strided"))
     assert rows.tops.tolist() == [2.0, 0.0, 3.0, 7.0]
-    assert rows.widest == widest(X, form)
+    assert rows.widest == widest(X, form) and rows.tallest == tallest(X, form)
     assert rows.columns(np.array([2, 0])).tolist() == X[:, [2, 0]].tolist()
     assert isinstance(rows.columns(np.array([1])), np.ndarray)
     low = Rows(FORMS[form](-X))
@@ -326,7 +332,7 @@ def test_blocks_of_rows(n: int) -> None:
         same(error, [gamma(roundings) * 8 * n] * 2)
     value, error = Rows(sp.csr_array(X)).against(theta)
     assert value.tolist() == X.sum(axis=0).tolist()
-    same(error, [gamma(n) * 8 * n] * 2)
+    same(error, [gamma(tallest(X, "csr")) * 8 * n] * 2)
 
 
 def test_few_rows_of_many_are_rounded_a_few_times() -> None:
@@ -397,7 +403,7 @@ def test_many_at_once(form: str, seed: int, scale: int, other: int) -> None:
             value, error = rows.times_many(W)
             off = np.abs(fractions(X) @ fractions(W).T - fractions(value).T).max(axis=0)
             assert value.shape == (count, n) and error.shape == (count,) and np.all(off <= fractions(error))
-            wide, size = widest(X, form), np.abs(fractions(W)) @ top
+            wide, tall, size = widest(X, form), tallest(X, form), np.abs(fractions(W)) @ top
             if scale + other > -900:
                 same(error, gamma(wide) * size + wide * LEAST)
             assert np.all(fractions(error) <= 2 * (gamma(wide) * size + wide * LEAST))
@@ -406,8 +412,8 @@ def test_many_at_once(form: str, seed: int, scale: int, other: int) -> None:
             assert value.shape == reach.shape == (count, p) and np.all(off <= fractions(reach))
             size = np.outer(np.abs(fractions(T)).sum(axis=1), top)
             if scale + other > -900:
-                same(reach, gamma(n) * size + n * LEAST)
-            assert np.all(fractions(reach) <= 2 * (gamma(n) * size + n * LEAST))
+                same(reach, gamma(tall) * size + tall * LEAST)
+            assert np.all(fractions(reach) <= 2 * (gamma(tall) * size + tall * LEAST))
 
 
 def test_many_dual_points_in_any_order_of_memory() -> None:

@@ -50,9 +50,12 @@ class Rows:
     @cached_property
     def widest(self) -> int:
         """The most terms of a row."""
-        if not self.sparse or self.matrix.format == "csc":
-            return self.p
-        return int(np.diff(self.matrix.indptr).max(initial=0))
+        return int(_filled(self.matrix, "csr").max(initial=0)) if self.sparse else self.p
+
+    @cached_property
+    def tallest(self) -> int:
+        """The most terms of a column."""
+        return int(_filled(self.matrix, "csc").max(initial=0)) if self.sparse else self.n
 
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Vector, float]:
         """Xw as a value and a correction, and the error of their sum."""
@@ -71,18 +74,18 @@ class Rows:
     def against(self, theta: Vector, *, exact: bool = False) -> tuple[Vector, Vector]:
         """Xᵀθ, and the error of each of its entries."""
         live = np.flatnonzero(theta)
-        size = float(np.abs(theta).sum()) * self.tops
+        size, terms = float(np.abs(theta).sum()) * self.tops, min(self.tallest, len(live))
         if exact:
             value, share = self._against_exactly(live, theta[live])
             error = share * size + U * np.abs(value) + 8.0 * len(live) * LEAST
             return value, error * (1.0 + FEW)
         if self.sparse:
-            value, roundings = self.matrix.T @ theta, len(live)
+            value, roundings = self.matrix.T @ theta, terms
         else:
             some = live if FEWER * len(live) <= self.n else slice(None)
             value, more = _in_blocks(theta[some], self.matrix[some])
-            roundings = min(len(live), BLOCK) + more
-        return value, (gamma(roundings) * size + len(live) * LEAST) * (1.0 + FEW)
+            roundings = min(terms, BLOCK) + more
+        return value, (gamma(roundings) * size + terms * LEAST) * (1.0 + FEW)
 
     def times_many(self, weights: Matrix) -> tuple[Matrix, Vector]:
         """Xw for every row of weights, a row each, and the error of each row."""
@@ -99,11 +102,11 @@ class Rows:
         thetas = np.asarray(thetas)
         size = np.abs(thetas).sum(axis=1)[:, None] * (1.0 + gamma(self.n)) * self.tops
         if self.sparse:
-            value, roundings = np.asarray((self.matrix.T @ thetas.T).T), self.n
+            value, roundings = np.asarray((self.matrix.T @ thetas.T).T), self.tallest
         else:
             value, more = _in_blocks(thetas, self.matrix)
             roundings = min(self.n, BLOCK) + more
-        return value, (gamma(roundings) * size + self.n * LEAST) * (1.0 + FEW)
+        return value, (gamma(roundings) * size + self.tallest * LEAST) * (1.0 + FEW)
 
     def lengths(self, a: Vector, which: Index) -> Vector:
         """√(Σ a x²) of some columns in their order, from above, for weights a up to one.
@@ -146,6 +149,12 @@ class Rows:
             high, low = _dots(self.matrix[:, part][live], theta)
             value[part] = high + low
         return value, lost(len(live))
+
+
+def _filled(matrix: Any, lines: str) -> Index:
+    """How many places each row ("csr") or column ("csc") of a sparse matrix has."""
+    counts = np.diff(matrix.indptr) if matrix.format == lines else np.bincount(matrix.indices)
+    return np.asarray(counts)
 
 
 def with_products(matrix: Any) -> Any:

@@ -63,9 +63,14 @@ def endless(n: int) -> Bounds:
 
 def unit_of(theta: Vector) -> Fraction:
     """The power of two whose multiples are taken: 53 bits for the largest, 61 for the sum."""
-    size = np.abs(exact(theta))
-    top, most = (int(np.frexp(float(v))[1]) for v in (max(size), sum(size)))
-    return Fraction(2) ** max(top - 53, most - 61, -1074)
+    top = int(np.frexp(float(max(np.abs(exact(theta)))))[1])
+    return max(Fraction(2) ** (top - 53), finest_unit(theta))
+
+
+def finest_unit(theta: Vector) -> Fraction:
+    """The same where one entry alone may bear the rest: 61 bits for the sum."""
+    most = int(np.frexp(float(sum(np.abs(exact(theta)))))[1])
+    return Fraction(2) ** max(most - 61, -1074)
 
 
 def settled(theta: Vector, found: Vector) -> None:
@@ -105,7 +110,21 @@ def test_what_is_nearly_balanced_hardly_moves(
     settled(theta, found)
     moved, unit = np.abs(exact(theta) - exact(found)), unit_of(theta)
     assert np.count_nonzero(moved >= unit) <= 1 and max(moved) <= (n + 1) * unit
-    assert all(value % unit == 0 for value in exact(found))
+    assert all(value % finest_unit(theta) == 0 for value in exact(found))
+
+
+@pytest.mark.parametrize("scale", [-900, 0, 900])
+@pytest.mark.parametrize("large", [0.4, -0.7])
+def test_small_entries_beside_a_large_one_keep_their_digits(large: float, scale: int) -> None:
+    """As of rows that rest in groups: all of them weigh as much as their group."""
+    rng = np.random.default_rng(3)
+    theta = np.append(rng.normal(size=4000) * 1e-6, large)
+    theta[-2] = 1e-3
+    theta[-3] = -float(sum(exact(np.delete(theta, -3))))
+    theta = np.ldexp(theta, scale)
+    found = zero_sum(theta)
+    settled(theta, found)
+    assert float(sum(np.abs(exact(theta) - exact(found)))) <= 1e-14 * float(np.ldexp(1.0, scale))
 
 
 @both

@@ -15,6 +15,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, product, summed, two_product, two_sum
 
 LARGE = 2.0**960  # sums of numbers up to this never overflow
+WHOLE = 2**53  # integers up to this are doubles
 SLIGHT = 20  # bits: what is less than 2^-20 of the largest entry may be taken from it alone
 ROUNDS = 3  # of projection: the second and third remove the rounding of those before
 PASSES = 3  # of orthogonalisation: each gains the digits of one more double
@@ -26,10 +27,14 @@ def zero_sum(theta: Vector) -> Vector:
     """θ with Σθ = 0 as real numbers, each entry no further from 0 than it was; 0 if any is no number.
 
     Entries become whole multiples of one power of two, so that their sum is an integer; what it is off by is
-    taken from the side that is too heavy.
+    taken from the side that is too heavy. Where an entry that needs no more than 53 bits can bear that, the
+    power is so small that small entries beside a large one keep their digits too.
     """
-    units, exponent = grid(theta if np.abs(theta).max(initial=0.0) <= LARGE else np.zeros_like(theta))
-    _settle(units)
+    theta = theta if np.abs(theta).max(initial=0.0) <= LARGE else np.zeros_like(theta)
+    units, exponent = grid(theta, fine=True)
+    if not _borne(units):
+        units, exponent = grid(theta)
+        _settle(units)
     return np.asarray(np.ldexp(units.astype(np.float64), exponent))
 
 
@@ -48,12 +53,28 @@ def zero_sums(thetas: Matrix) -> Matrix:
     return np.asarray(np.ldexp(units.astype(np.float64), exponents))
 
 
-def grid(values: Matrix) -> tuple[Any, int]:
-    """The numbers, rounded towards 0, as whole multiples of 2^exponent whose sums fit in 62 bits."""
+def grid(values: Matrix, *, fine: bool = False) -> tuple[Any, int]:
+    """The numbers, rounded towards 0, as whole multiples of 2^exponent whose sums fit in 62 bits.
+
+    Each fits in 53, unless they are `fine`: then only those that are rounded must.
+    """
     size = np.abs(values)
     most, top = math.frexp(float(size.sum()))[1] - 61, math.frexp(float(size.max(initial=0.0)))[1] - 53
-    exponent = max(most, top, -1074)  # none of the numbers loses more than its last bits, and the sum fits
+    exponent = max(most, -1074 if fine else top, -1074)  # and the sum fits
     return np.ldexp(values, -exponent).astype(np.int64), exponent
+
+
+def _borne(units: Any) -> bool:
+    """Made to add up to 0, in place, by one entry of at most 53 bits to which that is little; else as it was."""
+    over = int(units.sum())
+    if not over:
+        return True
+    size = np.where(np.abs(units) <= WHOLE, units if over > 0 else -units, 0)
+    heavy = int(size.argmax())
+    if abs(over) > int(size[heavy]) >> SLIGHT:
+        return False
+    units[heavy] -= over
+    return True
 
 
 def _exponents(values: Matrix) -> Any:

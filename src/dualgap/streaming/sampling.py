@@ -23,11 +23,11 @@ KINKED = 10
 LARGEST = 1 << 26  # numbers of a sample at most, 512 MB,
 FEWEST = 4  # unless these rows for each column are more: fewer say nothing
 ALL = 1 << 21  # numbers: data of no more are their own sample
-ROUGH, HALVES = (
+ROUGH, PARTS = (
     1e-5,
     1e-4,
-)  # relative gaps of the sample's fit, and of those of its halves, which say its spread
-SPREAD = 1e-3  # of z, where the halves agree to the last digit
+)  # relative gaps of the sample's fit, and of those of two parts, which say its spread
+SPREAD = 1e-3  # of z, where the parts agree to the last digit
 GROWN = 4  # times the rows where a sample has no minimum
 RARE = 2000  # rows of a scarce class, at most, in a block
 SCARCE = (
@@ -122,7 +122,7 @@ def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any
 
 
 def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool = True) -> Start:
-    """The sample's answer, and that of its two halves."""
+    """The sample's answer, and those of two parts of it, which tell by how much such answers differ."""
     X, y, weight, _ = asked.targets.of(rows.block())
     if len(y) == 0:
         raise DataError("The sample has no rows that count.")
@@ -142,18 +142,21 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
     usual[far_out(X, np.arange(X.shape[1]), centre, scale)] = False
     sigma = SPREAD * float(np.std(asked.scores(X, first.w)[usual]) + SPREAD)
     if spread:
-        halves = [_half(asked, problem, part, first.w) for part in (order[::2], order[1::2])]
-        if halves[0] is not None and halves[1] is not None:
-            sigma = max(sigma * SPREAD, 0.5 * float(np.std(asked.scores(X, halves[0] - halves[1])[usual])))
+        m = len(y)
+        k = min(m // 2, max(ROWS, PER_COLUMN * source.p) // 2)
+        parts = [_part(asked, problem, part, first.w) for part in (order[:k], order[k : 2 * k])]
+        if parts[0] is not None and parts[1] is not None:
+            apart = float(np.std(asked.scores(X, parts[0] - parts[1])[usual]))
+            sigma = max(sigma * SPREAD, np.sqrt(0.5 * k / m) * apart)
     return Start(first.w, sigma, centre, scale, len(y))
 
 
-def _half(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
+def _part(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
     part = np.sort(part)
     y, weight = problem.y[part], None if problem.weight is None else problem.weight[part]
     if asked.targets.classes is not None and len(np.unique(y)) < 2:
         return None
-    small = replace(problem, X=problem.X[part], y=y, weight=weight, tolerance=HALVES, start=start)
+    small = replace(problem, X=problem.X[part], y=y, weight=weight, tolerance=PARTS, start=start)
     try:
         return asked.solve(small).w
     except UnboundedError:

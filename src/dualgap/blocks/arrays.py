@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ class ArrayRows(RowSource):
     """Rows that a slice gives; they are cast to 8-byte numbers block by block."""
 
     portable = False
+    shift: Any = None  # an offset for each row
 
     def __init__(
         self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
@@ -36,11 +38,26 @@ class ArrayRows(RowSource):
     def weighted(self) -> bool:
         return self.weight is not None
 
+    def shifted(self) -> bool:
+        return self.shift is not None
+
+    def with_offset(self, offset: Any) -> RowSource:
+        found = copy(self)
+        found.shift = offsets_of(offset, len(self.y))
+        return found
+
     def read(self, group: Any) -> Iterator[RowBlock]:
         for i, j in group:
             X = np.asfortranarray(to_host(self.X[i:j]), dtype=np.float64)
-            weight = None if self.weight is None else np.asarray(self.weight[i:j], dtype=np.float64)
-            yield RowBlock(X, to_host(self.y[i:j]), weight, i, self.where, i)
+            yield RowBlock(X, to_host(self.y[i:j]), *self._of_rows(slice(i, j), i))
+
+    def _of_rows(self, rows: Any, first: int) -> tuple[Any, ...]:
+        """Weights of some rows, their place and their offsets."""
+        weight, shift = (
+            None if one is None else np.asarray(one[rows], dtype=np.float64)
+            for one in (self.weight, self.shift)
+        )
+        return weight, first, self.where, first, shift
 
     def labels(self) -> Iterator[Any]:
         return (to_host(self.y[i:j]) for group in self._groups for i, j in group)
@@ -51,9 +68,9 @@ class ArrayRows(RowSource):
         if m < self.n:
             rows = np.sort(np.random.default_rng(seed).choice(self.n, m, replace=False))
         self.passes += len(rows) / self.n
-        weight = None if self.weight is None else np.asarray(self.weight[rows], dtype=np.float64)
+        weight, *_, shift = self._of_rows(rows, 0)
         X = np.asfortranarray(self.X[rows], dtype=np.float64)
-        return SampledBlock(X, np.asarray(self.y[rows]), weight, self.n)
+        return SampledBlock(X, np.asarray(self.y[rows]), weight, self.n, shift)
 
 
 class MappedArrays(ArrayRows):
@@ -73,11 +90,25 @@ class MappedArrays(ArrayRows):
                 raise DataError(f"{file} changed since it was opened; open the data set again.")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"files": self.files, "stamps": self.stamps, "passes": self.passes}
+        return {"files": self.files, "stamps": self.stamps, "passes": self.passes, "shift": self.shift}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(*state["files"])  # type: ignore[misc]
         self.__dict__.update(state)
+
+
+def offsets_of(offset: Any, n: int) -> Any:
+    """An offset for each row: an array, a file of one, or a number for all."""
+    if isinstance(offset, str | Path):
+        if not str(offset).endswith(".npy"):
+            raise DataError(
+                f"offset={str(offset)!r} names a column, and X has no names; give the numbers themselves."
+            )
+        offset = _mapped(Path(offset)).reshape(-1)
+    values = np.full(n, offset) if np.ndim(offset) == 0 else offset
+    if values.shape != (n,) or values.dtype.kind not in "biuf":
+        raise DataError(f"The offset has the shape {values.shape}; it must be a number for each of {n} rows.")
+    return values
 
 
 def _stamp(file: Path) -> tuple[int, int]:

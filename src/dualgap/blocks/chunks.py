@@ -1,4 +1,4 @@
-"""A function that returns a fresh iterator of (X, y) or (X, y, weights), as often as it is asked."""
+"""A function that returns a fresh iterator of (X, y), (X, y, weights) or (X, y, weights, offset)."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class Chunks(RowSource):
         if first is None:
             raise DataError("The function gave no blocks; it must give a fresh iterator at each call.")
         self.p, self._weighted = first.X.shape[1], first.weight is not None
+        self._shifted = first.shift is not None
 
     @property
     def groups(self) -> Sequence[Any]:
@@ -42,6 +43,9 @@ class Chunks(RowSource):
 
     def weighted(self) -> bool:
         return self._weighted
+
+    def shifted(self) -> bool:
+        return self._shifted
 
     def read(self, group: Any) -> Iterator[RowBlock]:
         rows = 0
@@ -56,16 +60,22 @@ class Chunks(RowSource):
         rows = 0
         for k, found in enumerate(self.make()):
             parts = tuple(found) if isinstance(found, tuple | list) else ()
-            if len(parts) not in (2, 3):
-                raise DataError(f"Block {k} is no pair (X, y) and no triple (X, y, weights).")
+            if len(parts) not in (2, 3, 4):
+                raise DataError(
+                    f"Block {k} is no pair (X, y), no (X, y, weights) and no (X, y, weights, offset)."
+                )
             given = _dense(parts[0], k) if hasattr(parts[0], "toarray") else parts[0]
             X = np.array(given, dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
             y = np.array(parts[1]).reshape(-1)
-            weight = np.asarray(parts[2], dtype=np.float64).reshape(-1) if len(parts) == 3 else None
+            weight, shift = (
+                None if one is None else np.asarray(one, dtype=np.float64).reshape(-1)
+                for one in (*parts[2:], None, None)[:2]
+            )
             columns = getattr(self, "p", X.shape[-1])
-            if X.ndim != 2 or X.shape != (len(y), columns) or (weight is not None and len(weight) != len(y)):
+            lengths = {len(one) for one in (weight, shift) if one is not None}
+            if X.ndim != 2 or X.shape != (len(y), columns) or lengths - {len(y)}:
                 raise DataError(
                     f"Block {k} has X of shape {X.shape} and {len(y)} targets; {columns} columns came first."
                 )
-            yield RowBlock(X, y, weight, rows, f"block {k}", 0)
+            yield RowBlock(X, y, weight, rows, f"block {k}", 0, shift)
             rows += len(y)

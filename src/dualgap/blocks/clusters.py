@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.blocks.arrays import offsets_of
+from dualgap.blocks.offsets import column_of, values_of_offset
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled, summed
 from dualgap.errors import DataError, needed
 
@@ -71,12 +73,13 @@ def _task(held: Any, k: int, group: Any, function: Callable[..., Any]) -> Any:
 class DaskRows(RowSource):
     """Row chunks of a Dask array or frame; they are computed anew in every scan unless they are persisted."""
 
-    def __init__(self, X: Any, y: Any, weight: Any, names: tuple[str, ...] | None) -> None:
-        self.names, self._weighted = names, weight is not None
-        parts = [X.to_delayed(), y.to_delayed(), *([weight.to_delayed()] if weight is not None else [])]
+    def __init__(self, X: Any, y: Any, weight: Any, names: tuple[str, ...] | None, shift: Any = None) -> None:
+        self.given = X, y, weight
+        self.names, self._weighted, self._shifted = names, weight is not None, shift is not None
+        parts = [one.to_delayed() for one in (X, y, weight, shift) if one is not None]
         columns = [list(np.asarray(part, dtype=object).ravel()) for part in parts]
         if len({len(column) for column in columns}) != 1:
-            raise DataError("X, y and weights of Dask must be cut into the same chunks of rows.")
+            raise DataError("X, y, weights and offset of Dask must be cut into the same chunks of rows.")
         self.pieces = list(zip(*columns, strict=True))
         self.p = int(X.shape[1])
         lengths: list[Any] = list(X.chunks[0]) if hasattr(X, "chunks") else [float("nan")]
@@ -99,10 +102,37 @@ class DaskRows(RowSource):
     def weighted(self) -> bool:
         return self._weighted
 
+    def shifted(self) -> bool:
+        return self._shifted
+
+    def with_offset(self, offset: Any) -> RowSource:
+        X, y, weight = self.given
+        names, text, column = self.names, None, None
+        if isinstance(offset, str):
+            if names is None:
+                raise DataError(
+                    f"offset={offset!r} names a column, and X has no names; give the numbers themselves."
+                )
+            text, column = offset, column_of(offset, names, "X")
+            offset, kept = X[column], [name for name in names if name != column]
+            X, names = X[kept], tuple(kept)
+        elif not hasattr(offset, "to_delayed"):
+            array = needed("dask.array", "scale", "A Dask collection")
+            offset = array.from_array(offsets_of(offset, self.n or 0), chunks=(tuple(self.lengths),))
+        found = DaskRows(X, y, weight, names, offset)
+        found.offset_name, found.offset_column, found.passes = text, column, self.passes
+        return found
+
+    @property
+    def extras(self) -> tuple[bool, str | None, str | None]:
+        """What a chunk holds beside X and y: are there weights, and what makes offsets."""
+        return self._weighted, self.offset_name, self.offset_column
+
     def read(self, group: Any) -> Iterator[RowBlock]:
         dask = needed("dask", "scale", "A Dask collection")
         for k, first in group:
-            yield from _cut(dask.compute(*self.pieces[k], scheduler="synchronous"), k, first)
+            parts = dask.compute(*self.pieces[k], scheduler="synchronous")
+            yield from _cut(parts, k, first, self.extras)
 
     def reduced(self, function: Callable[..., Any], *arrays: Any, watch: Any = None) -> Any:
         client = active_client()
@@ -114,7 +144,8 @@ class DaskRows(RowSource):
         work = dask.delayed(_chunk_sum, pure=False)
         tasks = [
             client.compute(
-                work([list(self.pieces[k]) for k, _ in group], list(group), function, held), retries=3
+                work([list(self.pieces[k]) for k, _ in group], list(group), self.extras, function, held),
+                retries=3,
             )
             for group in self._groups
         ]
@@ -135,7 +166,8 @@ class DaskRows(RowSource):
         self.passes += rows / self.n
         share = min(1.0, m / max(rows, 1))
         edges = np.cumsum([0, *self.lengths])
-        found = self._computed(_drawn, [(self.pieces[k], k, int(edges[k]), share, seed) for k in chosen])
+        wanted = [(self.pieces[k], k, int(edges[k]), self.extras, share, seed) for k in chosen]
+        found = self._computed(_drawn, wanted)
         kept = [block for blocks in found for block in blocks]
         return sampled(iter(kept), 1, 1, seed)
 
@@ -172,17 +204,29 @@ class DaskRows(RowSource):
                 parts = dask.compute(*self.pieces[k], scheduler="synchronous")
             else:
                 parts = client.gather(client.compute(list(self.pieces[k])))
-            yield from _cut(parts, k, first)
+            yield from _cut(parts, k, first, self.extras)
 
 
-def _cut(parts: Sequence[Any], k: int, first: int) -> Iterator[RowBlock]:
+Extras = tuple[bool, str | None, str | None]
+
+
+def _cut(parts: Sequence[Any], k: int, first: int, extras: Extras) -> Iterator[RowBlock]:
     """A chunk as blocks in memory of their own: sums then have the same bits anywhere."""
     X, y, *rest = (part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part) for part in parts)
+    weighted, text, column = extras
+    weights = rest.pop(0) if weighted else None
+    shifts = rest.pop(0) if rest else None
+    if shifts is not None and text is not None:
+        shifts = values_of_offset(text, str(column), shifts)
     step = rows_a_block(X.shape[1])
     for i in range(0, len(y), step):
-        weight = np.array(rest[0][i : i + step], dtype=np.float64) if rest else None
+        weight, shift = (
+            None if one is None else np.array(one[i : i + step], dtype=np.float64).reshape(-1)
+            for one in (weights, shifts)
+        )
         block = np.array(X[i : i + step], dtype=np.float64, order="F")
-        yield RowBlock(block, np.array(y[i : i + step]).reshape(-1), weight, first + i, f"chunk {k}", i)
+        target = np.array(y[i : i + step]).reshape(-1)
+        yield RowBlock(block, target, weight, first + i, f"chunk {k}", i, shift)
 
 
 def _listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -190,10 +234,12 @@ def _listed(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(list(one) if isinstance(one, tuple) else one for one in given)
 
 
-def _drawn(parts: Sequence[Any], k: int, first: int, share: float, seed: int) -> list[RowBlock]:
+def _drawn(
+    parts: Sequence[Any], k: int, first: int, extras: Extras, share: float, seed: int
+) -> list[RowBlock]:
     """Some rows of a chunk, each drawn for itself."""
     rng, kept = np.random.default_rng((seed, k)), []
-    for block in _cut(parts, k, first):
+    for block in _cut(parts, k, first, extras):
         keep = np.ones(len(block), dtype=bool) if share == 1.0 else rng.random(len(block)) < share
         kept.append(block.taken(keep))
     return kept
@@ -204,14 +250,16 @@ def _labels(part: Any) -> Any:
     return np.array(part.to_numpy() if hasattr(part, "to_numpy") else part).reshape(-1)
 
 
-def _chunk_sum(chunks: Any, places: Any, function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
+def _chunk_sum(
+    chunks: Any, places: Any, extras: Extras, function: Callable[..., Any], arrays: tuple[Any, ...]
+) -> Any:
     """What a worker does with the chunks of one group."""
     from threadpoolctl import threadpool_limits
 
     total = None
     with threadpool_limits(1):
         for parts, (k, first) in zip(chunks, places, strict=True):
-            for block in _cut(parts, k, first):
+            for block in _cut(parts, k, first, extras):
                 part = function(block, *arrays)
                 total = part if total is None else total.plus(part)
     return total

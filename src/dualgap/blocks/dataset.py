@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,21 @@ class Dataset:
         return self.source.n, self.source.p
 
     @property
+    def offset(self) -> str | None:
+        """The column that rows are counted from, by its name or as log(name), where it has one."""
+        return self.source.offset_name
+
+    def with_offset(self, offset: Any) -> Dataset:
+        """The same rows, counted from an offset: a column, which is then none to predict from, or numbers."""
+        if self.source.shifted():
+            raise DataError("This data set has its offset already; leave offset= out.")
+        source, recipe = self.source.with_offset(offset), self.recipe
+        if recipe is not None:
+            kept = tuple(rule for rule in recipe.rules if rule.name != source.offset_column)
+            recipe = replace(recipe, rules=kept)
+        return Dataset(source, recipe=recipe, weights=self.weights, notes=self.notes)
+
+    @property
     def scans(self) -> float:
         """How much has been read so far, in units of all rows."""
         return self.source.passes
@@ -47,7 +63,7 @@ class Dataset:
         return f"Dataset({n}, {self.source.p} columns)"
 
 
-def dataset(
+def dataset(  # noqa: PLR0913
     rows: Any,
     y: Any = None,
     *,
@@ -56,32 +72,43 @@ def dataset(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     missing: str = "mean",
+    offset: Any = None,
 ) -> Dataset:
     """Rows that are read in blocks, again in every scan, and never held as a whole.
 
     `rows` is a file, a pattern or a list of files (Parquet, CSV) with the name of the `target` column and,
     if rows have weights, of that column; a pyarrow Dataset or Table with the same; a pair of .npy files
-    ("X.npy", "y.npy"); arrays X and y; or a function that returns a fresh iterator of blocks (X, y) or
-    (X, y, weights) at each call. Words, dates and missing values are treated as `dualgap fit` treats them,
-    by a recipe learnt in one scan; `missing` as there.
+    ("X.npy", "y.npy"); arrays X and y; or a function that returns a fresh iterator of blocks (X, y),
+    (X, y, weights) or (X, y, weights or None, offset) at each call. Words, dates and missing values are
+    treated as `dualgap fit` treats them, by a recipe learnt in one scan; `missing` as there. `offset` is what
+    predictions are counted from, as in dg.fit: a column, by its name or as "log(exposure)"; an array, or a
+    file of one, beside arrays.
     """
     if isinstance(rows, Dataset):
-        return rows
+        found = rows
+    elif hasattr(rows, "dask") or hasattr(rows, "to_delayed"):
+        from dualgap.blocks.clusters import dask_rows
+
+        found = Dataset(dask_rows(rows, y, weights, target, columns))
+    else:
+        found = _opened(rows, y, target, weights, columns, (drop, missing))
+    return found if offset is None else found.with_offset(offset)
+
+
+def _opened(
+    rows: Any, y: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]
+) -> Dataset:
     if callable(rows):
         from dualgap.blocks.chunks import Chunks
 
         return Dataset(Chunks(rows))
-    if hasattr(rows, "dask") or hasattr(rows, "to_delayed"):
-        from dualgap.blocks.clusters import dask_rows
-
-        return Dataset(dask_rows(rows, y, weights, target, columns))
     if _is_arrow(rows):
-        return _of_arrow(rows, target, weights, columns, (drop, missing))
+        return _of_arrow(rows, target, weights, columns, wishes)
     if hasattr(rows, "ndim") and y is not None:
         from dualgap.blocks.arrays import ArrayRows
 
         return Dataset(ArrayRows(rows, y, weights))
-    return _of_files(rows, y, target, weights, columns, (drop, missing))
+    return _of_files(rows, y, target, weights, columns, wishes)
 
 
 def _is_arrow(rows: Any) -> bool:
@@ -136,11 +163,13 @@ def _of_arrow(rows: Any, target: str | None, weights: Any, columns: Any, wishes:
     return Dataset(source, recipe=recipe, weights=weights, notes=notes)
 
 
-def reopened(files: Sequence[str], recipe: Any, weights: str | None = None) -> Dataset:
+def reopened(
+    files: Sequence[str], recipe: Any, weights: str | None = None, offset: str | None = None
+) -> Dataset:
     """Files under a recipe that was learnt before."""
     from dualgap.blocks.tabular import followed
 
-    return Dataset(followed(found_files(files), recipe, weights), recipe=recipe, weights=weights)
+    return Dataset(followed(found_files(files), recipe, weights, offset), recipe=recipe, weights=weights)
 
 
 def found_files(patterns: Sequence[str | Path]) -> list[str]:
@@ -148,12 +177,12 @@ def found_files(patterns: Sequence[str | Path]) -> list[str]:
     return [one for pattern in patterns for one in _found(str(pattern))]
 
 
-def elsewhere(X: Any, y: Any = None, sample_weight: Any = None) -> Dataset | None:
+def elsewhere(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Dataset | None:
     """X as a data set, where it is one or lives on a cluster; None for what is in memory."""
     if isinstance(X, Dataset):
         if y is not None or sample_weight is not None:
             raise DataError("A data set has its own target and weights: dg.dataset(..., target=, weights=).")
-        return X
+        return X if offset is None else X.with_offset(offset)
     if hasattr(X, "__dask_graph__"):
-        return dataset(X, y, weights=sample_weight)
+        return dataset(X, y, weights=sample_weight, offset=offset)
     return None

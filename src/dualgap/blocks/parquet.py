@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dualgap.blocks.offsets import column_of, values_of_offset
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
 from dualgap.errors import DataError, needed
 
@@ -57,11 +59,26 @@ class ParquetRows(RowSource):
     def wanted(self) -> list[str]:
         """The columns that are read."""
         assert self.names is not None
-        return [*self.names, self.target, *([self.weights] if self.weights else [])]
+        more = [one for one in (self.target, self.weights, self.offset_column) if one]
+        return list(dict.fromkeys([*self.names, *more]))
 
     @property
     def groups(self) -> Sequence[Any]:
         return self._groups
+
+    def shifted(self) -> bool:
+        return self.offset_name is not None
+
+    def with_offset(self, offset: Any) -> RowSource:
+        found = copy(self)
+        for file in self.files:
+            column = column_of(offset, _head(file).schema_arrow.names, str(file))
+        found.offset_name, found.offset_column = offset, column
+        found.names = tuple(name for name in self.names or () if name != column)
+        found.p = len(found.names)
+        if not found.p:
+            raise DataError(f"{self.files[0]} has no column to predict from beside the offset {column!r}.")
+        return found
 
     def weighted(self) -> bool:
         return self.weights is not None
@@ -75,15 +92,25 @@ class ParquetRows(RowSource):
         size = rows_a_block(self.p)
         pool = [np.empty((size, self.p), order="F") for _ in range(BUFFERS)]
         batches = self._batches(group, self.wanted, DECODED * size)
+        place = {name: j for j, name in enumerate(self.wanted)}
         for turn, (batch, k, first, offset) in enumerate(_cut(batches, size)):
             X = pool[turn % BUFFERS][: batch.num_rows]
             for j in range(self.p):
                 _fill(X[:, j], batch.column(j), self, k, j)
-            weight = None
-            if self.weights is not None:
-                weight = np.empty(batch.num_rows)
-                _fill(weight, batch.column(self.p + 1), self, k, self.p + 1)
-            yield RowBlock(X, _target(batch.column(self.p)), weight, first, str(self.files[k]), offset)
+            weight, shift = (
+                None if name is None else self._column(batch, k, place[name])
+                for name in (self.weights, self.offset_column)
+            )
+            if shift is not None:
+                shift = values_of_offset(str(self.offset_name), str(self.offset_column), shift)
+            y = _target(batch.column(place[self.target]))
+            yield RowBlock(X, y, weight, first, str(self.files[k]), offset, shift)
+
+    def _column(self, batch: Any, k: int, j: int) -> Any:
+        """One column of its own."""
+        values = np.empty(batch.num_rows)
+        _fill(values, batch.column(j), self, k, j)
+        return values
 
     def labels(self) -> Iterator[Any]:
         self.passes += 1.0 / (self.p + 1)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.errors import DataError
 
 ROWS = 1 << 14  # of a block: with 50 columns 7 MB, which is still in the cache when it is used
 CELLS = 1 << 21  # numbers of a block at most: wide rows come in shorter blocks
@@ -28,14 +29,15 @@ class RowBlock:
     first: int = 0  # the number of the first row in the source
     where: str = ""  # the file
     offset: int = 0  # rows of that file before these
+    shift: Vector | None = None  # what the prediction of each row is counted from
 
     def __len__(self) -> int:
         return len(self.y)
 
     def taken(self, rows: Any) -> RowBlock:
         """These rows alone, copied."""
-        weight = None if self.weight is None else self.weight[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
+        weight, shift = (None if one is None else one[rows] for one in (self.weight, self.shift))
+        return replace(self, X=self.X[rows], y=self.y[rows], weight=weight, shift=shift)
 
 
 class Partial(Protocol):
@@ -53,6 +55,7 @@ class SampledBlock:
     y: Any
     weight: Vector | None
     seen: int
+    shift: Vector | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -66,6 +69,8 @@ class RowSource(ABC):
     n: int | None = None
     portable = True  # can a worker on another machine read it?
     passes: float = 0.0  # how much has been read, in units of all rows
+    offset_name: str | None = None  # what an offset is made of: log(exposure),
+    offset_column: str | None = None  # and the column in it
 
     @property
     @abstractmethod
@@ -79,6 +84,17 @@ class RowSource(ABC):
     def weighted(self) -> bool:
         """Does a row have a weight of its own?"""
         return False
+
+    def shifted(self) -> bool:
+        """Has a row an offset?"""
+        return False
+
+    def with_offset(self, offset: Any) -> RowSource:
+        """The same rows, each counted from an offset: a column or numbers."""
+        raise DataError(
+            "These rows take no offset; give it with them: blocks (X, y, weights or None, offset) of a "
+            "function."
+        )
 
     def checked(self) -> None:  # noqa: B027 - most sources are not files
         """Raise DataError if the files are no longer those that were opened."""
@@ -182,8 +198,7 @@ def bundled(lengths: Sequence[int]) -> list[slice]:
 def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
     """The rows whose numbers rise in `order`; a block is let go once its rows are copied."""
     y = np.concatenate([np.asarray(b.y) for b in blocks])[order]
-    weights = [b.weight for b in blocks if b.weight is not None]
-    weight = np.concatenate(weights)[order] if weights else None
+    weight, shift = (_together(one, order) for one in ([b.weight for b in blocks], [b.shift for b in blocks]))
     X, stop, last = np.empty((len(order), blocks[0].X.shape[1]), order="F"), sum(map(len, blocks)), len(order)
     while blocks:
         block = blocks.pop()
@@ -191,7 +206,12 @@ def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
         first = int(np.searchsorted(order, start))
         X[first:last] = np.asarray(block.X)[order[first:last] - start]
         stop, last = start, first
-    return SampledBlock(X, y, weight, seen)
+    return SampledBlock(X, y, weight, seen, shift)
+
+
+def _together(parts: list[Vector | None], order: Index) -> Vector | None:
+    given = [one for one in parts if one is not None]
+    return np.concatenate(given)[order] if given else None
 
 
 def sampled(blocks: Iterator[RowBlock], m: int, rows: int, seed: int) -> SampledBlock:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dualgap.blocks.parquet import ParquetRows, _stamp
+from dualgap.blocks.offsets import column_of, values_of_offset
+from dualgap.blocks.parquet import ParquetRows, _head, _stamp
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
 from dualgap.errors import DataError, needed
-from dualgap.tables.columns import Dates, Numbers
+from dualgap.tables.columns import Dates, Numbers, RawTable
 from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.frames import from_frame
 from dualgap.tables.gathered import GatheredTable
 from dualgap.tables.learn import Wishes
+from dualgap.tables.offsets import offset_of
 from dualgap.tables.prepare import values_of
 from dualgap.tables.recipe import Encoded, Recipe, Rule
 
@@ -152,6 +156,18 @@ class TabularRows(RowSource):
     def weighted(self) -> bool:
         return self.weights is not None
 
+    def shifted(self) -> bool:
+        return self.offset_name is not None
+
+    def with_offset(self, offset: Any) -> RowSource:
+        found = copy(self)
+        column = column_of(offset, self.batches.names, "the rows")
+        found.offset_name, found.offset_column = offset, column
+        rules = tuple(rule for rule in self.recipe.rules if rule.name != column)
+        found.recipe = replace(self.recipe, rules=rules)
+        found.names, found.p = found.recipe.names, len(found.recipe.names)
+        return found
+
     def checked(self) -> None:
         self.batches.checked()
 
@@ -172,16 +188,23 @@ class TabularRows(RowSource):
         used = ~target.missing
         encoded = self.recipe.encode(raw.take(used))
         rows = np.flatnonzero(used)[encoded.rows]
-        weight = None
-        if self.weights is not None:
-            column = raw.column(self.weights)
-            if not isinstance(column, Numbers):
-                raise DataError(f"The weights {self.weights!r} are not numbers.")
-            weight = column.values[rows]
+        weight, shift = (
+            None if name is None else self._numbers(raw, name, what)[rows]
+            for name, what in ((self.weights, "weights"), (self.offset_column, "offset"))
+        )
+        if shift is not None:
+            shift = values_of_offset(str(self.offset_name), str(self.offset_column), shift)
         mask = np.zeros(raw.n, dtype=bool)
         mask[rows] = True
         y = values_of(target.take(mask)) if len(rows) else np.empty(0)
-        return RowBlock(np.asarray(encoded.matrix), y, weight, first, where, offset)
+        return RowBlock(np.asarray(encoded.matrix), y, weight, first, where, offset, shift)
+
+    @staticmethod
+    def _numbers(raw: RawTable, name: str, what: str) -> Any:
+        column = raw.column(name)
+        if not isinstance(column, Numbers):
+            raise DataError(f"The column {name!r} is to hold the {what}, but not numbers are in it.")
+        return column.values
 
     def sample(self, m: int, seed: int = 0) -> SampledBlock:
         rows = self.batches.rows
@@ -204,8 +227,6 @@ def opened(
     if _only_numbers(files[0], target, weights, columns, drop):
         named = columns
         if drop and columns is None:
-            from dualgap.blocks.parquet import _head
-
             skip = {target, weights, *drop}
             named = [name for name in _head(Path(files[0])).schema_arrow.names if name not in skip]
         found = ParquetRows(files, target, weights, named)
@@ -217,8 +238,6 @@ def opened(
 
 def _only_numbers(file: str, target: str, weights: str | None, columns: Any, drop: Sequence[str]) -> bool:
     """Are all columns numbers without gaps, as far as the file's own head says?"""
-    from dualgap.blocks.parquet import _head
-
     types, head = needed("pyarrow", "scale", "A file of Parquet").types, _head(Path(file))
     schema, meta = head.schema_arrow, head.metadata
     if target not in schema.names:
@@ -258,26 +277,44 @@ def _called(where: str, offset: int) -> str:
     return f"the rows of {where} after row {offset}" if offset else where
 
 
-def encoded_blocks(files: Sequence[str], recipe: Recipe | FormulaRecipe, unseen: str) -> Iterator[Encoded]:
-    """Rows under a recipe, block by block, in the order of the files; they need no target."""
-    wanted = list(dict.fromkeys(rule.name for rule in recipe.inputs))
-    batches = CsvBatches(files, wanted) if _are_csv(files) else ParquetBatches(files, wanted)
+def encoded_blocks(
+    files: Sequence[str], recipe: Recipe | FormulaRecipe, unseen: str, offset: str | None = None
+) -> Iterator[tuple[Encoded, Any]]:
+    """Rows under a recipe, block by block, in the order of the files, and the offset of those that are used;
+    they need no target.
+    """
+    wanted, csv = list(dict.fromkeys(rule.name for rule in recipe.inputs)), _are_csv(files)
+    column = None
+    if offset is not None:
+        names = CsvBatches(files[:1], None).names if csv else _head(Path(files[0])).schema_arrow.names
+        column = column_of(offset, names, files[0])
+        wanted = list(dict.fromkeys([*wanted, column]))
+    batches = CsvBatches(files, wanted) if csv else ParquetBatches(files, wanted)
     for piece in batches.pieces:
-        for batch, where, offset in batches.read(piece):
-            yield recipe.encode(from_frame(batch.to_pandas(), _called(where, offset)), unseen)
+        for batch, where, before in batches.read(piece):
+            raw = from_frame(batch.to_pandas(), _called(where, before))
+            encoded = recipe.encode(raw, unseen)
+            yield encoded, None if offset is None else offset_of(raw, offset, encoded.rows)
 
 
-def followed(files: Sequence[str], recipe: Recipe, weights: str | None) -> RowSource:
+def followed(
+    files: Sequence[str], recipe: Recipe, weights: str | None, offset: str | None = None
+) -> RowSource:
     """Files under a recipe; those that hold nothing but numbers are read as such."""
-    wanted = list(dict.fromkeys(rule.name for rule in recipe.rules))
-    if _are_csv(files):
-        chosen = [*wanted, recipe.target, *([weights] if weights else [])]
-        return TabularRows(CsvBatches(files, chosen), recipe, weights)
+    wanted, csv = list(dict.fromkeys(rule.name for rule in recipe.rules)), _are_csv(files)
+    more = [weights] if weights else []
+    if offset is not None:
+        names = CsvBatches(files[:1], None).names if csv else _head(Path(files[0])).schema_arrow.names
+        more.append(column_of(offset, names, files[0]))
+    chosen = list(dict.fromkeys([*wanted, *more]))
     plain = all(rule.kind == "number" and not rule.part and rule.fill is None for rule in recipe.rules)
-    if plain and _only_numbers(files[0], recipe.target, weights, wanted, ()):
-        return ParquetRows(files, recipe.target, weights, wanted)
-    chosen = [*wanted, *([weights] if weights else []), recipe.target]
-    return TabularRows(ParquetBatches(files, chosen), recipe, weights)
+    found: RowSource
+    if not csv and plain and _only_numbers(files[0], recipe.target, weights, wanted, ()):
+        found = ParquetRows(files, recipe.target, weights, wanted)
+    else:
+        batches = CsvBatches if csv else ParquetBatches
+        found = TabularRows(batches(files, [*chosen, recipe.target]), recipe, weights)
+    return found if offset is None else found.with_offset(offset)
 
 
 def _are_csv(files: Sequence[str]) -> bool:

@@ -70,12 +70,19 @@ def opened(args: argparse.Namespace, console: Console) -> Dataset:
     if args.target is None:
         raise DataError("Say which column is predicted: --target COLUMN.")
     rows = dg.dataset(
-        list(args.rows), target=args.target, weights=args.weights, drop=args.drop, missing=args.missing
+        list(args.rows),
+        target=args.target,
+        weights=args.weights,
+        drop=args.drop,
+        missing=args.missing,
+        offset=args.offset,
     )
     n, p = rows.shape
     count = "rows not counted yet" if n is None else f"{n} rows"
     files = args.rows[0] if len(args.rows) == 1 else f"{len(args.rows)} files"
     console.note(f"{files}: {count}, {p} columns to predict {args.target!r} from; read in blocks")
+    if args.offset is not None:
+        console.note(f"every prediction is counted from {args.offset}, which is no column to predict from")
     for note in rows.notes:
         console.note(note)
     return rows
@@ -130,7 +137,6 @@ def fit(args: argparse.Namespace, console: Console) -> int:
         ("--hold-out", args.hold_out),
         ("--intervals", args.intervals or args.intervals_by),
     )
-    refused += (("--offset", args.offset),)
     for option, given in refused:
         if given:
             raise DataError(f"{option} is for rows in memory; leave it out, or fit fewer rows.")
@@ -157,7 +163,7 @@ def page(rows: Dataset, solution: Solution, search: Search | None, path: str, co
 
     sample = rows.source.sample(PICTURED)
     console.note(f"errors are shown of {len(sample)} rows drawn from all; the proof is one of all rows")
-    pages.write(search or solution, path, console, data=(sample.X, sample.y))
+    pages.write(search or solution, path, console, data=(sample.X, sample.y, sample.shift))
 
 
 def predict(args: argparse.Namespace, console: Console) -> int:
@@ -175,15 +181,18 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     solution = dg.load(args.model)
     if args.json and not args.out:
         raise DataError("Rows in blocks are too many for one line of JSON: name a file with --out.")
-    if solution.terms.offset is not None:
+    offset = args.offset or solution.terms.offset_name
+    if (solution.terms.offset is None) != (offset is None):
         raise DataError(
-            "This model has an offset, which rows in blocks have not: predict one file at a time."
+            "This model was fitted without an offset; leave --offset out."
+            if offset is not None
+            else "This model was fitted with an offset; say which column holds it: --offset COLUMN."
         )
     recipe = solution.recipe or _by_names(solution)
     made = gaps = 0
     with written_whole(Path(args.out)) if args.out else nullcontext(sys.stdout.buffer) as stream:
-        for encoded in encoded_blocks(found_files(args.rows), recipe, args.unseen):
-            columns = predictions(solution, encoded.matrix, None, scores=args.scores, proba=args.proba)
+        for encoded, shift in encoded_blocks(found_files(args.rows), recipe, args.unseen, offset):
+            columns = predictions(solution, encoded.matrix, shift, scores=args.scores, proba=args.proba)
             stream.write(as_csv(columns, encoded.rows, header=not (made or gaps)).encode())
             made, gaps = made + int(encoded.rows.sum()), gaps + int((~encoded.rows).sum())
         stream.flush()
@@ -212,4 +221,10 @@ def again(files: list[str], solution: Solution) -> Dataset:
         raise DataError(
             "This model was fitted on blocks without names; its certificate's recheck(rows) checks it."
         )
-    return reopened(files, recipe, solution.facts.get("weights"))
+    offset = solution.terms.offset_name
+    if solution.terms.offset is not None and offset is None:
+        raise DataError(
+            "The offset of this model is in no column; its certificate's recheck(rows) checks it with the "
+            "rows of dg.dataset(..., offset=)."
+        )
+    return reopened(files, recipe, solution.facts.get("weights"), offset)

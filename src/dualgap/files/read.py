@@ -30,6 +30,7 @@ from dualgap.fitting.signs import refuse_unbounded_kinds
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamedObjective
 from dualgap.losses.joint import joint_hinge
+from dualgap.losses.shifted import Shifted
 from dualgap.penalties import Penalty
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.proof.certificate import Certificate
@@ -236,10 +237,11 @@ class Reader:
             return terms
         many = self.classes is not None and len(self.classes) > 2
         convex = Trait.CONVEX in terms.loss.traits & terms.regulariser.traits
-        if self.scanned or terms.hard or many or not convex:
+        if terms.hard or many or not convex:
             raise part.refuse("offset", "absent, for this problem has none")
-        name = part.optional(part.text, "offset_name")
-        offset = read_offset(part.array("offset", (self.n,)), self.n, terms.loss, name)
+        name, count = part.optional(part.text, "offset_name"), 0 if self.scanned else self.n
+        given = part.array("offset", (count,))
+        offset = given if self.scanned else read_offset(given, count, terms.loss, name)
         return dataclasses.replace(terms, offset=offset, offset_name=name)
 
     def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:
@@ -293,9 +295,8 @@ class Reader:
             raise proof.refuse("kind", "search where the problem is not convex, and nowhere else")
         theta = None
         if kind == "rule":
-            theta = read_rule(
-                proof.part("rule"), self.terms.loss, self.p, len(self.labels or ()) if joint else 0
-            )
+            loss = self.terms.loss if self.terms.offset is None else Shifted(self.terms.loss)
+            theta = read_rule(proof.part("rule"), loss, self.p, len(self.labels or ()) if joint else 0)
         elif kind != "search":
             theta = proof.array("theta", (self.n, self.count) if joint else (self.n,))
         return Certificate(

@@ -10,6 +10,7 @@ import numpy as np
 from dualgap.blocks.dataset import Dataset
 from dualgap.errors import DataError
 from dualgap.files.verification import UNPROVEN, Truth, _claims, _summed, _told, _unusable
+from dualgap.fitting.offsets import counted_alike
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import StreamTask, null_risk
 from dualgap.proof.blocks import judged
@@ -25,6 +26,10 @@ NULL = 0.01  # share by which the objective without columns may differ: its cons
 def examine_scanned(solution: Solution, rows: Dataset) -> tuple[list[str], dict[str, Any]]:
     """What speaks against a solution on these rows, sentence by sentence, and what holds there."""
     objections = []
+    try:
+        rows = counted_alike(solution.terms, rows, None)
+    except DataError as error:
+        return [str(error)], {}
     if solution.facts.get("words", solution.terms.words()) != solution.terms.words():
         objections.append(f"the model calls its problem otherwise than it is: {solution.terms.words()!r}")
     if rows.names is not None and solution.names is not None and rows.names != solution.names:

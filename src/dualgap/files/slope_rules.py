@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.files.fields import Fields
 from dualgap.losses import Loss
+from dualgap.losses.shifted import without_offset
 from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, JointSlopes, PieceSlopes, SlopeAt
 from dualgap.traits import Trait
 
@@ -83,7 +84,7 @@ def _pieces(part: Fields, loss: Loss, whole: Any) -> PieceSlopes:
     if Trait.PIECEWISE_LINEAR not in loss.traits:
         raise part.refuse("kind", "curved, for the loss is not one of straight pieces")
     numbers, own = part.array("numbers", (None,)), part.array("own", (None,))
-    groups = part.array("groups", (_groups(loss),))
+    groups = part.array("groups", (_groups(without_offset(loss)),))
     rising = len(numbers) == len(own) and bool(np.all(np.diff(numbers) > 0.0)) and np.all(numbers >= 0.0)
     if not rising or np.any(numbers != np.floor(numbers)):
         raise part.refuse("numbers", "whole numbers that rise, as many as slopes")

@@ -27,7 +27,7 @@ from dualgap.fitting.inputs import read_labels, read_table, read_weights
 from dualgap.fitting.joint_problem import joint_family, joint_problem
 from dualgap.fitting.multiclass import form_of, joined
 from dualgap.fitting.names import penalty_named
-from dualgap.fitting.offsets import parted, read_offset, refuse_offset, without
+from dualgap.fitting.offsets import parted, read_offset, without
 from dualgap.fitting.options import read_limits, read_solver
 from dualgap.fitting.outputs import joint_certificate, output_problem, outputs_working
 from dualgap.fitting.peer_files import read_model_file
@@ -88,12 +88,11 @@ def certify(  # noqa: PLR0913
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
-    rows = elsewhere(X)
+    rows = elsewhere(X, offset=offset)
     asked = asked_of(locals(), but=("loss", "sample_weight", "offset"))
     if rows is not None:  # the target is with the rows: what follows them are the weights
         from dualgap.fitting.streamed import certify_streamed
 
-        refuse_offset(offset, "rows that are read in blocks")
         if loss is None:
             raise DataError("Weights for a data set need loss= and a strength beside them.")
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))

@@ -126,12 +126,13 @@ def fit(  # noqa: PLR0913
         X, y, asked["sample_weight"] = to_host(X), to_host(y), to_host(sample_weight)
         asked["offset"] = to_host(offset)
     if far(X):
-        rows = elsewhere(X, y, sample_weight)
+        rows = elsewhere(X, y, sample_weight, offset)
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(asked.pop("bounds"), asked.pop("constraints"))
         refuse_several(loss, "rows that are read in blocks")
         del asked["sample_weight"], asked["offset"], asked["groups"]
-        refuse_offset(offset, "rows that are read in blocks")
+        if rows is None:
+            refuse_offset(offset, "moments")
         asked |= {"lam": lam, "C": C, "budget": budget, "multiclass": multiclass}
         if rows is not None:
             asked["checkpoint"] = checkpoint

@@ -204,6 +204,8 @@ def rows_of(solution: Solution) -> FittedRows:
         )
     if solution.parts:
         return FittedRows(tuple(one for part in solution.parts for one in rows_of(part).problems))
+    if solution.scans:
+        raise DataError("The rows of this fit are elsewhere, and its θ is a rule: no list of them is kept.")
     y, prediction = solution.fitted or (None, None)
     norm = float(np.linalg.norm(solution.coef))
     return FittedRows((ProblemRows(terms, norm, solution.certificate.theta, y, prediction),))

@@ -11,6 +11,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.blocks.dataset import Dataset, dataset
+from dualgap.blocks.source import RowSource
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.trace import Record, Trace
 from dualgap.errors import DataError
@@ -122,6 +123,8 @@ def moments(rows: Any, y: Any = None, *, target: str | None = None, weights: Any
     array([0.9342])
     """
     given = rows if isinstance(rows, Dataset) else dataset(rows, y, target=target, weights=weights)
+    if given.source.shifted():
+        raise DataError("Moments keep no offset: take them of a target from which it is subtracted.")
     return Moments(scanned_moments(given).whole, given.names)
 
 
@@ -183,6 +186,10 @@ class MomentTask:
         if Trait.CONVEX not in terms.regulariser.traits:
             raise DataError(f"{terms.words()} is not convex: give the rows themselves, in memory.")
         return cls(sums, sums if whole is None else whole, names, terms, limits)
+
+    def counted_from(self, source: RowSource) -> MomentTask:
+        """With the offset that the rows have."""
+        return replace(self, terms=self.terms.counted_from(source))
 
     @property
     def small(self) -> PseudoRows:

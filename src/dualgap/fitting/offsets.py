@@ -17,6 +17,7 @@ from dualgap.losses import Loss
 from dualgap.tables.offsets import column_behind, offset_values
 
 if TYPE_CHECKING:
+    from dualgap.blocks.dataset import Dataset
     from dualgap.fitting.solution import Solution
 
 MOST = 700.0  # e^709 is the largest power that is a number
@@ -114,6 +115,22 @@ def of_new_rows(terms: Shifting | None, X: Any, offset: Any) -> tuple[Any, Any]:
         )
     X, offset, _ = parted(without(X, name), offset)
     return X, offset
+
+
+def counted_alike(terms: Shifting | None, rows: Dataset, offset: Any) -> Dataset:
+    """Rows in blocks with the offset that a fit had, found in the column that it named."""
+    rows = rows if offset is None else rows.with_offset(offset)
+    if terms is None or terms.offset is None:
+        if rows.source.shifted():
+            raise DataError("This model was fitted without an offset, and these rows have one.")
+        return rows
+    if rows.source.shifted():
+        return rows
+    if terms.offset_name is None:
+        raise DataError(
+            "This model was fitted with an offset: dg.dataset(..., offset=) says that of the rows."
+        )
+    return rows.with_offset(terms.offset_name)
 
 
 def _listed(X: Any) -> str:

@@ -18,7 +18,7 @@ from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
 from dualgap.fitting.objective import Objective
-from dualgap.fitting.offsets import of_new_rows, read_offset
+from dualgap.fitting.offsets import counted_alike, of_new_rows, read_offset
 from dualgap.proof.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ class Solution:
         CuPy) the answer is there too, here and in `predict` and `predict_proba`; labels that are no numbers
         are NumPy's.
         """
+        rows = elsewhere(X)
+        if rows is not None:
+            from dualgap.fitting.streamed import scores_of
+
+            return scores_of(counted_alike(self.terms, rows, offset), self.coef, self.intercept)
         X, offset = of_new_rows(self.terms, X, offset)
         if on_device(X):
             from dualgap.device.matrix import decided
@@ -125,11 +130,6 @@ class Solution:
             there = decided(X, self.coef, self.intercept)
             shift = read_offset(to_host(offset), len(there), self.terms.loss)
             return there if shift is None else there + like(shift, X)  # type: ignore[no-any-return]
-        rows = elsewhere(X)
-        if rows is not None:
-            from dualgap.fitting.streamed import scores_of
-
-            return scores_of(rows, self.coef, self.intercept)
         table = read_table(X if self.recipe is None else self.recipe.read(X))
         p = np.atleast_2d(self.coef).shape[1]
         if table.design.shape[1] != p:

@@ -27,6 +27,7 @@ from dualgap.fitting.inputs import Table, read_factors, read_strength
 from dualgap.fitting.multiclass import form_of, joined
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
+from dualgap.fitting.offsets import counted_alike, refuse_offset
 from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.reading import Reading, read
@@ -34,6 +35,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed_joint import fit_joint_streamed, joint_statement, refuse_many
 from dualgap.fitting.telling import answer, no_error_bar, relative_gap
 from dualgap.losses import Squared
+from dualgap.losses.shifted import Shifted, parted_targets
 from dualgap.penalties import L2
 from dualgap.proof.blocks import StreamStatement, Weighed, judged
 from dualgap.proof.certificate import Certificate
@@ -64,6 +66,7 @@ class StreamedObjective(Objective):
         """The problem stated again on the rows given, which are scanned once for each."""
         weights = self.sample_weight if len(self.sample_weight) else None
         rows = X if isinstance(X, Dataset) else dataset(X, y, weights=weights)
+        rows = counted_alike(self, rows, None)
         if rows.source.p != len(self.scale):
             raise DataError(
                 f"This certificate is for {len(self.scale)} columns, the rows have {rows.source.p}."
@@ -84,7 +87,14 @@ class StreamedObjective(Objective):
 
     def statement(self) -> StreamStatement:
         """Loss and regulariser."""
-        return StreamStatement.stated(self.loss, self.regulariser, intercept=self.fit_intercept)
+        loss = self.loss if self.offset is None else Shifted(self.loss)
+        return StreamStatement.stated(loss, self.regulariser, intercept=self.fit_intercept)
+
+    def counted_from(self, source: RowSource) -> StreamedObjective:
+        """With the offset that these rows have: where it is, for the numbers stay with the rows."""
+        if not source.shifted():
+            return self
+        return replace(self, offset=np.empty(0), offset_name=source.offset_name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +278,8 @@ def read_streamed(  # noqa: PLR0913
     sample = drawn(source, classes, loss, rows=few)
     if not np.isfinite(sample.X).all():
         refuse_bad(source, classes)
+    if source.shifted() and classes is not None and len(classes) > 2:
+        refuse_offset(source, "several classes")
     taken = Targets(classes, loss=loss)
     try:
         taken.of(sample.block())
@@ -290,6 +302,7 @@ def read_streamed(  # noqa: PLR0913
             refuse_bad(source, classes)
         scale = sums.scales(centre, tied=tied)
     terms = StreamedObjective(loss, penalty, *strength, tied, np.ones(0), factors, scale)
+    terms = terms.counted_from(source)
     _ = terms.regulariser  # refuses factors that the penalty cannot take
     spread = _finite(sample.X.std(axis=0))
     spread[spread == 0.0] = 1.0
@@ -320,12 +333,21 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
     def solve(small: SmallProblem) -> SmallAnswer:
         loss, tied = (Squared(), False) if small.plain else (terms.loss, terms.fit_intercept)
         weight = np.ones(len(small.y)) if small.weight is None else small.weight
+        y, shift = parted_targets(small.y)
         own = Objective(
-            loss, terms.penalty, terms.lam, terms.budget, tied, weight, terms.factors, terms.scale
+            loss,
+            terms.penalty,
+            terms.lam,
+            terms.budget,
+            tied,
+            weight,
+            terms.factors,
+            terms.scale,
+            offset=shift,
         )
         if not small.plain and own.regulariser.free[: len(terms.scale)].any():
-            own = _softened(own, small)
-        reading = Reading(Table(Dense(np.asarray(small.X)), None), own, small.y, None)
+            own = _softened(own, replace(small, y=y))
+        reading = Reading(Table(Dense(np.asarray(small.X)), None), own, y, None)
         start = None
         if small.start is not None:
             start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
@@ -335,7 +357,7 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         inner = replace(timed, tolerance=small.tolerance, iterations=most, callback=None, rule=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = fit_one(reading, small.y, "auto", inner, start)
+            found = fit_one(reading, y, "auto", inner, start)
         if found.status == Status.INTERRUPTED.value:
             raise KeyboardInterrupt
         w = np.append(found.coef, found.intercept) if tied else found.coef
@@ -355,7 +377,7 @@ def _softened(own: Objective, small: SmallProblem) -> Objective:
     a = own.sample_weight / own.sample_weight.sum()
     mean = a @ small.X
     scale = np.sqrt(np.maximum(a @ (small.X * small.X) - mean * mean, 0.0))
-    level = float(a @ own.loss.value(small.y, np.zeros(len(small.y))))
+    level = float(a @ own.loss.value(small.y, own.shifted(np.zeros(len(small.y)))))
     scale = np.where(scale > 0.0, scale, 1.0)
     return replace(own, penalty=L2(), lam=soft * max(level, 1e-300), scale=scale)
 
@@ -387,7 +409,7 @@ def _pursuit(
     asked = asked_of(terms)
     start = start or started(source, asked, sample)
     y, weight = targets.of(sample.block())[1:3]
-    constant = terms.loss.best_constant(
+    constant = asked.statement.loss.best_constant(
         y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
     )
     constant = constant if terms.fit_intercept else 0.0
@@ -399,6 +421,7 @@ def _pursuit(
 def shift_of(sample: DrawnRows, targets: Targets) -> Vector:
     """A point near the means, about which squares lose nothing."""
     X, y, _, _ = targets.of(sample.block())
+    y = y if y.ndim == 1 else y[:, 0] - y[:, 1]
     return _finite(np.append(X[:SHIFT].mean(axis=0), y[:SHIFT].mean()))
 
 
@@ -539,7 +562,7 @@ def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
     loss = loss_named(plain["loss"])
     classes = classes_of(rows.source) if Trait.CLASSIFICATION in loss.traits else None
     sample = drawn(rows.source, classes, loss)
-    return read(sample.X, sample.y, sample_weight=sample.weight, **plain)
+    return read(sample.X, sample.y, sample_weight=sample.weight, offset=sample.shift, **plain)
 
 
 def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
@@ -547,7 +570,10 @@ def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArr
     p = np.atleast_2d(coef).shape[1]
     if rows.source.p != p:
         raise DataError(f"The data set has {rows.source.p} columns, the fit had {p}.")
-    parts = [decisions(Dense(np.asarray(block.X)), coef, intercept) for block in rows.source.blocks()]
+    parts = []
+    for block in rows.source.blocks():
+        found = decisions(Dense(np.asarray(block.X)), coef, intercept)
+        parts.append(found if block.shift is None else found + block.shift)
     return np.concatenate(parts)
 
 

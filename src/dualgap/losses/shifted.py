@@ -92,6 +92,21 @@ def with_offset(loss: Loss, y: Vector, offset: Vector | None) -> tuple[Loss, Vec
     """The loss and its targets, both as they are where there is no offset."""
     if offset is None:
         return loss, y
+    return Shifted(loss), paired(y, offset)
+
+
+def paired(y: Vector, offset: Vector) -> Matrix:
+    """Targets and offsets side by side."""
     pairs: Matrix = np.empty((len(y), 2), order="F")
     pairs[:, 0], pairs[:, 1] = y, offset
-    return Shifted(loss), pairs
+    return pairs
+
+
+def without_offset(loss: Loss) -> Loss:
+    """The loss of targets alone."""
+    return loss.inner if isinstance(loss, Shifted) else loss
+
+
+def parted_targets(y: Matrix) -> tuple[Vector, Vector | None]:
+    """Targets and their offsets, where they have some."""
+    return (y, None) if y.ndim == 1 else (np.ascontiguousarray(y[:, 0]), np.ascontiguousarray(y[:, 1]))

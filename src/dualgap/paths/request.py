@@ -117,7 +117,7 @@ def path(  # noqa: PLR0913
         return found
     _refuse_over(over, lam, C)
     penalty = _priced(penalty)
-    rows = elsewhere(X, y, sample_weight)
+    rows = elsewhere(X, y, sample_weight, offset)
     if rows is not None or hasattr(X, "fitted"):
         from dualgap.paths.streamed import streamed_path  # here: most paths never need it
 
@@ -125,7 +125,7 @@ def path(  # noqa: PLR0913
         refuse_in_blocks(what.pop("bounds"), what.pop("constraints"))
         refuse_several(loss, "rows that are read in blocks")
         del what["sample_weight"], what["offset"], what["groups"]
-        refuse_offset(offset, "rows that are read in blocks")
+        refuse_offset(offset if rows is None else None, "moments")
         wanted = _wanted(exact, lams, n_lams, lam_min_ratio, everywhere, solver, limits)
         streamed: Any = streamed_path(X, rows, wanted, {**what, "penalty": penalty})
         return streamed  # type: ignore[no-any-return]

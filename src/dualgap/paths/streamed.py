@@ -95,7 +95,8 @@ def streamed_path(X: Any, rows: Dataset | None, request: PathRequest, asked: dic
         return moment_path(MomentTask.read(X.sums, X.names, request.limits, lam=1.0, **asked), request)
     if Trait.QUADRATIC in loss_named(asked["loss"]).traits:
         sums = scanned_moments(rows).whole
-        return moment_path(MomentTask.read(sums, rows.names, request.limits, lam=1.0, **asked), request)
+        task = MomentTask.read(sums, rows.names, request.limits, lam=1.0, **asked)
+        return moment_path(task.counted_from(rows.source), request)
     lams = request.lams if request.lams is not None else sample_grid(rows, request, asked)
     solutions = fit_strengths(rows, lams, request.limits, asked)
     reached = [one for one in solutions if np.isfinite(one.objective)]

@@ -188,8 +188,8 @@ def all_visited(
     exact: bool = False,
 ) -> list[Visit]:
     """The same for problems with the same free columns: the slopes of all of them meet the rows at once."""
-    xp = space(y)
-    s = xp.ones_like(y) if weight is None else weight
+    xp, first = space(y), y if y.ndim == 1 else y[:, 0]  # targets may stand beside an offset
+    s = xp.ones_like(first) if weight is None else weight
     found = []
     with PlainArithmetic():
         for problem, w, slope in zip(problems, ws, chosen, strict=True):
@@ -197,7 +197,7 @@ def all_visited(
             t, error = block.misses(w, exact=exact)
             u, nothing = slope(block.centre, t), False
             if u is None:
-                u, nothing = xp.zeros_like(y), True
+                u, nothing = xp.zeros_like(first), True
             u = xp.clip(xp.finite(u), *problem.loss.domain(y))
             found.append(
                 (problem, block, weight is None, w, t, error, u, _sides(problem, block.rows, u), nothing)
@@ -233,14 +233,15 @@ class Visit:
     @cached_property
     def losses(self) -> Any:
         """s L, row by row."""
-        found = self.problem.loss.value(self.block.centre, self.t)
+        loss, centre, _ = self.block.centred
+        found = loss.value(centre, self.t)
         return found if self.whole else self.block.a * found
 
     def weighed(self, tau: float = 1.0) -> Weighed:
         """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
-        loss, t, s, xp = self.problem.loss, self.t, self.block.a, space(self.t)
+        t, s, xp = self.t, self.block.a, space(self.t)
         with PlainArithmetic():
-            centre = self.block.centre
+            loss, centre, _ = self.block.centred
             low, high = slopes(loss, centre, t, self.error)
             losses = self.losses
             u = self.u if tau == 1.0 else self.u * tau

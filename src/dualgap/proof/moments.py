@@ -23,11 +23,12 @@ from dualgap.proof.balance import Balanced
 from dualgap.proof.blocks import StreamStatement
 from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, told
 from dualgap.proof.processor import PlainArithmetic
-from dualgap.proof.rounding import FEW, LEAST, U, gamma, two_product
+from dualgap.proof.rounding import FEW, LEAST, U, gamma, two_product, two_sum
 from dualgap.proof.statement import SMALL
 
 PART = 4096  # rows of a product: a fifth faster than 1024, and its bound on rounding is still 5e-13
 ENTRY = 8  # roundings of a term before it is added: shift, root of the weight, product
+MORE = 4  # of one with targets that are counted from an offset: two more for each
 FREE = 1e-10  # share of a free column's square that is left beside those before it, at which it is left open
 
 
@@ -78,21 +79,34 @@ class MomentSums:
         return gamma(self.roundings) * (1.0 + FEW)
 
 
-def moments_of(X: Any, y: Vector, weight: Vector | None, shift: Vector) -> MomentSums:
-    """The moments of one block."""
+def moments_of(X: Any, y: Any, weight: Vector | None, shift: Vector) -> MomentSums:
+    """The moments of one block; the targets may be pairs (y, offset), of which the difference counts."""
     n, p = X.shape
     total, parts = np.zeros((p + 2, p + 2)), range(0, n, PART)
     work, tops = np.empty((min(n, PART), p + 2), order="F"), np.zeros(p + 1)
     for i in parts:
         part = work[: min(PART, n - i)]
         np.subtract(X[i : i + PART], shift[:-1], out=part[:, :-2])
-        part[:, -2], part[:, -1] = y[i : i + PART] - shift[-1], 1.0
+        part[:, -2], part[:, -1] = _about(y[i : i + PART], float(shift[-1])), 1.0
         np.maximum(tops, part[:, :-1].max(axis=0), out=tops)
         np.maximum(tops, -part[:, :-1].min(axis=0), out=tops)
         if weight is not None:
             part *= np.sqrt(weight[i : i + PART])[:, None]
         total += part.T @ part
-    return MomentSums(shift, total, min(n, PART) + len(parts) + ENTRY, n, tops)
+    entry = ENTRY + (MORE if y.ndim > 1 else 0)
+    return MomentSums(shift, total, min(n, PART) + len(parts) + entry, n, tops)
+
+
+def _about(y: Any, level: float) -> Vector:
+    """y − level, rounded once; y − offset − level to a share of 3 U of itself.
+
+    With y − offset = high + low exactly: high − level is exact where the two are within a factor of two, else
+    it is at least half of |high|, beside which low is U.
+    """
+    if y.ndim == 1:
+        return np.asarray(y - level)
+    high, low = two_sum(y[:, 0], -y[:, 1])
+    return np.asarray((high - level) + low)
 
 
 def judged_by_moments(

@@ -61,11 +61,14 @@ def _meaning(about: Subject) -> list[str]:
         found.append(f"Rows have weights s<sub>i</sub>, {total} in all.")
     if terms.offset is not None:
         where = "" if terms.offset_name is None else f" (<b>{safe(terms.offset_name)}</b>)"
-        low, high = (number(float(end)) for end in (terms.offset.min(), terms.offset.max()))
-        rate = "; e to it is the exposure that a mean is for" if terms.loss.link == "log" else ""
-        found.append(
-            f"Every sum is counted from an offset o<sub>i</sub> of its row{where}, {low} to {high}{rate}."
+        ends = (
+            [number(float(end)) for end in (terms.offset.min(), terms.offset.max())]
+            if terms.offset.size
+            else []
         )
+        between = f", {ends[0]} to {ends[1]}" if ends else ""
+        rate = "; e to it is the exposure that a mean is for" if terms.loss.link == "log" else ""
+        found.append(f"Every sum is counted from an offset o<sub>i</sub> of its row{where}{between}{rate}.")
     if terms.fit_intercept:
         found.append("The intercept b is not penalised.")
     return [line for line in found if line]

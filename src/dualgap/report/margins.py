@@ -55,7 +55,11 @@ def _support(about: Subject) -> tuple[Mask, Mask] | None:
     """PredictedRows that take part, and of these the ones past the edge, of one problem."""
     solution, rows = about.solution, about.fitted
     theta = getattr(solution.certificate, "theta", None)
-    if theta is None or solution.parts or Trait.LEAVES_ROWS_OUT not in about.terms.loss.traits:
+    if (
+        not isinstance(theta, np.ndarray)
+        or solution.parts
+        or Trait.LEAVES_ROWS_OUT not in about.terms.loss.traits
+    ):
         return None
     if solution.fitted is None and rows is not None and rows.title == FITTED:  # loaded, and its rows are here
         y = rows.targets if solution.classes is None else np.where(rows.targets == 1, 1.0, -1.0)

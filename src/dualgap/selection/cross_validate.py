@@ -18,7 +18,6 @@ from dualgap.errors import DataError, NotCertifiedWarning
 from dualgap.fitting.groups import refuse_groups
 from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.names import loss_named, penalty_named
-from dualgap.fitting.offsets import refuse_offset
 from dualgap.fitting.options import read_flag, read_limits, read_rising, read_solver, seeded
 from dualgap.fitting.reading import Reading, asked_of, read, rows_of_formula
 from dualgap.fitting.several import refuse_several, several_columns
@@ -133,14 +132,13 @@ def cross_validate(  # noqa: PLR0913
             return found
         X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
         offset = to_host(offset)
-    rows = elsewhere(X, y, sample_weight)
+    rows = elsewhere(X, y, sample_weight, offset)
     if rows is not None:
         from dualgap.selection.streamed import streamed_search  # here: most searches never need it
 
         refuse_groups(penalty_named(penalty))
         refuse_in_blocks(bounds, constraints)
         refuse_several(loss, "rows that are read in blocks")
-        refuse_offset(offset, "rows that are read in blocks")
         if score not in ("loss", "zero_one") or groups is not None:
             raise DataError(
                 'Rows in blocks are scored by "loss" or "zero_one", in folds by their place: leave other '

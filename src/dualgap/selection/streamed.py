@@ -19,6 +19,7 @@ from dualgap.fitting.names import loss_named
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed import fit_streamed, fit_strengths
 from dualgap.losses import Loss
+from dualgap.losses.shifted import parted_targets
 from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.streamed import StreamedPath, grid_of, moment_path, sample_grid, small_reading
 from dualgap.proof.moments import MomentSums
@@ -78,7 +79,7 @@ def _by_moments(work: _Folds) -> Search:
     rows, folds, request, asked = work.rows, work.folds, work.request, work.asked
     sums = scanned_moments(rows, folds)
     whole = sums.whole
-    task = MomentTask.read(whole, rows.names, request.limits, lam=1.0, **asked)
+    task = MomentTask.read(whole, rows.names, request.limits, lam=1.0, **asked).counted_from(rows.source)
     lams = work.strengths(lambda: grid_of(small_reading(task, task.small), request))
     scores, gaps, nonzero, weights, exact = [], [], [], [], True
     for held in sums.folds:
@@ -159,8 +160,9 @@ def held_out(block: RowBlock, targets: Targets, loss: Loss | None, coefs: Any, l
     for k in range(len(levels)):
         own = np.flatnonzero(fold == k)
         s = np.ones(len(own)) if weight is None else weight[own]
-        Z = X[own] @ coefs[k].T + levels[k]
-        risks[k] = [float(s @ _paid(loss, y[own], np.ascontiguousarray(z))) for z in Z.T]
+        Z, (told, shift) = X[own] @ coefs[k].T + levels[k], parted_targets(y[own])
+        Z = Z if shift is None else Z + shift[:, None]
+        risks[k] = [float(s @ _paid(loss, told, np.ascontiguousarray(z))) for z in Z.T]
         weights[k] = s.sum()
     return FoldRisks(risks, weights)
 

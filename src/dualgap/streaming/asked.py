@@ -14,8 +14,11 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.errors import DataError
 from dualgap.losses import Loss
+from dualgap.losses.shifted import paired
 from dualgap.proof.blocks import StreamStatement
 
+LARGEST = 1e100  # of an offset: squares of it stay finite
+MOST_POWER = 700.0  # e^709 is the largest power that is a number
 MOST_CLASSES = 1000  # a choice: a target with more values is no class
 
 
@@ -30,14 +33,17 @@ class Targets:
     loss: Loss | None = None  # where targets are numbers: the one that must take them
     jointly: bool = False  # are class numbers wanted?
 
-    def of(self, block: RowBlock) -> tuple[Any, Vector, Vector | None, Index]:
-        """X, targets, weights and numbers of the rows of a block that count."""
+    def of(self, block: RowBlock) -> tuple[Any, Any, Vector | None, Index]:
+        """X, targets, weights and numbers of the rows of a block that count.
+
+        Where rows have an offset, their targets are pairs of a target and that, as `Shifted` losses see them.
+        """
         if self.classes is None:
             y = as_numbers(block)
         else:
             which = numbered(block.y, self.classes, block)
             y = which.astype(np.float64) if self.jointly else np.where(which == self.positive, 1.0, -1.0)
-        X, weight = block.X, block.weight
+        X, weight, shift = block.X, block.weight, block.shift
         numbers = np.arange(block.first, block.first + len(y))
         keep = None
         if weight is not None:
@@ -48,9 +54,12 @@ class Targets:
             keep = inside if keep is None else keep & inside
         if keep is not None and not keep.all():
             X, y, numbers = X[keep], y[keep], numbers[keep]
-            weight = None if weight is None else weight[keep]
+            weight, shift = (None if one is None else one[keep] for one in (weight, shift))
         if self.classes is None and self.loss is not None:
             refuse_targets(self.loss, y, numbers - block.first, block)
+        if shift is not None:
+            refuse_offsets(self.loss, shift, numbers - block.first, block)
+            y = paired(y, shift)
         return X, y, weight, numbers
 
 
@@ -118,6 +127,23 @@ def refuse_targets(loss: Loss, y: Vector, rows: Index, block: RowBlock) -> None:
         i = int(np.argmax(beyond))
         where = place(block, int(rows[i]))
         raise DataError(f"The {loss.name} loss needs {loss.needs}; the target is {y[i]:g} in {where}.")
+
+
+def refuse_offsets(loss: Loss | None, shift: Vector, rows: Index, block: RowBlock) -> None:
+    """DataError with the place of the first offset that is no number, or whose power is none."""
+    bad = ~(np.abs(shift) <= LARGEST)
+    if bad.any():
+        i = int(np.argmax(bad))
+        why = " (the logarithm of an exposure of 0 is none: drop such rows)" if not shift[i] > 0.0 else ""
+        where = place(block, int(rows[i]))
+        raise DataError(f"The offset is {shift[i]} in {where}; offsets must be finite numbers{why}.")
+    steep = np.abs(shift) > MOST_POWER
+    if loss is not None and loss.link == "log" and steep.any():
+        i = int(np.argmax(steep))
+        raise DataError(
+            f"The offset is {shift[i]:g} in {place(block, int(rows[i]))}, and e to that power is no number; "
+            f"with the {loss} loss an offset is the logarithm of the exposure: name it as log(exposure)."
+        )
 
 
 def _refuse_weights(weight: Vector, block: RowBlock) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
@@ -46,7 +47,7 @@ class KinkedWish:
 
 @dataclass(frozen=True, eq=False)
 class KinkedSums:
-    """What it found: a row [Σs, Σsy, Σsx] for each group of resting rows."""
+    """What it found: a row [Σs, Σsy, Σsx] for each group of resting rows, Σs·offset behind Σsy."""
 
     weighed: Weighed
     live: KeptRows
@@ -89,10 +90,12 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
         live = away <= reach
         if np.count_nonzero(live) > most:
             live = away <= np.partition(away, most)[most]
-        resting = np.zeros((wish.groups, X.shape[1] + 2))
+        told = y[:, None] if y.ndim == 1 else y  # targets, with their offsets if there are any
+        count = 1 + told.shape[1]
+        resting = np.zeros((wish.groups, X.shape[1] + count))
         for k in np.unique(code[~live]):
             own = np.where((code == k) & ~live, s, 0.0)
-            resting[k, 0], resting[k, 1], resting[k, 2:] = own.sum(), own @ y, X.T @ own
+            resting[k, 0], resting[k, 1:count], resting[k, count:] = own.sum(), own @ told, X.T @ own
         null = 0.0
         if wish.constant is not None:
             null = float(s @ loss.value(y, np.full(n, wish.constant)))
@@ -111,7 +114,7 @@ class KinkedPursuit:
         self._null: float | None = None
         self.tops: Vector | None = None
         self.rows = 0
-        loss = asked.statement.loss
+        loss = without_offset(asked.statement.loss)
         labels = Trait.CLASSIFICATION in loss.traits
         self.groups = (loss.terms(np.ones(1)).kink.shape[1] + 1) * (2 if labels else 1)
         self.labels, self.n = labels, n
@@ -166,8 +169,12 @@ class KinkedPursuit:
         asked, live = self.asked, result.live
         some = np.flatnonzero(result.resting[:, 0] > 0.0)
         sums = result.resting[some]
-        X = emptied(live.X, sums[:, 2:] / sums[:, :1])
-        targets = np.sign(sums[:, 1]) if self.labels else sums[:, 1] / sums[:, 0]
+        count = sums.shape[1] - asked.p
+        X = emptied(live.X, sums[:, count:] / sums[:, :1])
+        targets = sums[:, 1:count] / sums[:, :1]
+        if self.labels:
+            targets[:, 0] = np.sign(targets[:, 0])
+        targets = targets[:, 0] if count == 2 else targets
         y, weight = np.concatenate([*live.y, targets]), np.concatenate([*live.weight, sums[:, 0]])
         plain = bool(np.all(weight == 1.0))
         problem = SmallProblem(X, y, None if plain else weight, False, FINE * asked.tolerance, self.w)

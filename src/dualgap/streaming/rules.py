@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
+from dualgap.losses.shifted import parted_targets
 from dualgap.streaming.far import far_out
 
 FAR = 4.0  # times ρ that a z is taken to move at most: few rows are as far out, and what they lose is clipped
@@ -44,6 +45,7 @@ class AffineSlopes:
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
         k = self.kappa
+        y = y if y.ndim == 1 else y[:, 0] - y[:, 1]
         return np.asarray(
             2.0 * ((X @ k[:-2] + (k[-1] - self.shift[:-1] @ k[:-2])) + (y - self.shift[-1]) * k[-2])
         )
@@ -162,5 +164,5 @@ def pieces(loss: Loss, y: Vector, z: Vector, groups: int) -> tuple[Any, Matrix]:
     away = z[:, None] - kink
     piece = (away > 0.0).sum(axis=1)
     if groups > kink.shape[1] + 1:
-        piece = 2 * piece + (y > 0.0)
+        piece = 2 * piece + (parted_targets(y)[0] > 0.0)
     return piece, np.abs(away).min(axis=1)

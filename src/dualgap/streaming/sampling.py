@@ -11,6 +11,7 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock
 from dualgap.errors import DataError, UnboundedError
 from dualgap.losses import Loss
+from dualgap.losses.shifted import parted_targets
 from dualgap.streaming.asked import ScanTask, SmallProblem
 from dualgap.streaming.far import centred, far_out
 from dualgap.traits import Trait
@@ -62,10 +63,11 @@ class DrawnRows:
     X: Matrix
     y: Any
     weight: Vector | None
+    shift: Vector | None = None  # the offset of each row
 
     def block(self) -> RowBlock:
         """As a block."""
-        return RowBlock(self.X, self.y, self.weight, 0, "the sample")
+        return RowBlock(self.X, self.y, self.weight, 0, "the sample", 0, self.shift)
 
 
 def drawn(source: RowSource, classes: Any, loss: Loss, seed: int = 0, rows: int | None = None) -> DrawnRows:
@@ -77,12 +79,12 @@ def drawn(source: RowSource, classes: Any, loss: Loss, seed: int = 0, rows: int 
         size = sample_size(source.n, source.p, kinked=kinked)
         found = source.sample(size, seed) if size > wanted else found
     if (classes is None and not means) or len(found) >= (source.n or found.seen):
-        return DrawnRows(found.X, found.y, found.weight)
+        return DrawnRows(found.X, found.y, found.weight, found.shift)
     kinds = np.array([True]) if classes is None else classes
     have, least = _kinds(found.y, classes), max(SCARCE[0], SCARCE[1] * source.p)
     scarce = np.array([kind for kind in kinds if np.count_nonzero(have == kind) < least], dtype=kinds.dtype)
     return (
-        DrawnRows(found.X, found.y, found.weight)
+        DrawnRows(found.X, found.y, found.weight, found.shift)
         if not len(scarce)
         else _completed(source, found, scarce, classes)
     )
@@ -118,7 +120,10 @@ def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any
     own = [np.ones(len(one)) if one.weight is None else one.weight for one in more.blocks]
     held = sum(map(len, own))
     shares = [one * (more.count / max(held, 1)) / scale for one in own]
-    return DrawnRows(np.asfortranarray(X), y, np.concatenate([weight, *shares]))
+    shift = None
+    if found.shift is not None:
+        shift = np.concatenate([found.shift[common], *(one.shift for one in more.blocks)])
+    return DrawnRows(np.asfortranarray(X), y, np.concatenate([weight, *shares]), shift)
 
 
 def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool = True) -> Start:
@@ -154,7 +159,7 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
 def _part(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
     part = np.sort(part)
     y, weight = problem.y[part], None if problem.weight is None else problem.weight[part]
-    if asked.targets.classes is not None and len(np.unique(y)) < 2:
+    if asked.targets.classes is not None and len(np.unique(parted_targets(y)[0])) < 2:
         return None
     small = replace(problem, X=problem.X[part], y=y, weight=weight, tolerance=PARTS, start=start)
     try:

@@ -19,6 +19,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
+from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
@@ -257,7 +258,8 @@ class FarLoss:
     def of(cls, loss: Loss, rows: KeptRows, weight: float, p: int) -> FarLoss:
         """Of rows that a scan kept; `weight` is that of all rows."""
         if not rows.X:
-            return cls(loss, np.empty((0, p)), np.empty(0), np.empty(0))
+            y = np.empty(0 if without_offset(loss) is loss else (0, 2))
+            return cls(loss, np.empty((0, p)), y, np.empty(0))
         return cls(loss, np.concatenate(rows.X), np.concatenate(rows.y), np.concatenate(rows.weight) / weight)
 
     def value(self, w: Vector) -> float:

@@ -270,17 +270,38 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 @pytest.mark.filterwarnings("ignore:The relative duality gap")  # no gap is so small: the solver is to run
 @pytest.mark.parametrize("loss", ["squared", "logistic", "gamma", "poisson", "binomial", "squared_hinge"])
-@pytest.mark.parametrize("penalty", ["group_lasso", "sparse_group(0.5)"])
+@pytest.mark.parametrize("penalty", ["group_lasso", "sparse_group(0.5)", "slope(0.1)"])
 @pytest.mark.parametrize("level", [0.0, 3.0])
 def test_columns_that_are_all_constant_leave_the_intercept(loss: str, penalty: str, level: float) -> None:
     _, y = data(loss)
     X = np.full((len(y), 3), level)
-    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "lam": 0.1, "groups": [0, 0, 1]}
-    asked |= {"solver": "group_descent", "tol": 1e-15, "max_time": 1.0}
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "lam": 0.1, "tol": 1e-15, "max_time": 1.0}
+    if "group" in penalty:
+        asked |= {"solver": "group_descent", "groups": [0, 0, 1]}
+    else:
+        asked |= {"solver": "sorted_descent"}
     found = dg.fit(X, y, **asked)
     alone = dg.fit(np.zeros((len(y), 1)), y, loss=loss, penalty="none")
     assert not found.coef.any()
     assert found.objective == pytest.approx(alone.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("sequence", [[1.0] * 40, [1.0] + [0.0] * 39, list(np.linspace(2.0, 0.0, 40))])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_any_falling_prices_have_one_optimum(loss: str, sequence: list[float]) -> None:
+    """All equal are l1, one alone is the largest weight; two solvers prove the same of all."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 40))
+    y = X[:, :3].sum(axis=1) + 0.3 * rng.normal(size=60)
+    asked: dict[str, Any] = {"penalty": dg.penalties.Slope(sequence=sequence), "lam": 0.05, "loss": loss}
+    y = np.sign(y) if loss == "logistic" else y
+    found = dg.fit(X, y, solver="sorted_descent", **asked)
+    other = dg.fit(X, y, solver="augmented_lagrangian", **asked)
+    assert found.converged and other.converged
+    assert found.bound <= other.objective and other.bound <= found.objective
+    if sequence[-1] == 1.0:
+        lasso = dg.fit(X, y, loss=loss, penalty="l1", lam=0.05)
+        assert found.objective == pytest.approx(lasso.objective, rel=2e-6)
 
 
 def test_sorted_prices_of_nothing_are_refused() -> None:

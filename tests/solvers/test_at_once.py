@@ -27,9 +27,11 @@ KINDS = [
     (losses.Squared(), penalties.L2()),
     (losses.Squared(), penalties.L1()),
     (losses.Squared(), penalties.ElasticNet(0.5)),
+    (losses.Squared(), penalties.Slope(0.1)),
     (losses.Logistic(), penalties.L2()),
     (losses.Logistic(), penalties.L1()),
     (losses.Logistic(), penalties.ElasticNet(0.1)),
+    (losses.Poisson(), penalties.Slope(0.5)),
 ]
 
 

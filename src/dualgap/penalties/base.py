@@ -95,6 +95,13 @@ class Groups(NamedTuple):
     group: Index
 
 
+class SortedPrices(NamedTuple):
+    """Σ prices_i |scale ∘ w|_(i), the largest at the highest price: slope."""
+
+    prices: Vector
+    scale: Vector
+
+
 class Counted(NamedTuple):
     """#{j in which: w_j ≠ 0} + Σ l2_j w_j²: l0 and l0_l2."""
 
@@ -134,6 +141,11 @@ class Gauge(Protocol):
     @property
     def groups(self) -> Groups | None:
         """h as a sum of Euclidean norms over groups with an l1 part, None where it is none."""
+        return None
+
+    @property
+    def falling(self) -> SortedPrices | None:
+        """h as a sum of sizes in falling order at falling prices, None where it is none."""
         return None
 
     @property

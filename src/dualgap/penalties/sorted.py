@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties.base import LEAST, LOST, BlockSum, Projection, Seminorm
+from dualgap.penalties.base import LEAST, LOST, BlockSum, Projection, Seminorm, SortedPrices
 from dualgap.traits import Trait
 
 ROUNDS = 200  # of Newton on a polygon: each ends on another of its sides
@@ -28,6 +28,10 @@ class Sorted(Seminorm):
     scale: Vector
 
     traits = Trait.CONVEX | Trait.POLYHEDRAL
+
+    @property
+    def falling(self) -> SortedPrices:
+        return SortedPrices(self.prices, self.scale)
 
     @cached_property
     def free(self) -> Mask:

@@ -8,6 +8,7 @@ from dualgap.solvers.groups.descent import GroupDescent
 from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.newton import Newton
+from dualgap.solvers.sorted.descent import SortedDescent
 from dualgap.solvers.textbook.descent import GradientDescent, Momentum, Nesterov, Subgradient
 from dualgap.solvers.textbook.perceptron import Perceptron, Votes
 from dualgap.solvers.textbook.proximal import ProjectedGradient, ProximalGradient
@@ -31,6 +32,7 @@ __all__ = [
     "ProjectedGradient",
     "ProximalGradient",
     "QuadraticProgram",
+    "SortedDescent",
     "StochasticGradient",
     "StochasticSubgradient",
     "Subgradient",

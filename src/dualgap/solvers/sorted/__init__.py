@@ -1,0 +1,1 @@
+"""Sorted prices under a smooth loss."""

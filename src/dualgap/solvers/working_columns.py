@@ -1,0 +1,265 @@
+"""Smooth losses under a penalty that couples columns: few columns at a time, by their matrix.
+
+What the penalty does with a quadratic of these columns is for who inherits: groups, sorted prices.
+One pass a round reads the whole table: θX, which is what columns left out are worth, and the dual point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.drive.solver import Iterate
+from dualgap.problem.problem import Problem
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.kept_curvature import KeptCurvature
+from dualgap.solvers.prices import plain
+from dualgap.traits import Trait
+
+FIRST = 4.0  # times √p columns are the first set: their matrix takes no longer than two passes over the table
+CHEAP = 2e6  # operations that take no time
+EDGE = 0.98  # of its price: what a group must be worth to be taken in
+FAR = 30.0  # times the gap wanted: no bound is computed beyond
+ROUNDS = 60  # that no problem of a fair condition needs
+LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
+STEPS = 3  # of Newton between two passes over the table
+SETTLED, COARSE = (
+    0.05,
+    1e-2,
+)  # violations below which the set is nearly complete; how well it is solved before
+TURNS = 60  # sweeps over the columns taken that are usual
+FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
+
+
+def lacks_columns(problem: Problem) -> tuple[str, ...]:
+    """Why few columns at a time do not make up this problem; empty if they do."""
+    lacking = [] if problem.loss_has(Trait.SMOOTH) else ["the loss is not smooth"]
+    if np.count_nonzero(problem.free) > problem.intercept:
+        lacking.append("some columns are free")
+    if not plain(problem):
+        lacking.append("the columns are sparse")
+    return tuple(lacking)
+
+
+def rounds(point: WorkingPoint) -> Iterator[Iterate]:
+    """Sets that grow, until a proof seems due, or too little is gained."""
+    best, waited = np.inf, 0
+    for _ in range(ROUNDS):
+        found = point.proof()
+        yield Iterate(point.asked(), certify=False, look=False) if found is None else found
+        waited = 0 if point.off < LESS * best else waited + 1
+        best = min(best, point.off)
+        if waited > PATIENCE:
+            yield Iterate(point.asked(), point.theta)
+            return
+        point.improve()
+
+
+class WorkingPoint(ABC):
+    """w on the columns taken so far, z = Xw + b, and a dual point with what it makes of every column.
+
+    `off` is by what share of its price the worst is worth more.
+    """
+
+    off: float
+
+    def __init__(self, problem: Problem, start: Iterate) -> None:
+        self.problem, self.wanted = problem, max(start.wanted, 1e-13)
+        self.design, p = problem.design.features, problem.design.features.shape[1]
+        self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
+        self.columns: Index = np.zeros(0, dtype=np.int64)
+        self.centre = np.zeros(0)
+        self._room: Matrix = np.empty((problem.n, 0), order="F")
+        self.w = np.zeros(0)
+        self.begin(np.flatnonzero(start.w[:p]))
+        self.w = start.w[self.columns]
+        self.z = problem.predict(start.w)
+        self.level = float(start.w[-1] + self.centre @ self.w) if problem.intercept else 0.0
+        self.risk = problem.risk(self.z)
+        self.theta = problem.slope(self.z)
+        self.floor, self.kept = CurvatureFloor(problem), KeptCurvature(problem)
+        self.gram, self.known = np.zeros((0, 0)), 0
+        self._price()
+
+    # -- what the penalty answers --------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, live: Index) -> None:
+        """Take in the columns of a start, with what goes with them."""
+
+    @abstractmethod
+    def paid_by(self, w: Vector) -> float:
+        """The penalty of weights of the columns taken."""
+
+    @abstractmethod
+    def value(self, v: Vector) -> None:
+        """What every column is worth at v = Xᵀθ, and `off`."""
+
+    @abstractmethod
+    def choose(self, most: float | None) -> None:
+        """Take in the columns that are worth it, at most so many or the best group of them; None: all."""
+
+    @abstractmethod
+    def near(self, pull: Vector) -> tuple[Index, float]:
+        """The places of columns taken that are not zero or ought not to be; `off` of those taken."""
+
+    @abstractmethod
+    def settle(self, gram: Matrix, places: Index, w: Vector, residual: Vector, tolerance: float) -> None:
+        """Minimise ½wᵀGw − cᵀw with the penalty over the columns at these places, in place.
+
+        `residual` is c − Gw; what is left of the slopes is at most the tolerance, in prices.
+        """
+
+    # -- the columns taken ---------------------------------------------------------------------------
+
+    @property
+    def array(self) -> Matrix:
+        """The columns taken, centred where there is an intercept."""
+        return self._room[:, : len(self.columns)]
+
+    def take(self, fresh_columns: Index) -> None:
+        """Take in columns that were not."""
+        before = len(self.columns)
+        self.columns = np.concatenate([self.columns, fresh_columns])
+        self.w = np.concatenate([self.w, np.zeros(len(fresh_columns))])
+        if len(self.columns) > self._room.shape[1]:
+            room = np.empty((self.problem.n, max(len(self.columns), 2 * before)), order="F")
+            room[:, :before] = self._room[:, :before]
+            self._room = room
+        fresh = self._room[:, before : len(self.columns)]
+        fresh[...] = self.design.columns(fresh_columns).toarray()
+        centre = self.problem.a @ fresh if self.problem.intercept else np.zeros(len(fresh_columns))
+        self.centre = np.concatenate([self.centre, centre])
+        if self.problem.intercept:
+            fresh -= centre
+
+    @property
+    def paid(self) -> float:
+        """The penalty."""
+        return self.paid_by(self.w)
+
+    def asked(self) -> Vector:
+        """The weights as they were asked for."""
+        w = np.zeros(self.problem.p)
+        w[self.columns] = self.w
+        if self.problem.intercept:
+            w[-1] = self.level - float(self.centre @ self.w)
+        return w
+
+    def _price(self) -> None:
+        self.theta_sum = float(self.theta.sum())
+        self.pull = self.design.transpose_matvec(self.theta)
+        self.value(np.append(self.pull, 0.0) if self.problem.intercept else self.pull)
+
+    def proof(self) -> Iterate | None:
+        """The answer, if the gap seems small enough."""
+        problem, paid = self.problem, self.paid
+        primal = self.risk + paid
+        if self.off * (paid or primal) > FAR * self.wanted * primal:
+            return None
+        v = np.append(self.pull, 0.0) if problem.intercept else self.pull
+        theta, v = problem.feasible(self.theta, v)
+        gap = problem.relative(primal - problem.dual(theta, v), primal)
+        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+
+    def improve(self) -> None:
+        """Take columns in, minimise over those taken, and value all of them anew."""
+        whole = len(self.pull) <= self.first
+        self.choose(None if whole else max(self.first, float(np.count_nonzero(self.w))))
+        self.theta = self._quadratic() if self.problem.loss_has(Trait.QUADRATIC) else self._general()
+        self._price()
+
+    def enough(self) -> float:
+        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
+        paid = self.paid or self.risk
+        return 0.1 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def _quadratic(self) -> Vector:
+        """A quadratic loss: one matrix, which grows."""
+        problem = self.problem
+        self._grow()
+        w = self.w.copy()
+        residual = self.pull[self.columns] - self.centre * self.theta_sum
+        size = len(w)
+        last = self.off <= SETTLED or TURNS * size * size <= self.design.stored  # no more than another pass
+        tolerance = self.enough() if last else max(min(COARSE, 0.1 * self.off), self.enough())
+        gram = np.ascontiguousarray(self.gram[:size, :size])
+        self.settle(gram, np.arange(size), w, residual, tolerance)
+        shift = self.theta_sum / self.total if problem.intercept else 0.0
+        self.z = self.z + self.array @ (w - self.w) + shift
+        self.w, self.level = w, self.level + shift
+        self.risk = problem.risk(self.z)
+        return problem.slope(self.z)
+
+    def _grow(self) -> None:
+        problem, array, before = self.problem, self.array, self.known
+        if not before:
+            self.h = problem.a * problem.loss.second_derivative(problem.y, self.z)
+            self.total = float(self.h.sum())
+        self.known = size = array.shape[1]
+        if size == before:
+            return
+        gram = np.empty((size, size))
+        gram[:before, :before] = self.gram[:before, :before]
+        even = bool(self.h.min() == self.h.max())
+        fresh = array[:, before:]
+        weighted = fresh if even else fresh * self.h[:, None]
+        unit = float(self.h[0]) if even else 1.0
+        gram[:, before:] = unit * (array.T @ weighted)
+        gram[before:, :before] = gram[:before, before:].T
+        self.gram = gram
+
+    def _general(self) -> Vector:
+        """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be."""
+        ahead = self.theta
+        for _ in range(STEPS):
+            theta = self.problem.slope(self.z)
+            step, promise, bent = self._step(theta)
+            full = np.clip(theta - bent, *self.problem.dual_bounds)
+            ahead = full if step == 1.0 else self.problem.slope(self.z)
+            share = promise / (self.risk + self.paid)
+            if share * max(share, self.kept.off**2) <= 0.1 * self.wanted:
+                break
+        return ahead
+
+    def _step(self, theta: Vector) -> tuple[float, float, Vector]:
+        """A step's length, what it promised, and by how much it moves the slopes."""
+        problem, h = self.problem, self.floor.curvature(self.z)
+        level, slopes = float(theta.sum()), theta @ self.array
+        moved = level / float(h.sum()) if problem.intercept else 0.0  # by the intercept, to its best
+        pull = slopes - moved * (h @ self.array) if moved else slopes
+        where, off = self.near(pull)
+        gram, edge = self.kept.at(self.array, where, h)
+        total, residual = float(self.kept.h.sum()), slopes[where]
+        if problem.intercept:
+            gram -= np.outer(edge / total, edge)
+            residual -= (level / total) * edge
+        w = self.w[where].copy()
+        unit = max(off, self.off)
+        self.settle(gram, where, w, residual, max(self.enough(), 1e-3 * min(unit, 1.0) ** 2))
+        change = np.zeros(len(self.w))
+        change[where] = w - self.w[where]
+        shift = (level - float(edge @ change[where])) / total if problem.intercept else 0.0
+        along = self.array @ change + shift
+        promise = max(float(theta @ along) - (self.paid_by(self.w + change) - self.paid), 0.0)
+        bent = self.kept.h * along
+        self.kept.learn(promise)
+        return self._advance(change, along, shift, promise), promise, bent
+
+    def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
+        here, z, level, length = self.w, self.z, self.level, 1.0
+        before = self.risk + self.paid
+        while True:
+            self.w, self.z, self.level = here + length * change, z + length * along, level + length * shift
+            self.risk = self.problem.risk(self.z)
+            after = self.risk + self.paid
+            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
+                break
+            length *= 0.5
+        self.floor.learn(length)
+        return length

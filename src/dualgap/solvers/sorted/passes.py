@@ -49,7 +49,7 @@ def _shrink(
         level = max(total[b] / count[b], 0.0)
         for _ in range(count[b]):
             j = order[i]
-            w[j] = level if point[j] > 0.0 else -level
+            w[j] = level if point[j] > 0.0 or level == 0.0 else -level
             i += 1
 
 

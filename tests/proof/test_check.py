@@ -124,9 +124,12 @@ def competitors(one: Made, w: Any, rng: np.random.Generator) -> list[Any]:
     return [v for v in found if one.exact.within(one.parts(v)[0])]
 
 
+@pytest.mark.parametrize("many", [30_000, 0])
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", CONVEX)
-def test_no_claim_is_false(loss: str, penalty: str) -> None:
+def test_no_claim_is_false(loss: str, penalty: str, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the largest number of each column, and with the norm of the table where that has many numbers."""
+    monkeypatch.setattr("dualgap.proof.check.MANY", many)
     rng = np.random.default_rng([len(loss), len(penalty), ord(loss[0]), ord(penalty[1])])
     for form in ("lam", "budget"):
         one = drawn(rng, loss, penalty, form)
@@ -223,13 +226,13 @@ class Priced(Penalised):
 
 
 class Watched(Statement):
-    """A statement that remembers in how many digits it was asked."""
+    """A statement that remembers in how many digits it was asked; None for the norm of the table."""
 
-    digits: list[bool] = []  # noqa: RUF012
+    digits: list[bool | None] = []  # noqa: RUF012
 
-    def misses(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Any]:
-        self.digits.append(exact)
-        return super().misses(w, exact=exact)
+    def misses(self, w: Vector, *, exact: bool = False, rough: bool = False) -> tuple[Vector, Any]:
+        self.digits.append(None if rough else exact)
+        return super().misses(w, exact=exact, rough=rough)
 
 
 def stage(
@@ -535,6 +538,29 @@ def test_the_tolerance_decides(tolerance: float, null: float, digits: int) -> No
     assert found.width == plain.width > 0.0  # what plain arithmetic may get wrong is told in any case
 
 
+def test_of_a_large_table_its_norm_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then what each column may be off by, which is less, and twice the digits last."""
+    monkeypatch.setattr("dualgap.proof.check.MANY", 12)
+    flat = np.zeros(4)
+    problem, w, theta = stage(Told(flat + 4.0, flat - 1.0, flat + 1.0, flat + 1e-15, flat))
+    w[0] *= 1e4
+    problem = replace(problem, design=Dense(problem.design.array / [1e4, 1.0, 1.0]))
+    rough = _checked(problem, w, theta, 0.0, 0.0, exact=False, rough=True)
+    plain = _checked(problem, w, theta, 0.0, 0.0, exact=False)
+    assert rough.rounding > 100.0 * plain.rounding
+    middle = (rough.rounding * plain.rounding) ** 0.5
+    cases = [(2.0 * rough.rounding, 1), (middle, 2), (0.5 * plain.rounding, 3)]
+    for wanted, count in cases:
+        problem.digits.clear()
+        found = check(problem, w, theta, wanted / plain.primal, 0.0)
+        assert problem.digits == [None, False, True][:count]
+        assert found.rounding == rough.rounding if count == 1 else found.rounding <= plain.rounding
+    monkeypatch.setattr("dualgap.proof.check.MANY", 13)
+    problem.digits.clear()
+    assert check(problem, w, theta, 2.0 * rough.rounding, 0.0).rounding == plain.rounding
+    assert problem.digits == [False]
+
+
 def test_what_is_wanted_by_default() -> None:
     """No gap is small enough, and nothing is known of the objective without columns."""
     flat = np.zeros(4)
@@ -543,7 +569,7 @@ def test_what_is_wanted_by_default() -> None:
     enough = plain.rounding / (0.125 * plain.primal)
     assert plain.gap > 100.0 * enough * plain.primal
 
-    def digits(*asked: float) -> list[bool]:
+    def digits(*asked: float) -> list[bool | None]:
         problem.digits.clear()
         check(problem, w, 1e-6 * theta, *asked)
         return list(problem.digits)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Matrix
 from dualgap.proof import rows as module
-from dualgap.proof.rows import Rows, _parts
+from dualgap.proof.rows import Rows, _parts, length
 
 U, LEAST = Fraction(1, 2**53), Fraction(1, 2**1074)
 EPS = Fraction(float(np.finfo(np.longdouble).eps))
@@ -151,6 +151,68 @@ def test_against(form: str, exact: bool, seed: int, scale: int, other: int) -> N
                 same(error[j], wanted + (8 * live if exact else terms) * LEAST)
             else:
                 assert wanted <= Fraction(float(error[j])) <= wanted * 2 + (9 if exact else 2) * live * LEAST
+
+
+def root(squares: Fraction) -> Fraction:
+    """√ from above, to forty digits."""
+    unit = 10**400
+    if not squares:
+        return squares
+    return Fraction(math.isqrt(squares.numerator * unit * unit // squares.denominator) + 1, unit)
+
+
+def norm(X: Any) -> Fraction:
+    return root(sum((v * v for v in fractions(X).ravel()), Fraction(0)))
+
+
+def near(claimed: float, formula: Fraction, count: int) -> None:
+    """The formula, but for squares that vanish: then not below it, nor above what these may have been."""
+    assert formula <= Fraction(claimed) <= formula * (1 + Fraction(1, 10**6)) + root(count * LEAST) * 2
+
+
+@every
+@pytest.mark.parametrize(("seed", "scale", "other"), DRAWS)
+def test_products_with_the_norm_of_the_whole_table(form: str, seed: int, scale: int, other: int) -> None:
+    """‖X‖‖w‖, or that of the columns that are read, stands for Σ|x||w|, and ‖X‖‖θ‖ for Σ|x||θ|."""
+    rng = np.random.default_rng(seed + 20)
+    for n, p in [(6, 5), (1, 1), (3, 17), (2, 0), (4, 1), (5, 12)]:
+        X, w, theta = numbers(rng, (n, p), scale), numbers(rng, p, other), numbers(rng, n, other)
+        if p > 8:
+            w[2:] = 0.0
+        rows = Rows(FORMS[form](X))
+        near(rows.size, norm(X), X.size)
+        value, low, error = rows.times_roughly(w)
+        plain = rows.times(w)
+        assert np.array_equal(value, plain[0]) and not low.any()
+        support = np.flatnonzero(w)
+        apart = 3 * len(support) <= p and form in ("C", "F", "strided", "csc")
+        read = X[:, support] if apart else X
+        terms = min(widest(X, form), len(support))
+        share = gamma(terms) * norm(read) * norm(w)
+        truth = fractions(X) @ fractions(w) if p else np.zeros(n, dtype=object)
+        assert np.all(abs(truth - fractions(value)) <= Fraction(error))
+        found, reach = rows.against_roughly(theta)
+        assert np.array_equal(found, rows.against(theta)[0]) and reach.shape == (p,)
+        live = min(tallest(X, form), int(np.count_nonzero(theta)))
+        wanted = gamma(live) * norm(X) * norm(theta)
+        truth = fractions(X).T @ fractions(theta) if p else np.zeros(0, dtype=object)
+        assert np.all(abs(truth - fractions(found)) <= fractions(reach))
+        if min(scale, other) > -300:
+            same(error, share + terms * LEAST)
+            same(reach, [wanted + live * LEAST] * p)
+        else:
+            assert share <= Fraction(error) and all(wanted <= Fraction(one) for one in reach.tolist())
+
+
+def test_norms_of_many_numbers_are_from_above() -> None:
+    """Squares that are added one by one to a large one vanish beside it."""
+    x = np.full(1 << 16, 2.0**-27)
+    x[0] = 1.0
+    for found in (Rows(x[:, None]).size, Rows(np.repeat(x[:, None], 2, axis=1)[:, ::2]).size, length(x)):
+        assert norm(x) <= Fraction(found) <= norm(x) * (1 + 2 * gamma(len(x)))
+    assert Rows(np.full((2, 2), 5e-324)).size >= 1e-323
+    with np.errstate(over="ignore"):
+        assert length(np.full(3, 1e200)) == np.inf
 
 
 @pytest.mark.parametrize("form", SHORT)

@@ -45,6 +45,8 @@ def loss_named(given: str | Loss) -> Loss:
     """The loss of that name, or the loss itself."""
     if isinstance(given, Loss):
         return given
+    if isinstance(given, str) and given in losses.CATALOGUE:
+        return losses.CATALOGUE[given]()
     several = _several(given)
     return _named(given, losses.CATALOGUE, "loss") if several is None else several
 
@@ -68,6 +70,8 @@ def penalty_named(given: str | Penalty) -> Penalty:
     """The penalty of that name, or the penalty itself."""
     if isinstance(given, Penalty):
         return given
+    if isinstance(given, str) and given in penalties.CATALOGUE:
+        return penalties.CATALOGUE[given]()
     return _named(given, penalties.CATALOGUE, "penalty")
 
 
@@ -76,8 +80,8 @@ def _named(given: object, catalogue: Mapping[str, type[T]], kind: str) -> T:
         raise DataError(f"{kind} must be a name or a {kind} object, not {type(given).__name__}.")
     match = PATTERN.fullmatch(given)
     name = match.group(1) if match else given
-    known = [*catalogue, *(losses.OF_SEVERAL if kind == "loss" else ())]
     if match is None or name not in catalogue:
+        known = [*catalogue, *(losses.OF_SEVERAL if kind == "loss" else ())]
         nearest = ELSEWHERE.get((kind, name.lower()))
         if nearest is None:
             close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)

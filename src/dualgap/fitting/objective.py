@@ -110,8 +110,10 @@ class Objective:
     @cached_property
     def held(self) -> Mask | None:
         """Which weights have bounds that are stated as rows, one a weight; None where they are a box."""
+        if self.bounds is None:
+            return None
         gauge = self._plain.gauge
-        if self.bounds is None or gauge.elastic is not None or gauge.ball is not None:
+        if gauge.elastic is not None or gauge.ball is not None:
             return None
         return ~self.bounds.open_
 

@@ -22,6 +22,7 @@ from dualgap.penalties.separable import Separable
 from dualgap.proof.balance import Balanced, orthogonal, zero_sums
 from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, total
+from dualgap.proof.rows import Rows
 from dualgap.proof.statement import SMALL, Statement, moved
 from dualgap.traits import Trait
 
@@ -33,6 +34,7 @@ AWAY = 1.0 + 8.0 * U  # a quotient times this is no nearer to 0 than the true on
 SHARE = 0.125  # of the gap that is wanted: what rounding may cost before more digits are spent on it
 SEEN, TOLD = 2e-9, 2e-8  # shares of the objective that it, and the bound, may be off by without more digits
 NOTHING = 1e-9  # share of the objective by which a θ may miss the bound that needs none, and still be kept
+MANY = 30_000  # numbers of a table: with fewer the largest of each column take no time
 FIRST = 4.0  # a box is at least this many times as wide as the weights
 
 
@@ -72,14 +74,19 @@ def check(problem: Statement, w: Vector, theta: Vector, tolerance: float = 0.0, 
     """Both values at w (moved into the budget) and at a feasible point near θ.
 
     `tolerance` is the relative gap somebody hopes for, `null` the objective without columns: where that gap
-    is missed, and rounding alone costs a good part of it, all is done again in twice the digits; likewise
-    where rounding shows in the values.
+    is missed, and rounding alone costs a good part of it, all is done again, first with what each column may
+    be off by in place of all of them, then in twice the digits; likewise where rounding shows in the values.
     """
     with PlainArithmetic():
         given, w = w, inside(problem, w)
-        found = _checked(problem, w, theta, tolerance, null, exact=False)
+        rough = isinstance(problem.rows, Rows) and problem.rows.stored >= MANY
+        found = _checked(problem, w, theta, tolerance, null, exact=False, rough=rough)
         wanted = tolerance * max(found.primal, SMALL * null)
-        if coarse(found, wanted) or blurred(problem, found, wanted):
+        unclear = coarse(found, wanted) or blurred(problem, found, wanted)
+        if rough and unclear:
+            found = _checked(problem, w, theta, tolerance, null, exact=False)
+            unclear = coarse(found, wanted) or blurred(problem, found, wanted)
+        if unclear:
             better = _checked(problem, w, theta, tolerance, null, exact=True).improved(found)
             found = replace(better, width=found.width)
     return found if w is given else replace(found, moved=True)
@@ -134,16 +141,25 @@ def searched(problem: Statement, w: Vector, bound: float, theta: Vector | None) 
 
 
 def _checked(
-    problem: Statement, w: Vector, theta: Vector, tolerance: float, null: float, *, exact: bool
+    problem: Statement,
+    w: Vector,
+    theta: Vector,
+    tolerance: float,
+    null: float,
+    *,
+    exact: bool,
+    rough: bool = False,
 ) -> Checked:
+    """With errors of the rows as a whole (`rough`), of each column, or of twice the digits."""
     a, (loss, y, _) = problem.a, problem.centred
-    t, error = problem.misses(w, exact=exact)
+    t, error = problem.misses(w, rough=True) if rough else problem.misses(w, exact=exact)
     low, high = slopes(loss, y, t, error)
     objective, width = _values(problem, w, t, error, low, high)
     dual = _feasible(problem, theta, exact=exact)
     theta, mu = problem.split(dual.theta)
     moves, loose = problem.split(dual.reach)
-    v, reach = problem.rows.against(theta, exact=exact)
+    rows = problem.rows
+    v, reach = rows.against_roughly(theta) if rough else rows.against(theta, exact=exact)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
     u = -(theta / a) * AWAY
     apart = np.maximum(u - low, high - u) + FAINT  # u may have underflown, and t is ≤ error/U

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +48,16 @@ class Rows:
             np.maximum.at(tops, self.matrix.indices, size)
         return tops
 
+    @property
+    def stored(self) -> int:
+        """How many numbers there are."""
+        return int((self.matrix.data if self.sparse else self.matrix).size)
+
+    @cached_property
+    def size(self) -> float:
+        """‖X‖ = √(Σ x²) over all numbers, from above: one pass, where `tops` take as long as three products."""
+        return norm(self.matrix)
+
     @cached_property
     def widest(self) -> int:
         """The most terms of a row."""
@@ -59,33 +70,63 @@ class Rows:
 
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Vector, float]:
         """Xw as a value and a correction, and the error of their sum."""
-        support = np.flatnonzero(w)
+        support = w.nonzero()[0]
         size = float(self.tops[support] @ np.abs(w[support])) * (1.0 + gamma(len(support)))
         terms = min(self.widest, len(support))
         if exact:
             value, low, share = self._times_exactly(support, w[support])
             return value, low, (share * size + 8.0 * terms * LEAST) * (1.0 + FEW)
-        if FEWER * len(support) <= len(w) and (not self.sparse or self.matrix.format == "csc"):
-            value = self.matrix[:, support] @ w[support]
+        error = (gamma(terms) * size + terms * LEAST) * (1.0 + FEW)
+        return self._product(support, w), np.zeros(1), error
+
+    def times_roughly(self, w: Vector) -> tuple[Vector, Vector, float]:
+        """The same, where ‖x_i‖‖w‖ ≤ ‖X‖‖w‖ stands for Σ|x||w|, for the columns read: no look at each."""
+        support = w.nonzero()[0]
+        terms, some = min(self.widest, len(support)), self._read_apart(support)
+        if some is None:
+            value, size = self.matrix @ w, self.size
         else:
-            value = self.matrix @ w
-        return value, np.zeros(1), (gamma(terms) * size + terms * LEAST) * (1.0 + FEW)
+            value, size = some @ w[support], norm(some)
+        error = (gamma(terms) * (size * length(w)) + terms * LEAST) * (1.0 + FEW)
+        return value, np.zeros(1), error
+
+    def _product(self, support: Index, w: Vector) -> Any:
+        some = self._read_apart(support)
+        return self.matrix @ w if some is None else some @ w[support]
+
+    def _read_apart(self, support: Index) -> Any:
+        """The columns of weights that are not zero, where these are few; None where all are read."""
+        if FEWER * len(support) <= self.p and (not self.sparse or self.matrix.format == "csc"):
+            return self.matrix[:, support]
+        return None
 
     def against(self, theta: Vector, *, exact: bool = False) -> tuple[Vector, Vector]:
         """Xᵀθ, and the error of each of its entries."""
-        live = np.flatnonzero(theta)
+        live = theta.nonzero()[0]
         size, terms = float(np.abs(theta).sum()) * self.tops, min(self.tallest, len(live))
         if exact:
             value, share = self._against_exactly(live, theta[live])
             error = share * size + U * np.abs(value) + 8.0 * len(live) * LEAST
             return value, error * (1.0 + FEW)
-        if self.sparse:
-            value, roundings = self.matrix.T @ theta, terms
-        else:
-            some = live if FEWER * len(live) <= self.n else slice(None)
-            value, more = _in_blocks(theta[some], self.matrix[some])
-            roundings = min(terms, BLOCK) + more
+        value, roundings = self._products_with(live, theta)
         return value, (gamma(roundings) * size + terms * LEAST) * (1.0 + FEW)
+
+    def against_roughly(self, theta: Vector) -> tuple[Vector, Vector]:
+        """The same, where ‖x_j‖‖θ‖ ≤ ‖X‖‖θ‖ stands for Σ|x||θ|: no look at each column."""
+        live = theta.nonzero()[0]
+        value, roundings = self._products_with(live, theta)
+        under = min(self.tallest, len(live)) * LEAST
+        error = (gamma(roundings) * (self.size * length(theta)) + under) * (1.0 + FEW)
+        return value, np.full(self.p, error)
+
+    def _products_with(self, live: Index, theta: Vector) -> tuple[Vector, int]:
+        """Xᵀθ, of rows whose θ is not zero, and how often a term is rounded."""
+        terms = min(self.tallest, len(live))
+        if self.sparse:
+            return self.matrix.T @ theta, terms
+        some = live if FEWER * len(live) <= self.n else slice(None)
+        value, more = _in_blocks(theta[some], self.matrix[some])
+        return value, min(terms, BLOCK) + more
 
     def times_many(self, weights: Matrix) -> tuple[Matrix, Vector]:
         """Xw for every row of weights, a row each, and the error of each row."""
@@ -155,6 +196,25 @@ def _filled(matrix: Any, lines: str) -> Index:
     """How many places each row ("csr") or column ("csc") of a sparse matrix has."""
     counts = np.diff(matrix.indptr) if matrix.format == lines else np.bincount(matrix.indices)
     return np.asarray(counts)
+
+
+def length(values: Vector) -> float:
+    """√(Σ x²), from above."""
+    return _root(float(values @ values), len(values))
+
+
+def norm(matrix: Any) -> float:
+    """√(Σ x²) over all numbers, from above."""
+    stored = matrix.data if hasattr(matrix, "indptr") else matrix
+    if not stored.flags.forc:
+        return _root(float(np.einsum("ij,ij->", stored, stored)), stored.size)
+    flat = stored.ravel(order="K")
+    return _root(float(flat @ flat), stored.size)
+
+
+def _root(squares: float, count: int) -> float:
+    """The root of so many squares, added in any order, from above: they round once more, and may underflow."""
+    return math.sqrt(squares * (1.0 + gamma(count + 8)) + count * LEAST)
 
 
 def with_products(matrix: Any) -> Any:

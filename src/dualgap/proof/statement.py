@@ -110,13 +110,14 @@ class Statement:
         """These targets."""
         return self.centred[1]
 
-    def misses(self, w: Vector, *, exact: bool = False) -> tuple[Vector, Any]:
+    def misses(self, w: Vector, *, exact: bool = False, rough: bool = False) -> tuple[Vector, Any]:
         """Xw + b and the offset, less y where the loss sees only the difference; and the error of each.
 
         All but Xw comes first: b and y may be huge, and their difference is rounded once.
         """
         coef, level = (w[:-1], float(w[-1])) if self.intercept else (w, 0.0)
-        value, low, error = self.rows.times(coef, exact=exact)
+        rows = self.rows
+        value, low, error = rows.times_roughly(coef) if rough else rows.times(coef, exact=exact)
         shifts = self.centred[2]
         if not exact:
             base: Any = level

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -135,3 +136,17 @@ def test_html_is_escaped() -> None:
     table = pd.DataFrame({"<a&b>": [1.0, 2.0, 4.0]})
     solution = dg.fit(table, [1.0, 2.0, 3.0], loss="squared", penalty="l2", lam=0.1)
     assert "&lt;a&amp;b&gt;" in solution._repr_html_()
+
+
+def test_what_is_proven_zero_is_worked_out_of_the_rows_that_were_fitted() -> None:
+    """When somebody asks; nothing is said of a table that was changed in the meantime."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 8)), rng.normal(size=60)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 0.2}
+    now, later, sent = (dg.fit(X, y, **asked) for _ in range(3))
+    first = now.proven_zero
+    assert first.any() and first is now.proven_zero and not first[now.coef != 0].any()
+    there = pickle.loads(pickle.dumps(sent))
+    X *= 3.0
+    assert np.array_equal(there.proven_zero, first) and np.array_equal(now.proven_zero, first)
+    assert not later.proven_zero.any()

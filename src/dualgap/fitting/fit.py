@@ -6,7 +6,6 @@ import math
 import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,7 +151,7 @@ def fit(  # noqa: PLR0913
                 solution = fit_many(reading, form, chosen, limits, warm_start)
             else:
                 solution = fit_one(reading, reading.targets(), chosen, limits, warm_start)
-    solution = replace(solution, data=(frame, y))
+    solution = solution.of(frame, y)
     if verbose:
         print(f"{solution.solver}: {solution!r}, {solution.seconds:.3g} s", file=sys.stderr)
     return _doubted(solution, limits)

@@ -51,7 +51,8 @@ def fit_one(
 def _told(
     reading: Reading, problem: Problem, outcome: Outcome, limits: Limits, began: float, *, given: bool = False
 ) -> Solution:
-    found = outcome.bounds if given else with_zeros(problem, outcome.bounds, limits.tolerance)
+    exact = given or getattr(outcome.ran, "exact_zeros", False)
+    found = outcome.bounds if exact else with_zeros(problem, outcome.bounds, limits.tolerance)
     if found is not outcome.bounds:
         outcome = replace(outcome, bounds=found)
     return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)

@@ -17,6 +17,7 @@ from dualgap.errors import DataError
 from dualgap.fitting.decisions import decisions, log_probabilities, said
 from dualgap.fitting.fitted_rows import FittedRows, rows_of
 from dualgap.fitting.inputs import read_table
+from dualgap.fitting.later import Later
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import counted_alike, of_new_rows, read_offset
 from dualgap.proof.certificate import Certificate
@@ -53,11 +54,11 @@ class Solution:
     trace: Trace
     coef_error: float | None
     coef_error_reason: str
-    proven_zero: Mask
     terms: Objective
     names: tuple[str, ...] | None
     classes: NDArray[Any] | None
     facts: dict[str, Any]
+    proven_zero: Later[Mask] = Later()
     parts: tuple[Solution, ...] = ()
     outputs: tuple[str, ...] | None = None  # what the rows of `coef` predict, where y or the loss has several
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes
@@ -69,7 +70,13 @@ class Solution:
     fitted: tuple[Vector, Vector] | None = None  # y as the loss sees it and Xw + b, where `rows` needs them
 
     def __getstate__(self) -> dict[str, Any]:
+        _ = self.proven_zero  # what makes it holds the table
         return {**self.__dict__, "data": None}
+
+    def of(self, X: Any, y: Any) -> Solution:
+        """This, made just now, with the data as they were given."""
+        self.__dict__["data"] = (X, y)
+        return self
 
     @property
     def gap(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dualgap.fitting.solution import Solution
 from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
-from dualgap.proof.claims import distance, proven_zero
+from dualgap.proof.claims import distance, zeros_later
 from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
@@ -32,18 +33,23 @@ def told(
     found, terms = run.bounds, reading.terms
     error = distance(problem, found)
     proof = certificate(reading, found, tolerance, form)
-    zero, _ = split(proven_zero(problem, found), reading, form)
     single = form == "single"
     claims: dict[str, Any] = {
         "relative_gap": problem.relative(found.gap, found.primal),
         "coef_error": error,
         "coef_error_reason": "" if error is not None else no_error_bar(terms),
-        "proven_zero": zero,
+        "proven_zero": _zeros(problem, found, reading, form),
         "facts": reading.facts(problem.null, problem if single else None),
         "multiclass": None if single else form,
         "fitted": fitted_to(reading, problem, proof) if single else None,
     }
     return answer(reading, proof, run, **(claims | other))
+
+
+def _zeros(problem: Problem, found: Checked, reading: Reading, form: str) -> Callable[[], Any]:
+    """Which columns are proven to have no weight, for `Later`."""
+    zero = zeros_later(problem, found)
+    return lambda: split(zero() if callable(zero) else zero, reading, form)[0]
 
 
 def answer(reading: Reading, proof: Certificate, run: Outcome | None, **claims: Any) -> Solution:

@@ -50,6 +50,7 @@ class CoordinateDescent:
     """
 
     name: ClassVar[str] = "coordinate_descent"
+    exact_zeros: ClassVar[bool] = True  # a column that is not worth its price has the weight 0, not 1e-10
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         lacking = lacks_prices(problem)

@@ -43,6 +43,7 @@ class WorkingSet:
     """Top columns → their centred Gram matrix → coordinate descent → θX; other losses by proximal Newton."""
 
     name: ClassVar[str] = "coordinate_descent"
+    exact_zeros: ClassVar[bool] = True  # a column that is not worth its price has the weight 0, not 1e-10
 
     @staticmethod
     def fits(problem: Problem) -> bool:

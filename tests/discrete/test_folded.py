@@ -209,3 +209,16 @@ def test_files_and_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     asked = ["fit", "rows.csv", "--target", "y", "--penalty", "mcp(3)", "--lam", "0.3", "--out", "m.json"]
     assert main(asked) == 0 and "proven" in capsys.readouterr().out
     assert main(["verify", "m.json", "rows.csv"]) == 0
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_coordinate_descent_leaves_nothing_that_tangents_would_gain(loss: str, penalty: str) -> None:
+    """The end of one search is an end of the other."""
+    X, y = data(80, 120, seed=5)
+    y = np.sign(y) if loss == "logistic" else y
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "lam": 0.08}
+    found = fit(X, y, solver="folded_descent", **asked)
+    again = fit(X, y, solver="local_linear", warm_start=found, **asked)
+    assert 0 < found.n_nonzero < 120
+    assert again.objective == pytest.approx(found.objective, rel=1e-7)

@@ -4,6 +4,7 @@ A new search is a new file with `@solver("name", kind="search")` and a line here
 """
 
 from dualgap.discrete.base import DiscreteSolver, Finding
+from dualgap.discrete.concave.folded_descent import FoldedDescent
 from dualgap.discrete.concave.local_descent import LocalDescent
 from dualgap.discrete.concave.local_linear import LocalLinear
 from dualgap.discrete.concave.reweighted import ReweightedL1
@@ -20,6 +21,7 @@ __all__ = [
     "BranchAndBound",
     "DiscreteSolver",
     "Finding",
+    "FoldedDescent",
     "GreedyBackward",
     "GreedyForward",
     "HardThresholding",

@@ -43,6 +43,32 @@ def test_onnx(name: str, tmp_path: Path) -> None:
     assert_close(score, solution, X)
 
 
+@pytest.mark.parametrize("loss", ["squared", "poisson", "quantiles(0.2, 0.8)"])
+def test_all_outputs(loss: str, tmp_path: Path) -> None:
+    """A list in Python, a column each in SQL and ONNX; names that differ by capitals alone stay apart."""
+    several = pd.DataFrame({"u": np.abs(NUMBERS), "U": np.abs(X[:, 0])})
+    target: Any = several["u"] if loss.startswith("quantiles") else several
+    solution = dg.fit(X, target, loss=loss, penalty="l1", lam=0.01)
+    expected = solution.predict(X)
+    module = runpy.run_path(str(solution.export(tmp_path / "m.py")))
+    assert module["OUTPUTS"] == list(solution.outputs or ())
+    np.testing.assert_allclose(
+        [module["predict"](row) for row in X.tolist()], expected, rtol=1e-12, atol=1e-13
+    )
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
+    if loss != "poisson":  # SQLite may come without EXP
+        found = query(solution, frame, tmp_path / "m.sql")
+        assert len(found[0].keys()) == 6
+        np.testing.assert_allclose([tuple(row)[4:] for row in found], expected, rtol=1e-12, atol=1e-13)
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    session = runtime.InferenceSession(
+        str(solution.export(tmp_path / "m.onnx")), providers=["CPUExecutionProvider"]
+    )
+    found = session.run(["mean" if loss == "poisson" else "score"], {"X": X})[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
 def mixed() -> tuple[dg.Solution, pd.DataFrame, NDArray[np.float64]]:
     """A model of a file with awkward names, words, gaps and truth values."""
     rng = np.random.default_rng(2)

@@ -10,7 +10,6 @@ from dualgap.files.onnx_graph import onnx_graph
 from dualgap.files.python_source import python_source
 from dualgap.files.sql_query import sql_query
 from dualgap.files.store import write_whole
-from dualgap.fitting.several import one_output
 from dualgap.fitting.solution import Solution
 
 WAYS: dict[str, Callable[[Solution, str], bytes | str]] = {
@@ -30,7 +29,6 @@ def export(solution: Solution, path: str | Path, table: str = "data") -> Path:
             "An exported prediction is Xw + b alone, and this model adds an offset to it; use "
             "solution.predict(X, offset=…) or `dualgap predict`."
         )
-    one_output(solution, "An exported prediction is")
     content = WAYS[target.suffix](solution, table)
     write_whole(target, content if isinstance(content, bytes) else content.encode("utf-8"))
     return target

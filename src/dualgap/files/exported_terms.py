@@ -14,7 +14,7 @@ from dualgap.tables.recipe import MISSING_LEVEL, Rule
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A column of the matrix as the file has it, with a weight per class (one in all for two classes).
+    """A column of the matrix as the file has it, with a weight per class or output (one for two classes).
 
     `level` is the word that makes it 1, None for a number; `fill` stands in for a missing number.
     """
@@ -46,6 +46,6 @@ def terms_of(solution: Solution) -> list[Term]:
 
 
 def intercepts(solution: Solution) -> list[float]:
-    """One per class; one in all for two classes or numbers."""
+    """One per class or output; one in all for two classes or one number."""
     levels: list[float] = np.atleast_1d(np.asarray(solution.intercept, dtype=np.float64)).tolist()
     return levels

@@ -22,7 +22,7 @@ IR_VERSION = 8  # old enough for runtimes of several years ago
 
 
 def onnx_graph(solution: Solution, table: str = "") -> bytes:
-    """The bytes of a model with output score (rows × classes, or × 1).
+    """The bytes of a model with output score (rows × classes or outputs, or × 1).
 
     Its input is X (rows × columns), or where the columns are more than numbers one input a column of the
     file: numbers as float64 (NaN where one is missing), words as strings ("" where one is missing), of a date
@@ -147,6 +147,8 @@ def _metadata(solution: Solution) -> dict[str, str]:
         known["columns"] = json.dumps(list(solution.names), ensure_ascii=False)
     if solution.classes is not None:
         known["classes"] = json.dumps(solution.classes.tolist(), ensure_ascii=False)
+    if solution.outputs is not None:
+        known["outputs"] = json.dumps(list(solution.outputs), ensure_ascii=False)
     if solution.recipe is not None:
         known["recipe"] = json.dumps(recipe_fields(solution.recipe), ensure_ascii=False)
     return known

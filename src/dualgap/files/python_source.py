@@ -8,11 +8,11 @@ from dualgap.fitting.solution import Solution
 from dualgap.tables.columns import numbered
 
 MEANS = {  # what is imported, and the mean, by the link
-    "identity": ("fsum", "found[0]"),
-    "log": ("exp, fsum", "exp(found[0])"),
+    "identity": ("fsum", "score"),
+    "log": ("exp, fsum", "exp(score)"),
     "logit": (
         "exp, fsum",
-        "1.0 / (1.0 + exp(-found[0])) if found[0] > 0 else 1.0 - 1.0 / (1.0 + exp(found[0]))",
+        "1.0 / (1.0 + exp(-score)) if score > 0 else 1.0 - 1.0 / (1.0 + exp(score))",
     ),
 }
 SOURCE = '''"""{words}
@@ -27,9 +27,10 @@ from math import {imports}
 
 COLUMNS = {columns}
 CLASSES = {classes}
+OUTPUTS = {outputs}
 INTERCEPTS = {intercepts}
-# column, kind, what makes a level 1 or stands in for a missing number, a weight per class, and how text is
-# read: (sign before the fraction), or of a date (part, day to count from, order of day, month and year)
+# column, kind, what makes a level 1 or stands in for a missing number, a weight per class or output, and how text
+# is read: (sign before the fraction), or of a date (part, day to count from, order of day, month and year)
 TERMS = [
 {terms}
 ]
@@ -83,7 +84,7 @@ def _value(row, name, kind, detail, reading):
 
 
 def scores(row):
-    """The decision function, one number per class; a single one for numbers and for two classes."""
+    """The decision function: one number per class or output, a single one for two classes."""
     if not hasattr(row, "keys"):
         row = dict(zip(COLUMNS, row))
     values = [_value(row, name, kind, detail, reading) for name, kind, detail, _, reading in TERMS]
@@ -91,11 +92,16 @@ def scores(row):
     return [fsum([b, *(v * w[k] for v, w in zip(values, weights))]) for k, b in enumerate(INTERCEPTS)]
 
 
+def _mean(score):
+    return {mean}
+
+
 def predict(row):
-    """The number, or the class, that the model expects."""
+    """The number, the class, or the list of numbers in the order of OUTPUTS, that the model expects."""
     found = scores(row)
     if CLASSES is None:
-        return {mean}
+        means = [_mean(score) for score in found]
+        return means[0] if OUTPUTS is None else means
     if len(found) == 1:
         return CLASSES[found[0] > 0]
     return CLASSES[found.index(max(found))]
@@ -130,6 +136,7 @@ def python_source(solution: Solution, table: str = "") -> str:
         gap=solution.relative_gap,
         columns=repr(list(columns)),
         classes="None" if solution.classes is None else repr(solution.classes.tolist()),
+        outputs="None" if solution.outputs is None else repr(list(solution.outputs)),
         intercepts=repr(intercepts(solution)),
         terms="\n".join(lines),
     )

@@ -21,7 +21,9 @@ def sql_query(solution: Solution, table: str) -> str:
     terms = terms_of(solution)
     _refuse_readings(terms)
     taken = {term.name for term in terms} | {solution.recipe.target if solution.recipe else ""}
-    names = [_free(name, taken) for name in _score_names(solution)]
+    names: list[str] = []
+    for name in _score_names(solution):
+        names.append(_free(name, taken | set(names)))
     mean = MEANS[solution.terms.loss.link]
     scores = [mean.format(_score(terms, k, b)) for k, b in enumerate(intercepts(solution))]
     chosen = ",\n    ".join(
@@ -64,6 +66,8 @@ def literal(value: Any) -> str:
 
 
 def _score_names(solution: Solution) -> list[str]:
+    if solution.outputs is not None:
+        return [f"prediction {name}" for name in solution.outputs]
     if solution.classes is None:
         return ["prediction"]
     if solution.coef.ndim == 1:

@@ -276,3 +276,31 @@ def test_arrays_of_cupy(sparse: bool) -> None:
     assert found.solver.startswith("resident") or sparse
     if not sparse:
         assert np.allclose(cupy.asnumpy(found.decision_function(there)), found.decision_function(X))
+
+
+@pytest.mark.parametrize("asked", [{}, {"fit_intercept": False}, {"penalty_factors": True}], ids=str)
+@pytest.mark.parametrize("penalty", ["l1", "elastic_net(0.5)"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber(1.0)", "squared_hinge"])
+def test_many_more_columns_than_rows(loss: str, penalty: str, asked: dict[str, Any]) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(90, 1500)) + 0.5 * rng.normal(size=(90, 1))
+    z = X[:, :5] @ np.array([2.0, -1.0, 1.0, 0.5, -0.5]) + 1.0
+    y = z + rng.standard_t(4, size=90) if loss in ("squared", "huber(1.0)") else np.where(z > 0.0, 1, 0)
+    if "penalty_factors" in asked:
+        asked = {"penalty_factors": np.append(0.0, rng.uniform(0.5, 2.0, size=1499))}
+    asked = {"loss": loss, "penalty": penalty, "lam": 0.1, **asked}
+    found, whole = dg.fit(put(X), put(y), **asked), dg.fit(X, y, **asked)
+    assert found.converged and found.solver == "resident columns"
+    assert agrees(found, whole)
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
+def test_more_columns_with_weights_than_rows_are_taken_in() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 3000))
+    y = X[:, :200] @ rng.normal(size=200) + rng.normal(size=300)
+    weight = rng.integers(0, 3, size=300).astype(float)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 0.05}
+    found = dg.fit(put(X), put(y), sample_weight=put(weight), **asked)
+    assert found.converged and found.solver == "resident columns" and found.n_nonzero > 150
+    assert agrees(found, dg.fit(X, y, sample_weight=weight, **asked))

@@ -11,6 +11,7 @@ import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector, on_device
 from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, refuse_full, torch_library
+from dualgap.device.sweep import can_sweep, swept
 from dualgap.errors import DataError
 
 U, LEAST, FEW = 2.0**-53, 2.0**-1074, 2.0**-46  # as in proof.rounding, of which nothing may be known here
@@ -39,6 +41,24 @@ FEW_ROWS = 10_000  # from which the spread of a column is told
 def gamma(k: float) -> float:
     """k roundings."""
     return k * U / (1.0 - k * U)
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """One look at X: misses and slopes, row by row; the error of Xw; the largest |Xw|, and the largest of
+    what was added to it; Xᵀ of the slopes, times weights, its error, and Σ of their sizes, from above; Σ of
+    losses, of which nothing is claimed.
+    """
+
+    t: Any
+    u: Any
+    error: float
+    far: float
+    base: float
+    pull: Vector
+    off: Vector
+    size: float
+    risk: float
 
 
 class DeviceMatrix:
@@ -93,11 +113,36 @@ class DeviceMatrix:
 
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Any, Any, float]:
         """Xw, no correction, and the error. The last are kept: the kernel asks for them again."""
-        size = float(self.tops @ np.abs(w)) * (1.0 + gamma(self.p))
-        error = (gamma(self.p) * size + self.p * LEAST) * (1.0 + FEW)
         if w.tobytes() not in self._known:
             self._known = {w.tobytes(): self.product(self.here(w))}
-        return self._known[w.tobytes()], np.zeros(1), error
+        return self._known[w.tobytes()], np.zeros(1), self._missed(w)
+
+    @property
+    def sweeps(self) -> bool:
+        """Is one look at X likely to do for all of a pass, the largest numbers of X included?"""
+        return self.X.device == self.place and can_sweep(self.X)
+
+    def swept(self, w: Vector, formula: Any, arrays: Sequence[Any], numbers: Sequence[float]) -> Met | None:
+        """Xw, what the formula makes of it, and Xᵀ of that, by one look at X; None where it takes several."""
+        if self.X.device != self.place:
+            return None
+        torch, new = self.torch, "tops" not in self.__dict__
+        tops = torch.zeros(self.p, dtype=torch.int64, device=self.place) if new else None
+        found = swept(self.X, self.here(w), formula, arrays, numbers, tops)
+        if found is None:
+            return None
+        if tops is not None:
+            self.__dict__["tops"] = np.asarray(self.host(tops.view(torch.float64)))
+        size = found.size * (1.0 + gamma(found.roundings + 1)) * (1.0 + FEW)
+        off = (gamma(found.roundings) * size * self.tops + self.n * LEAST) * (1.0 + FEW)
+        return Met(
+            found.t, found.u, self._missed(w), found.far, found.base, found.pull, off, size, found.risk
+        )
+
+    def _missed(self, w: Vector) -> float:
+        """What Xw may be off by, row by row, in whatever order its terms are added."""
+        size = float(self.tops @ np.abs(w)) * (1.0 + gamma(self.p))
+        return float((gamma(self.p) * size + self.p * LEAST) * (1.0 + FEW))
 
     def foresee(self, weights: Sequence[Vector]) -> None:
         """Xw of some vectors by one look at X: `times` will be asked for them."""
@@ -157,11 +202,16 @@ class DeviceMatrix:
         """Some rows by their numbers, or all, 8-byte."""
         return self.X.to(self.torch.float64) if rows is None else self.X[rows].to(self.torch.float64)
 
+    def columns(self, which: Any) -> Any:
+        """Some columns of all rows side by side, 8-byte."""
+        return self.X.index_select(1, self.index(which)).to(self.torch.float64)
+
     def block(self, i: int, j: int) -> Matrix:
         """Rows as the host's."""
         return np.asarray(self.host(self.X[i:j].to(self.torch.float64)))
 
-    def tall(self, regulariser: Any) -> bool:
+    @property
+    def tall(self) -> bool:
         """Is a matrix of the columns small beside X?"""
         return self.p <= NARROW or SQUARES * self.p <= self.n
 
@@ -206,11 +256,11 @@ class DeviceMatrix:
         return classes.cpu().numpy(), number
 
     def drawn(self, m: int, seed: int = 0) -> Any:
-        """Numbers of m rows, rising; None: all of them."""
+        """Numbers of m rows; None: all of them."""
         if m >= self.n:
             return None
         source = self.torch.Generator(device=self.place).manual_seed(seed)
-        return self.torch.randint(self.n, (m,), device=self.place, generator=source).sort().values
+        return self.torch.randint(self.n, (m,), device=self.place, generator=source)
 
     def rough_gram(self, A: Any, h: Any) -> Any:
         """Aᵀ diag(h) A for h ≥ 0, to half the digits where it is large: a metric needs no more."""
@@ -219,8 +269,12 @@ class DeviceMatrix:
         root, total = h.sqrt(), torch.zeros((columns, columns), dtype=torch.float64, device=A.device)
         with rough(torch, A.is_cuda and many):
             for i in range(0, rows, step):
-                part = A[i : i + step] * root[i : i + step, None]
-                part = part.to(torch.float32) if many else part
+                if not many:
+                    part = A[i : i + step] * root[i : i + step, None]
+                    total += part.T @ part
+                    continue
+                part = A[i : i + step].to(torch.float32)
+                part *= root[i : i + step, None]
                 total += part.T @ part
         return total
 
@@ -259,7 +313,7 @@ class DeviceMatrix:
         """The number that about this share of the values is not above: that of some of them."""
         if len(values) > FEW_VALUES:
             values = values[self.torch.randint(len(values), (FEW_VALUES,), device=self.place)]
-        return float(self.torch.kthvalue(values, max(1, int(share * len(values)))).values)
+        return float(values.sort().values[max(1, int(share * len(values))) - 1])  # a third of kthvalue's time
 
     def index(self, numbers: Any) -> Any:
         """Row or column numbers of the host, on the device."""
@@ -358,6 +412,10 @@ class HostMatrix(DeviceMatrix):
 
     def taken(self, run: slice) -> HostMatrix:
         return HostMatrix(self.X[run], self.place, self.pin)
+
+    def columns(self, which: Any) -> Any:
+        numbers = as_tensor(np.asarray(which, dtype=np.int64))
+        return self.X.index_select(1, numbers).to(self.place).to(self.torch.float64)
 
     def gathered(self, rows: Any) -> Any:
         some = self.X if rows is None else self.X[rows.cpu()]

@@ -34,6 +34,7 @@ from dualgap.streaming.bands import BandPursuit
 from dualgap.streaming.columns import refuse_bad
 from dualgap.streaming.resident import CHEAP, ResidentPursuit, ResidentTask, null_slopes, served
 from dualgap.streaming.resident_table import StrengthTable
+from dualgap.streaming.resident_wide import WidePursuit, few_columns
 from dualgap.traits import Trait
 
 ELSEWHERE = ("groups", "bounds", "constraints", "offset")  # keywords that are the host's matter
@@ -51,7 +52,9 @@ class ResidentReading:
 
     def pursuit(self, terms: Any, limits: Limits, k: int = 0, weight: Any = None) -> Any:
         """The algorithm for one problem."""
-        make = ResidentPursuit if Trait.SMOOTH in terms.loss.traits else BandPursuit
+        if Trait.SMOOTH not in terms.loss.traits:
+            return BandPursuit(self.rows.matrix, self.task(terms, limits, k, weight))
+        make = ResidentPursuit if self.rows.matrix.tall else WidePursuit
         return make(self.rows.matrix, self.task(terms, limits, k, weight))
 
     def solved(self, pursuits: list[Any], limits: Limits) -> list[Any]:
@@ -125,11 +128,13 @@ def read_resident(
     scale = matrix.scales(weight, centred=tied) if scaled else np.ones(p)
     kept = np.ones(0) if weight is None else to_host(weight)
     terms = StreamedObjective(loss, penalty, *strength, tied, kept, factors, scale)
-    if not served(loss, terms.regulariser) or not matrix.tall(terms.regulariser):
+    if not served(loss, terms.regulariser):
+        return None
+    if not matrix.tall and not (Trait.SMOOTH in loss.traits and few_columns(terms.regulariser, p)):
         return None
     classes, targets = _targets(values, loss, matrix, weight)
     rows = ResidentRows(matrix, values, weight)
-    if not np.isfinite(matrix.tops).all():
+    if not matrix.sweeps and not np.isfinite(matrix.tops).all():  # else the first pass sees to that
         refuse_bad(rows, classes)
     reading = StreamedReading(table, terms, np.empty(0), classes, rows, matrix.sample_spread())
     return ResidentReading(rows, reading, targets, heavy)
@@ -212,7 +217,7 @@ def fit_columns(
     for k in range(folds):
         weight, held = own, None
         if folds > 1:
-            inside = (fold != k) * 1.0
+            inside = (fold != k).to(matrix.torch.float64)
             weight = inside if own is None else inside * own
             held = 1.0 - inside if own is None else (1.0 - inside) * own
         row = [outcome_of(got, run, limits) for run in _strengths(got, lams, limits, weight)]

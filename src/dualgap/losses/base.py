@@ -237,10 +237,14 @@ def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:
         some = share > 0.0
         value = xp.where(some & (ratio < np.inf), share * (d - log), move)  # else log(1 + d) ≥ 0 is left out
         faint = some & (xp.minimum(model, ratio) < FAINT)
-        if faint.any():
-            log, deep = xp.log(share[faint]), depth[faint]
-            value[faint] = share[faint] * (log + deep + LOST * (xp.abs(log) + deep)) + move[faint]
+        value = xp.mended(value, faint, _far_below, share, depth, move)
     return value + LOST * xp.abs(move)
+
+
+def _far_below(share: Vector, depth: Vector, move: Vector) -> Vector:
+    """`divergence` where the model is too small for its digits."""
+    log = space(share).log(share)
+    return share * (log + depth + LOST * (abs(log) + depth)) + move
 
 
 def column(values: Vector | float, n: int) -> Matrix:

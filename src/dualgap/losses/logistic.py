@@ -41,9 +41,11 @@ class Logistic(Loss):
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         # the divergence of two coins; each half is ≥ 0, and one is the other with the sides exchanged
         xp, m, share = space(z), y * z, -(u * y)
-        depth = xp.concatenate([m, -m])
-        both = divergence(xp.concatenate([share, 1.0 - share]), xp.expit(-depth), depth)
-        return both[: len(m)] + both[len(m) :]
+
+        def coin(share: Vector, depth: Vector) -> Vector:
+            return divergence(share, xp.expit(-depth), depth)
+
+        return xp.both(coin, (share, m), (1.0 - share, -m))
 
     def domain(self, y: Vector) -> tuple[Vector, Vector]:
         xp = space(y)

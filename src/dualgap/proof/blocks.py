@@ -27,7 +27,7 @@ from dualgap.penalties import Regulariser
 from dualgap.proof.balance import Balanced
 from dualgap.proof.check import SHARE, SLACK, Checked, _box, inside, slopes, told
 from dualgap.proof.processor import PlainArithmetic
-from dualgap.proof.rounding import FEW, LEAST, U, added_up, gamma, share_of, total
+from dualgap.proof.rounding import FEW, LEAST, U, added_up, gamma, share_of, sums_of
 from dualgap.proof.statement import SMALL, Statement
 from dualgap.traits import Trait
 
@@ -190,6 +190,11 @@ def all_visited(
     """The same for problems with the same free columns: the slopes of all of them meet the rows at once."""
     xp, first = space(y), y if y.ndim == 1 else y[:, 0]  # targets may stand beside an offset
     s = xp.ones_like(first) if weight is None else weight
+    if len(problems) == 1 and isinstance(chosen[0], RowSlopes) and not exact:
+        with PlainArithmetic():
+            visit = _swept(problems[0], X, y, s, weight is None, ws[0], chosen[0])
+        if visit is not None:
+            return [visit]
     found = []
     with PlainArithmetic():
         for problem, w, slope in zip(problems, ws, chosen, strict=True):
@@ -210,6 +215,73 @@ def all_visited(
 
 
 @dataclass(frozen=True, eq=False)
+class RowSlopes:
+    """Slopes as a formula of a row: of its target and prediction, of numbers, and of what else it has.
+
+    Where the formula is one that can be written down, a device works it out while it reads the row.
+    """
+
+    formula: Any  # hashable: equal formulas are one
+    numbers: tuple[float, ...] = ()
+    arrays: tuple[Any, ...] = ()
+
+    def __call__(self, y: Any, t: Any) -> Any:
+        return self.formula(y, t, *self.arrays, *self.numbers)
+
+
+@dataclass(frozen=True)
+class OwnSlopes:
+    """Those of a loss."""
+
+    loss: Loss
+
+    def __call__(self, y: Any, t: Any) -> Any:
+        return self.loss.derivative(y, t)
+
+
+@dataclass(frozen=True)
+class _RowFormula:
+    """What `visited` makes of a row: its miss, the slope within the domain, and that times the weight; what
+    was added to Xw; and the loss.
+    """
+
+    loss: Loss
+    formula: Any
+    weighted: bool
+
+    def __call__(self, dot: Any, y: Any, *rest: Any) -> tuple[Any, Any, Any, Any, Any]:
+        s, rest = (rest[0], rest[1:]) if self.weighted else (None, rest)
+        inner, centre, shifts = self.loss.centred(y)
+        base: Any = 0.0
+        for shift in shifts:
+            base = base + shift
+        t, xp = dot + base, space(y)
+        u = xp.clip(xp.finite(self.formula(centre, t, *rest)), *self.loss.domain(y))
+        risk = inner.value(centre, t)
+        return t, u, u if s is None else s * u, base, risk if s is None else s * risk
+
+
+def _swept(
+    problem: StreamStatement, X: Any, y: Any, s: Any, whole: bool, w: Vector, chosen: RowSlopes
+) -> Visit | None:
+    """All of it by one look at the rows, where they can do that and no column is free."""
+    block = problem.of_block(X, y, s)
+    if len(problem.tied) or not hasattr(block.rows, "swept") or len(problem.loss.centred(y[:1])[2]) > 1:
+        return None
+    arrays = [y, *(() if whole else (s,)), *chosen.arrays]
+    met = block.rows.swept(w, _RowFormula(problem.loss, chosen.formula, not whole), arrays, chosen.numbers)
+    if met is None:
+        return None
+    slips = 0.0 if whole else 2.0 * U
+    off = (met.off + slips * met.size * block.rows.tops) * (1.0 + FEW)
+    # nobody asks for the pull at the column of ones: it is no more than the slopes' sizes
+    pull = Charged(np.append(met.pull, 0.0)[:, None], np.append(off, met.size * (1.0 + FEW))[:, None])
+    error = met.error + 4.0 * U * (met.base + met.far)
+    sides = [(slice(0, len(met.u)), None)]
+    return Visit(problem, block, whole, w, met.t, error, met.u, sides, pull, known=met.risk)
+
+
+@dataclass(frozen=True, eq=False)
 class Visit:
     """Rows gone over at w: misses, slopes, and how these pull at the columns; values are still to come."""
 
@@ -223,6 +295,7 @@ class Visit:
     sides: list[tuple[slice, Any]]
     pull: Charged
     nothing: bool = False
+    known: float | None = None  # Σ s L, where it came along
 
     @property
     def scores(self) -> Any:
@@ -231,42 +304,47 @@ class Visit:
         return self.t - sum(shifts) if shifts else self.t
 
     @cached_property
-    def losses(self) -> Any:
-        """s L, row by row."""
+    def risk(self) -> float:
+        """Σ s L, for whoever makes no claim of it."""
+        if self.known is not None:
+            return self.known
+        s = () if self.whole else (self.block.a,)
         loss, centre, _ = self.block.centred
-        found = loss.value(centre, self.t)
-        return found if self.whole else self.block.a * found
+        return float(sums_of(Risked(loss), [centre, self.t, *s]).values[0])
 
     def weighed(self, tau: float = 1.0) -> Weighed:
         """The sums, with τu for the slopes, 0 ≤ τ ≤ 1: as u is in its domain, so is that."""
-        t, s, xp = self.t, self.block.a, space(self.t)
+        t, (loss, centre, _) = self.t, self.block.centred
+        s = () if self.whole else (self.block.a,)
         with PlainArithmetic():
-            loss, centre, _ = self.block.centred
-            low, high = slopes(loss, centre, t, self.error)
-            losses = self.losses
-            u = self.u if tau == 1.0 else self.u * tau
-            terms = losses if self.nothing else s * loss.fenchel_young(centre, t, u)
-            apart = xp.maximum(xp.maximum(u, 0.0) - low, high - xp.minimum(u, 0.0)) + FAINT
-            spread, off = total(s * (self.error * xp.maximum(-low, high))), total(s * (self.error * apart))
-            risk, paid = _by_side(losses, self.sides), _by_side(terms, self.sides)
-            size = total(xp.abs(s * u))
-            rows = self.block.rows
+            formula = _Weighing(loss, bool(s), self.sides[0][1] is not None, self.nothing, tau != 1.0)
+            found = []
+            for run, side in self.sides:
+                given = [centre, t, self.u, *s]
+                given = given if len(self.sides) == 1 else [one[run] for one in given]
+                given += [] if side is None else [side]
+                error = self.error[run] if np.ndim(self.error) and len(self.sides) > 1 else self.error
+                found.append(sums_of(formula, given, (error, tau)))
+            few = FEW + max(one.share for one in found)
+            up = (1.0 + few) * (1.0 + 8.0 * len(found) * U)
+            spread, off, size = (float(sum(one.values[k] for one in found)) * up for k in range(3))
+            values = np.concatenate([one.values[3:].reshape(2, -1) for one in found], axis=1)
+            risk, paid = values
+            heavy, n = 0.0 if self.whole else added_up(self.block.a), len(t)
             pull = self.pull if tau == 1.0 else self._shrunk(tau, size)
-            heavy, n = float(s.sum()), len(t)
         # products that underflow: none where the loss is flat, as exponentials never are
-        flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
+        flat = Trait.PIECEWISE_QUADRATIC in loss.traits and all(float(one.tops.sum()) == 0.0 for one in found)
         under = 0.0 if flat else 8.0 * LEAST * (n + len(self.w))
-        few = FEW + share_of(t)
         return Weighed(
-            Charged(float(n) if self.whole else heavy, 0.0 if self.whole else few * heavy),
+            Charged(float(n) if self.whole else heavy, 0.0 if self.whole else (FEW + share_of(t)) * heavy),
             Charged(risk, few * risk + under),
             Charged(paid, few * (paid + risk) + under),
             pull,
             spread,
             off,
             size,
-            rows.tops,
-            1.0 if self.whole else float(xp.where(s > 0.0, s, np.inf).min()) if n else np.inf,
+            self.block.rows.tops,
+            1.0 if self.whole else _least(self.block.a),
             n,
         )
 
@@ -275,6 +353,53 @@ class Visit:
         tops = np.append(self.block.rows.tops, 1.0)[:, None]
         more = 2.0 * U * (np.abs(self.pull.value) + tops * size) + self.block.rows.n * LEAST
         return Charged(self.pull.value * tau, (self.pull.error * tau + more) * (1.0 + FEW))
+
+
+def _least(s: Any) -> float:
+    """The smallest weight that is none of zero."""
+    return float(space(s).where(s > 0.0, s, np.inf).min()) if len(s) else np.inf
+
+
+@dataclass(frozen=True)
+class Risked:
+    """s L of a row, of which there may be no s."""
+
+    loss: Loss
+
+    def __call__(self, y: Any, t: Any, *s: Any) -> tuple[list[Any], list[Any]]:
+        found = self.loss.value(y, t)
+        return [s[0] * found if s else found], []
+
+
+@dataclass(frozen=True)
+class _Weighing:
+    """What `weighed` adds up of each row: what the error of t may change, |τu|, the losses and terms (of both
+    sides, where there are two), and how steep the loss is at most.
+    """
+
+    loss: Loss
+    weighted: bool
+    sided: bool
+    nothing: bool
+    shrunk: bool
+
+    def __call__(self, y: Any, t: Any, u: Any, *rest: Any) -> tuple[list[Any], list[Any]]:
+        *own, error, tau = rest
+        loss, xp = self.loss, space(t)
+        low, high = slopes(loss, y, t, error)
+        v = u * tau if self.shrunk else u
+        apart = xp.maximum(xp.maximum(v, 0.0) - low, high - xp.minimum(v, 0.0)) + FAINT
+        steep = xp.maximum(-low, high)
+        losses = loss.value(y, t)
+        terms = losses if self.nothing else loss.fenchel_young(y, t, v)
+        found = [error * steep, error * apart, abs(v), losses, terms]
+        if self.weighted:
+            found = [own[0] * one for one in found]
+        if self.sided:
+            side = own[-1]
+            found = [*found[:3], *(part for one in found[3:] for part in (one * (1.0 - side), one * side))]
+        flat = Trait.PIECEWISE_QUADRATIC in loss.traits
+        return found, [xp.maximum(abs(low), abs(high))] if flat else []
 
 
 def _sides(problem: StreamStatement, rows: Any, u: Any) -> list[tuple[slice, Any]]:
@@ -289,7 +414,7 @@ def _sides(problem: StreamStatement, rows: Any, u: Any) -> list[tuple[slice, Any
     for k in range(len(tied)):
         run = slice(k * n // len(tied), (k + 1) * n // len(tied))
         signed = u[run] * rows.cells(run, tied[k]) if tied[k] < rows.p else u[run]
-        runs.append((run, (signed < 0.0) * 1.0))
+        runs.append((run, space(signed).where(signed < 0.0, 1.0, 0.0)))
     return runs
 
 

@@ -8,7 +8,8 @@ exact (Dekker 1971, Knuth 1969; Ogita, Rump and Oishi 2005).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,32 @@ def share_of(values: Any) -> float:
         return 0.0
     levels = math.ceil(math.log(max(len(values), 2), RUN))
     return 2.0 * gamma(levels * (2 * RUN))
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums of what a function makes of rows, and the largest of it; but for FEW the sums are off by `share`
+    of Σ|x| at most.
+    """
+
+    values: Matrix
+    tops: Matrix
+    share: float
+
+
+def sums_of(function: Any, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> RowSums:
+    """`function` says of arrays and numbers what is to be added up, and of what (none of it negative) the
+    largest is wanted. On a device one kernel does it all, where the function is one that can be written down.
+    """
+    if not isinstance(arrays[0], np.ndarray):
+        from dualgap.device.kernels import added as added_there  # here: most proofs never need it
+
+        there = added_there(function, arrays, numbers)
+        if there is not None:
+            return RowSums(there.sums, there.tops, there.share)
+    values, tops = function(*arrays, *numbers)
+    largest = [float(one.max()) if len(one) else 0.0 for one in tops]
+    return RowSums(np.array([added_up(one) for one in values]), np.array(largest), share_of(arrays[0]))
 
 
 def added(values: Iterable[float], *, up: bool) -> float:

@@ -8,7 +8,6 @@ that proves, and who crossed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +17,11 @@ from dualgap.arrays import Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.device.spaces import space
 from dualgap.drive.scans import ScanRequest, ScanStep
-from dualgap.proof.blocks import Visit, judged, visited
-from dualgap.proof.rounding import added_up
+from dualgap.proof.blocks import Risked, RowSlopes, Visit, judged, visited
+from dualgap.proof.rounding import added_up, sums_of
 from dualgap.streaming.interior_band import STEPS, Band, interior
-from dualgap.streaming.metrics import Plain, Priced
-from dualgap.streaming.ramps import KinkTable, Ramped
+from dualgap.streaming.metrics import Priced, unpriced
+from dualgap.streaming.ramps import GivenSlopes, KinkTable, OuterSlopes, Ramped, RampSlopes
 from dualgap.streaming.resident import ResidentTask, Sampled
 from dualgap.streaming.rules import PieceSlopes
 
@@ -36,6 +35,7 @@ SHARES = (
 )  # of the sample's rows that are on narrower ones: at 0.02 steps went far beyond the ramps
 RAMP = 20  # rows on a ramp, or in a band, for each column, at least
 CURVED = 200  # rows for each column of which the curvature on all ramps is told, at most
+SOME = 1 << 16  # rows of which the movement is looked at
 MOVED, PART = (
     0.98,
     0.3,
@@ -44,6 +44,7 @@ MOVED, PART = (
 FINE = 0.3  # of the gap wanted: that of the band's own problem
 MU = 1.0  # of the mean distance to the kinks: where a warm interior point starts
 WIDER, FAR = 2.5, 0.01  # times the band, where the objective rose, or the gap is still such a share of it
+ROUGH = 300  # columns from which products of 4-byte numbers save time
 NOTHING = 0.05  # of the gap wanted: what weights set to zero may cost
 TRIES = (1.0, 0.5, 0.2, 0.05)  # of the way to the band's answer, where that is worse
 
@@ -54,7 +55,7 @@ class BandWish:
 
     task: ResidentTask
     w: Vector
-    slope: Callable[[Any, Any], Any]
+    slope: RowSlopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +75,12 @@ def band_pass(block: RowBlock, wish: BandWish) -> BandResult:
     """All rows at once."""
     task = wish.task
     visit = visited(task.statement, block.X, task.y, task.weight, wish.w, wish.slope)
-    return BandResult(visit, added_up(visit.losses) / task.heavy)
+    return BandResult(visit, visit.risk / task.heavy)
 
 
 def _risk(task: ResidentTask, y: Any, t: Any) -> float:
-    losses = task.statement.loss.value(y, t)
-    return added_up(losses if task.weight is None else task.weight * losses) / task.heavy
+    s = [] if task.weight is None else [task.weight]
+    return float(sums_of(Risked(task.statement.loss), [y, t, *s]).values[0]) / task.heavy
 
 
 class BandPursuit:
@@ -120,10 +121,15 @@ class BandPursuit:
         return None
 
     def begin(self) -> ScanStep:
-        slope = (lambda y, t: self.u) if self.ramp is None else self.ramp.derivative
-        return ScanStep(None, None, self._request(slope))
+        if self.ramp is None:
+            return ScanStep(None, None, self._request(self._given()))
+        return ScanStep(None, None, self._request(RowSlopes(RampSlopes(self.kinks), (self.ramp.width,))))
 
-    def _request(self, slope: Callable[[Any, Any], Any]) -> ScanRequest:
+    def _given(self) -> RowSlopes:
+        """The slopes that the band's answer has, none where there is no answer yet."""
+        return RowSlopes(_nothing) if self.u is None else RowSlopes(GivenSlopes(), (), (self.u,))
+
+    def _request(self, slope: RowSlopes) -> ScanRequest:
         return ScanRequest(band_pass, (BandWish(self.task, self.w, slope),))
 
     def _sampled(self) -> tuple[Vector, Ramped]:
@@ -165,7 +171,7 @@ class BandPursuit:
                 wider = crossed or (found is not None and found.gap > FAR * found.primal)
                 self.share, pull = min(1.0, self.share * (WIDER if wider else 1.0)), None
         self._solve(y, t, objective, pull)
-        return ScanStep(found, rule, self._request(lambda y, t: self.u))
+        return ScanStep(found, rule, self._request(self._given()))
 
     def _towards(self, visit: Visit, objective: float) -> ScanStep:
         """A step of Newton on the ramps; what is next passed over also says which rows keep their slopes."""
@@ -180,25 +186,30 @@ class BandPursuit:
         metric = (
             Priced(matrix.host(H), self.ridge, self.price)
             if self.price.any()
-            else Plain(matrix.inverted(H, self.ridge), self.ridge)
+            else unpriced(matrix, H, self.ridge)
         )
         self.last = (self.w, t, objective)
         self.w = self.w + metric.step(g, self.w)
         self.ramp = None
-        return ScanStep(None, None, self._request(self._outside))
+        self._widen(y, t)
+        return ScanStep(None, None, self._request(RowSlopes(OuterSlopes(self.kinks), (self.width,))))
 
     def _with_ones(self, A: Any) -> Any:
         return self.matrix.beside(A, A[:, 0] * 0.0 + 1.0) if self.task.statement.intercept else A
 
-    def _outside(self, y: Any, t: Any) -> Any:
-        """Slopes of the pieces; nothing within the band."""
-        assert self.last is not None
-        away = self.kinks.away(y, t)
-        share = min(1.0, max(PART * SHARES[-1], RAMP * self.matrix.p / self.matrix.n))
-        self.width = PART * self.matrix.smallest(abs(t - self.last[1]), MOVED)
-        self.width = max(self.width, self.matrix.smallest(away, share))
-        self.share = float((away <= self.width).sum()) / len(t)
-        return self.kinks.pieces(y, t, self.width)
+    def _widen(self, y: Any, before: Any) -> None:
+        """How near to its kink a row is in the band, by what some rows move in the step from `before`."""
+        matrix, n = self.matrix, self.matrix.n
+        rows = matrix.drawn(SOME)
+        if rows is not None:
+            y, before = y[rows], before[rows]
+        now = matrix.product_of(self._with_ones(matrix.gathered(rows)), self.w)
+        shifts = self.task.statement.loss.centred(self.task.y if rows is None else self.task.y[rows])[2]
+        for shift in shifts:
+            now = now + shift
+        share = min(1.0, max(PART * SHARES[-1], RAMP * matrix.p / n))
+        self.width = PART * matrix.smallest(abs(now - before), MOVED)
+        self.width = max(self.width, matrix.smallest(self.kinks.away(y, now), share))
 
     def _band(self, y: Any, t: Any, width: float, pull: Any) -> tuple[Band, list[Any]]:
         """The problem of the pairs of a row and a kink within the width, and where they are."""
@@ -223,6 +234,7 @@ class BandPursuit:
             self.priced,
             matrix.here(heavy * self.ridge),
             pull,
+            matrix.rough_gram if matrix.p > ROUGH else None,
         )
         return band, where
 
@@ -290,6 +302,10 @@ class BandPursuit:
         assert self.last is not None
         wanted = NOTHING * self.task.tolerance * max(self.last[2], 1e-4 * self.null)
         return np.where(self.price * abs(w) * len(w) <= wanted, np.where(self.price > 0.0, 0.0, w), w)
+
+
+def _nothing(y: Any, t: Any) -> None:
+    """No slopes, which prove nothing."""
 
 
 def _rule(task: ResidentTask, kinks: KinkTable, whole: Vector, where: Any, u: Any, matrix: Any) -> Any:

@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.arrays import Vector
+from dualgap.device.kernels import worked
 from dualgap.device.spaces import space
 
 STEPS = 40  # at most; 7 to 25 are taken where the answer is near the band
+AWAY = 30.0  # times the gap wanted: until there half the digits will do, and even 8 bits cost no step
 SHORT = 0.995  # of the way to the boundary
 
 
@@ -30,25 +33,32 @@ class Band:
     priced: Any  # numbers of the weights with a price
     ridge: Any
     c: Any
+    rough: Any = None  # the sum of h times the square of each row of A, to a few digits
 
     def times(self, w: Any) -> Any:
         """The prediction of each row."""
-        return space(w).concatenate([self.A @ w, w[self.priced]])
+        found = self.A @ w
+        return space(w).concatenate([found, w[self.priced]]) if len(self.priced) else found
 
     def against(self, d: Any) -> Any:
         """The sum of d times each row."""
         m = self.A.shape[0]
         found = self.A.T @ d[:m]
-        found[self.priced] += d[m:]
+        if len(self.priced):
+            found[self.priced] += d[m:]
         return found
 
-    def gram(self, h: Any) -> Any:
-        """The sum of h times the square of each row, and the ridge."""
+    def gram(self, h: Any, *, far: bool = False) -> Any:
+        """The sum of h times the square of each row, and the ridge; roughly where the answer is far."""
         m = self.A.shape[0]
-        found = (self.A * h[:m, None]).T @ self.A
+        if far and self.rough is not None:
+            found = self.rough(self.A, h[:m])
+        else:
+            found = (self.A * h[:m, None]).T @ self.A
         diagonal = found.diagonal()
         diagonal += self.ridge
-        diagonal[self.priced] += h[m:]
+        if len(self.priced):
+            diagonal[self.priced] += h[m:]
         return found
 
 
@@ -59,50 +69,97 @@ def interior(
 
     `within`: the share of its price by which the pull of the slopes at a column may be above it.
     """
-    xp, lo, up = space(w), band.lo, band.up
+    xp, t, lo, up = space(w), band.t, band.lo, band.up
     strong = bool((band.ridge > 0.0).any())
     tight = len(band.priced) > 0 and not strong
     z = band.times(w)
-    above, below = _room(xp, z - band.t, 0.5 * (up - lo), mu)
+    above, below = _room(xp, z - t, 0.5 * (up - lo), mu)
     P, Q = mu / above, mu / below
     count, steps = 2 * len(z), 0
     while steps < STEPS:
         steps += 1
-        d = xp.where(above < below, up - above, lo + below)
+        first = worked(_begun, [z, t, lo, up, P, Q, above, below])
+        d, h, res, tilted = first.kept
+        total = float(first.sums[0])
         pull = band.against(d) + band.c + band.ridge * w
-        res = z - band.t - P + Q
-        h = 1.0 / (P / above + Q / below)
-        solve = factored(band.gram(h))
-        first, second = P * above, Q * below
-        total = first.sum() + second.sum()
-
-        def direction(one: Any, other: Any) -> tuple[Any, ...]:
-            shift = one / above - other / below - res  # noqa: B023 - used in this turn alone
-            dw = solve(band.against(h * shift) - pull)  # noqa: B023
-            dz = band.times(dw)
-            dd = h * (dz - shift)  # noqa: B023
-            return dw, dz, (one + P * dd) / above, (other - Q * dd) / below, dd  # noqa: B023
-
-        _, _, dP, dQ, dd = direction(-first, -second)
-        x, y = _lengths(xp, ((P, dP), (Q, dQ)), ((above, -dd), (below, dd)), 1.0, strong)
-        after = ((P + x * dP) * (above - y * dd)).sum() + ((Q + x * dQ) * (below + y * dd)).sum()
-        goal = xp.clip((after / total) ** 3, 1e-5, 0.8) * total / count
-        dw, dz, dP, dQ, dd = direction(goal - first + dP * dd * (x * y), goal - second - dQ * dd * (x * y))
-        x, y = _lengths(xp, ((P, dP), (Q, dQ)), ((above, -dd), (below, dd)), SHORT, strong)
-        w, z = w + x * dw, z + x * dz
-        P, Q, above, below = P + x * dP, Q + x * dQ, above - y * dd, below + y * dd
-        miss = (1.0 - xp.minimum(x, y)) * pull
+        solve = factored(band.gram(h, far=total > AWAY * stop))
+        dz = band.times(solve(band.against(tilted) - pull))
+        state = [P, Q, above, below, h, res]
+        ahead = worked(_foretold, [*state, dz])
+        x, y = _lengths(ahead.tops, 1.0, tied=strong)
+        after = float(ahead.sums @ np.array([1.0, x, y, x * y]))
+        goal = min(max((after / total) ** 3, 1e-5), 0.8) * total / count if total > 0.0 else 0.0
+        dP, dQ, dd = ahead.kept
+        state += [dP, dQ, dd]
+        one, other, shift, tilted = worked(_aimed, state, (goal, x * y)).kept
+        dw = solve(band.against(tilted) - pull)
+        dz = band.times(dw)
+        found = worked(_turned, [P, Q, above, below, h, one, other, shift, dz])
+        dP, dQ, dd = found.kept
+        x, y = _lengths(found.tops, SHORT, tied=strong)
+        w = w + x * dw
+        last = worked(_gone, [z, P, Q, above, below, dz, dP, dQ, dd], (x, y))
+        z, P, Q, above, below = last.kept
+        miss = (1.0 - min(x, y)) * pull
         owed = (abs(miss) * abs(w)).sum()
         if strong:
             owed = xp.minimum(owed, (miss * miss / (2.0 * xp.maximum(band.ridge, 1e-300))).sum())
         beyond = (abs(miss[band.priced]) / up[len(up) - len(band.priced) :]).max() if tight else owed * 0.0
-        left, owed, most = xp.stack([(P * above).sum() + (Q * below).sum(), owed, beyond]).tolist()
+        owed, most = xp.stack([owed, beyond]).tolist()
+        left = float(last.sums[0])
         if not left < np.inf:  # rounding has the last word
             break
         if left <= stop and owed <= stop and most <= within:
             break
     d = xp.where(above < below, up - above, lo + below)
     return w, d, steps
+
+
+def _begun(*given: Any) -> Any:
+    """Slopes, stiffness, what w is off by, and the right side that wants no products at all."""
+    z, t, lo, up, P, Q, above, below = given
+    res = z - t - P + Q
+    h = 1.0 / (P / above + Q / below)
+    d = space(z).where(above < below, up - above, lo + below)
+    return [d, h, res, h * (Q - P - res)], [P * above + Q * below], []
+
+
+def _foretold(P: Any, Q: Any, above: Any, below: Any, h: Any, res: Any, dz: Any) -> Any:
+    """That direction, its products as 1, x, y and xy have them, and how far it can be gone."""
+    dd = h * (dz - (Q - P - res))
+    dP, dQ = (P * dd - P * above) / above, (-Q * below - Q * dd) / below
+    sums = [P * above + Q * below, dP * above + dQ * below, Q * dd - P * dd, dQ * dd - dP * dd]
+    return [dP, dQ, dd], sums, _worst(P, Q, above, below, dP, dQ, dd)
+
+
+def _aimed(*given: Any) -> Any:
+    """Products that are wanted, and the right side for them."""
+    P, Q, above, below, h, res, dP, dQ, dd, goal, xy = given
+    one, other = goal - P * above + dP * dd * xy, goal - Q * below - dQ * dd * xy
+    shift = one / above - other / below - res
+    return [one, other, shift, h * shift], [], []
+
+
+def _turned(*given: Any) -> Any:
+    """The direction towards them, and how far it can be gone."""
+    P, Q, above, below, h, one, other, shift, dz = given
+    dd = h * (dz - shift)
+    dP, dQ = (one + P * dd) / above, (other - Q * dd) / below
+    return [dP, dQ, dd], [], _worst(P, Q, above, below, dP, dQ, dd)
+
+
+def _gone(*given: Any) -> Any:
+    """The point there, and what is left of its gap."""
+    z, P, Q, above, below, dz, dP, dQ, dd, x, y = given
+    z, P, Q, above, below = z + x * dz, P + x * dP, Q + x * dQ, above - y * dd, below + y * dd
+    return [z, P, Q, above, below], [P * above + Q * below], []
+
+
+def _worst(P: Any, Q: Any, above: Any, below: Any, dP: Any, dQ: Any, dd: Any) -> list[Any]:
+    """The largest share of a positive number that is lost at full length, primal and dual."""
+    xp = space(P)
+    primal, dual = xp.maximum(-dP / P, -dQ / Q), xp.maximum(dd / above, -dd / below)
+    return [xp.maximum(primal, 0.0), xp.maximum(dual, 0.0)]
 
 
 def _room(xp: Any, r: Any, half: Any, mu: float) -> tuple[Any, Any]:
@@ -115,15 +172,7 @@ def _room(xp: Any, r: Any, half: Any, mu: float) -> tuple[Any, Any]:
     return half * (mu + above) / (mu + size), half * (mu + below) / (mu + size)
 
 
-def _lengths(xp: Any, primal: Any, dual: Any, share: float, tied: bool) -> tuple[Any, Any]:
+def _lengths(lost: Vector, share: float, *, tied: bool) -> tuple[float, float]:
     """The longest steps, at most one, that keep all positive; the same for both where there is a ridge."""
-    found = []
-    for pairs in (primal, dual):
-        worst = xp.minimum(*((move / x).min() for x, move in pairs))
-        found.append(
-            xp.clip(xp.where(worst < 0.0, -share / xp.minimum(worst, -1e-300), worst * 0.0 + 1.0), 0.0, 1.0)
-        )
-    if tied:
-        least = xp.minimum(*found)
-        return least, least
-    return found[0], found[1]
+    found = [1.0 if not worst > share else share / worst for worst in lost.tolist()]
+    return (min(found), min(found)) if tied else (found[0], found[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.support_factor import SupportFactor
 from dualgap.solvers.lasso.l1_quadratic import minimise
 
+SMALL = 256  # columns up to which a step on the host takes less time than the way to the device and back
 ROUNDS = 60  # of the model's own solve, which is exact long before
 FINE = 1e-9  # of the prices: what the model may be off by
 FLOOR = 1e-12  # of the diagonal, added to it: directions of rounding get no step
@@ -51,27 +53,33 @@ class Plain:
             self.pairs.append((s, t, 1.0 / along))
 
 
+def unpriced(matrix: Any, H: Any, ridge: Vector) -> Plain:
+    """The model of a curvature on the device, which is solved on the host where it is small."""
+    if len(H) <= SMALL:
+        M = np.asarray(matrix.host(H)) + np.diag(ridge)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return Plain(cholesky(M), ridge)
+    return Plain(matrix.inverted(H, ridge), ridge)
+
+
 class Priced:
     """Prices on |w|: the matrix on the host, mended by BFGS; columns without a price are eliminated."""
 
     def __init__(self, H: Matrix, ridge: Vector, price: Vector) -> None:
-        self.G = H + np.diag(ridge + FLOOR * np.maximum(np.diagonal(H), 1e-300))
+        self.gram = HeldGram(H + np.diag(ridge + FLOOR * np.maximum(np.diagonal(H), 1e-300)))
         self.ridge, self.price = ridge, price
         self.priced, self.unpriced = np.flatnonzero(price > 0.0), np.flatnonzero(price == 0.0)
 
     def step(self, g: Vector, w: Vector) -> Vector:
         on, off = self.priced, self.unpriced
         pull = -(g + self.ridge * w)
-        gram, inner = self.G, pull
+        gram, inner = self.gram, pull
         if len(off):
-            cross = self.G[np.ix_(off, on)]
-            solve = cholesky(self.G[np.ix_(off, off)])
-            gram, inner = (
-                self.G[np.ix_(on, on)] - cross.T @ solve(cross),
-                pull[on] - cross.T @ solve(pull[off]),
-            )
+            cross, solve = gram.cross(off, on), cholesky(gram.block(off))
+            gram = HeldGram(gram.block(on) - cross.T @ solve(cross))
+            inner = pull[on] - cross.T @ solve(pull[off])
         here, residual = w[on].copy(), np.array(inner)
-        minimise(HeldGram(gram), here, residual, self.price[on], ROUNDS, FINE)
+        minimise(gram, here, residual, self.price[on], ROUNDS, FINE)
         d = np.zeros(len(w))
         d[on] = here - w[on]
         if len(off):
@@ -79,27 +87,42 @@ class Priced:
         return d
 
     def learn(self, s: Vector, t: Vector) -> None:
-        t, b = t + self.ridge * s, self.G @ s
+        t, b = t + self.ridge * s, self.gram.times(s)
         along, before = float(s @ t), float(s @ b)
         if along > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(t)) and before > 0.0:
-            self.G = self.G + np.outer(t, t / along) - np.outer(b, b / before)
+            self.gram.mend(np.stack([t, b]), np.array([1.0 / along, -1.0 / before]))
 
 
 class HeldGram:
-    """A matrix that is all there, as the solver of l1 models asks for it."""
+    """A matrix that is all there, with Σ c u uᵀ of some vectors beside it, as the solver of l1 models asks
+    for it: to add those would cost a pass over all of the matrix.
+    """
 
     def __init__(self, G: Matrix) -> None:
         self.G = G
+        self.U, self.c = np.zeros((0, len(G))), np.zeros(0)
         self.factor = SupportFactor(self)
+
+    def mend(self, U: Matrix, c: Vector) -> None:
+        """Σ c u uᵀ more."""
+        self.U, self.c = np.vstack([self.U, U]), np.append(self.c, c)
+        self.factor = SupportFactor(self)
+
+    def times(self, s: Vector) -> Vector:
+        """Gs, of which most is zero, maybe."""
+        live = np.flatnonzero(s)
+        own = s[live] @ self.G[live] if 2 * len(live) < len(s) else self.G @ s
+        return np.asarray(own + (self.c * (self.U @ s)) @ self.U)
 
     def block(self, which: Index) -> Any:
         """G on some columns."""
-        return np.ascontiguousarray(self.G[np.ix_(which, which)])
+        return np.ascontiguousarray(self.cross(which, which))
 
     def cross(self, rows: Index, columns: Index) -> Matrix:
         """G between some rows and columns."""
-        return self.G[np.ix_(rows, columns)]
+        found = self.G[np.ix_(rows, columns)]
+        return np.asarray(found + (self.U[:, rows].T * self.c) @ self.U[:, columns]) if len(self.c) else found
 
     def subtract(self, live: Index, change: Vector, residual: Vector) -> None:
         """residual −= G[:, live] change."""
-        residual -= self.G[:, live] @ change
+        residual -= change @ self.G[live] + (self.c * (self.U[:, live] @ change)) @ self.U

@@ -5,6 +5,7 @@ kinked loss all the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,9 @@ class KinkTable:
     labels: bool
 
     @classmethod
+    @cache  # one table for equal losses: formulas are told apart by it
     def of(cls, loss: Any) -> KinkTable:
+        """That of a loss."""
         labels = Trait.CLASSIFICATION in loss.traits
         terms = loss.terms(np.array([1.0, -1.0]) if labels else np.zeros(1))
         return cls(np.sort(terms.kink, axis=1), terms.lower, terms.upper, labels)
@@ -70,6 +73,45 @@ class KinkTable:
         return np.array(found)
 
 
+@dataclass(frozen=True)
+class RampFamily:
+    """Rounded losses of any width: formulas of them are written down once."""
+
+    kinks: KinkTable
+
+    def at(self, width: Any) -> Ramped:
+        """The one of a width."""
+        return Ramped(self.kinks, width)
+
+
+@dataclass(frozen=True)
+class RampSlopes:
+    """Slopes of the rounded loss, its width a number of its own."""
+
+    kinks: KinkTable
+
+    def __call__(self, y: Any, t: Any, width: Any) -> Any:
+        return Ramped(self.kinks, width).derivative(y, t)
+
+
+@dataclass(frozen=True)
+class OuterSlopes:
+    """Slopes of the pieces; nothing within a width of a kink."""
+
+    kinks: KinkTable
+
+    def __call__(self, y: Any, t: Any, width: Any) -> Any:
+        return self.kinks.pieces(y, t, width)
+
+
+@dataclass(frozen=True)
+class GivenSlopes:
+    """Slopes that are known beforehand."""
+
+    def __call__(self, y: Any, t: Any, u: Any) -> Any:
+        return u
+
+
 @dataclass(frozen=True, eq=False)
 class Ramped:
     """Σ_k ∫ clip(mid + half·(z − kink)/width, lower, upper): equal to the loss off its ramps."""
@@ -78,6 +120,16 @@ class Ramped:
     width: float
     translates: ClassVar[bool] = False
     traits: ClassVar[Trait] = Trait.SMOOTH
+
+    @property
+    def family(self) -> RampFamily:
+        """What it is but for its width, and"""
+        return RampFamily(self.kinks)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """that."""
+        return (self.width,)
 
     def _terms(self, y: Any, z: Any) -> list[tuple[Any, Any, Any]]:
         """Distance, mean and half of the jump of every kink."""

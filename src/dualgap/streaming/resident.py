@@ -18,12 +18,13 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.device.arrivals import to_host
+from dualgap.device.kernels import worked
 from dualgap.device.spaces import space
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
-from dualgap.proof.blocks import StreamStatement, Visit, all_visited, judged
-from dualgap.proof.rounding import added_up
-from dualgap.streaming.metrics import Metric, Plain, Priced
+from dualgap.proof.blocks import OwnSlopes, RowSlopes, StreamStatement, Visit, all_visited, judged
+from dualgap.proof.rounding import added_up, sums_of
+from dualgap.streaming.metrics import Metric, Priced, unpriced
 from dualgap.streaming.rules import SlopeAt
 from dualgap.traits import Trait
 
@@ -70,7 +71,7 @@ class NearStart:
 
     coef: Vector
     level: float
-    metric: Metric
+    metric: Metric | None
     null: float
 
 
@@ -131,24 +132,63 @@ def resident_passes(block: RowBlock, wishes: Sequence[tuple[PassWish]]) -> list[
         ws.append(w)
     problems = [wish.task.statement for (wish,) in wishes]
     found = []
-    for visit, w in zip(
-        all_visited(problems, block.X, y, s, ws, [one.loss.derivative for one in problems]), ws, strict=True
-    ):
-        found.append(PassResult(visit, w, added_up(visit.losses)))
+    chosen = [RowSlopes(OwnSlopes(one.loss)) for one in problems]
+    for visit, w in zip(all_visited(problems, block.X, y, s, ws, chosen), ws, strict=True):
+        found.append(PassResult(visit, w, visit.risk))
     return found
+
+
+def family_of(loss: Any) -> tuple[Any, tuple[float, ...]]:
+    """A loss without its numbers, where many of a kind come by, and these."""
+    return getattr(loss, "family", loss), getattr(loss, "numbers", ())
+
+
+@dataclass(frozen=True)
+class LevelFormula:
+    """What is made of a row, for a loss or a family of them."""
+
+    family: Any
+
+    def at(self, rest: tuple[Any, ...]) -> tuple[Any, Any, tuple[Any, ...]]:
+        """The loss, the first number, the weights where there are some; `rest` is these, the number, and what
+        the loss of a family is told by.
+        """
+        count = 1 if hasattr(self.family, "at") else 0
+        own = rest[len(rest) - count :]
+        s, level = rest[: len(rest) - count - 1], rest[len(rest) - count - 1]
+        return self.family.at(*own) if count else self.family, level, s
+
+
+@dataclass(frozen=True)
+class Levelled(LevelFormula):
+    """Slope, its size and the curvature of a row at its score and a level."""
+
+    def __call__(self, y: Any, z: Any, *rest: Any) -> tuple[list[Any], list[Any]]:
+        loss, level, s = self.at(rest)
+        u, h = loss.derivative(y, z + level), loss.second_derivative(y, z + level)
+        u, h = (s[0] * u, s[0] * h) if s else (u, h)
+        return [u, abs(u), h], []
+
+
+@dataclass(frozen=True)
+class Stepped(LevelFormula):
+    """The slope, which is kept, and the loss of a row at its score and a level."""
+
+    def __call__(self, y: Any, z: Any, *rest: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        loss, level, s = self.at(rest)
+        u, value = loss.derivative(y, z + level), loss.value(y, z + level)
+        return ([s[0] * u], [s[0] * value], []) if s else ([u], [value], [])
 
 
 def best_level(loss: Loss, y: Any, z: Any, s: Any, level: float, enough: float) -> float:
     """b with Σ s u(z + b) as near to 0 as that share of Σ s|u|: Newton, halving a bracket where it strays."""
     low, high = -np.inf, np.inf
+    family, numbers = family_of(loss)
+    rows = [y, z] if s is None else [y, z, s]
     for _ in range(60):
-        u = loss.derivative(y, z + level)
-        u = u if s is None else s * u
-        slope, size = added_up(u), added_up(abs(u))
+        slope, size, bend = sums_of(Levelled(family), rows, (level, *numbers)).values.tolist()
         if not np.isfinite(slope + size) or abs(slope) <= enough * size:
             return level
-        h = loss.second_derivative(y, z + level)
-        bend = added_up(h if s is None else s * h)
         low, high = (level, high) if slope < 0.0 else (low, level)
         move = -slope / bend if bend > 0.0 else -np.sign(slope)
         ahead = level + float(np.clip(move, -1e3, 1e3))
@@ -174,11 +214,13 @@ class ResidentPursuit:
         self.metric: Metric
         self.before: tuple[Vector, Vector, float] | None = None
         self.kept: tuple[Vector, Vector, float] | None = None
-        self.retreats = 0
+        self.retreats, self.seems = 0, np.inf
         if start is None:
             self.coef, self.level = self._start()
         else:
-            self.coef, self.level, self.metric, self.null = start.coef, start.level, start.metric, start.null
+            self.coef, self.level, self.null = start.coef, start.level, start.null
+            if start.metric is not None:
+                self.metric = start.metric
         self.w = self._whole(self.coef, self.level)
 
     def _whole(self, coef: Vector, level: float) -> Vector:
@@ -196,13 +238,18 @@ class ResidentPursuit:
 
     def _start(self) -> tuple[Vector, float]:
         """The sample's fit, and the metric of the passes."""
-        sample = Sampled.of(self.matrix, self.task)
-        self.null = null_of(self.task, sample.level)
-        coef, level = sample.fitted(self.price, self.ridge)
         n, p = self.matrix.shape
         many = LARGE if n >= MANY * LARGE // SAMPLE * p else CURVED
+        same = Trait.QUADRATIC in self.task.statement.loss.traits  # everywhere the same curvature: one sample
+        sample = Sampled.of(self.matrix, self.task, many if same else FEWER)
+        self.null = null_of(self.task, sample.level)
+        coef, level = sample.fitted(self.price, self.ridge)
+        if same:
+            assert sample.model_used is not None
+            self.metric = sample.model_used
+            return coef, level
         if len(sample.y) < min(n, many * p):
-            sample = Sampled.of(self.matrix, self.task, many)
+            sample = Sampled.of(self.matrix, self.task, many, level=False)
             self.metric = sample.metric(coef, level, self.price, self.ridge)
             return sample.improved(coef, level, self.metric)
         self.metric = sample.metric(coef, level, self.price, self.ridge)
@@ -217,6 +264,7 @@ class ResidentPursuit:
         g = visit.pull.value[:p].sum(axis=1) / task.heavy
         objective = result.risk / task.heavy + task.priced(self.coef)
         tau, seems = self._seeming(g, result, objective)
+        self.seems = seems
         found = rule = None
         if task.eager or seems <= task.tolerance * max(objective, 1e-4 * self.null):
             seen = visit.weighed(tau)
@@ -249,7 +297,7 @@ class ResidentPursuit:
             coef, g, _ = self.before = (
                 self.kept
             )  # what was learnt misleads: curvature from here, of more rows
-            sample = Sampled.of(self.matrix, self.task, LARGE)
+            sample = Sampled.of(self.matrix, self.task, LARGE, level=False)
             self.metric = sample.metric(coef, self.level, self.price, self.ridge)
             self.coef = coef + self.metric.step(g, coef)
             return
@@ -273,9 +321,20 @@ def seeming(task: ResidentTask, coef: Vector, g: Vector, objective: float) -> tu
 
 def null_of(task: ResidentTask, level: float) -> float:
     """The objective without columns, on all rows."""
-    y, s = task.y, task.weight
-    losses = task.statement.loss.value(y, space(y).full_like(y, level))
-    return added_up(losses if s is None else s * losses) / task.heavy
+    s = [] if task.weight is None else [task.weight]
+    return float(sums_of(Everywhere(task.statement.loss), [task.y, *s], (level,)).values[0]) / task.heavy
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """s L of a row at the same prediction for all."""
+
+    loss: Loss
+
+    def __call__(self, y: Any, *rest: Any) -> tuple[list[Any], list[Any]]:
+        *s, level = rest
+        found = self.loss.value(y, space(y).zeros_like(y) + level)
+        return [s[0] * found if s else found], []
 
 
 class Sampled:
@@ -286,10 +345,11 @@ class Sampled:
     ) -> None:
         self.A, self.y, self.a, self.statement, self.matrix = A, y, a, statement, matrix
         self.p = statement.columns
+        self.model_used: Metric | None = None
         self.level = self._constant() if statement.intercept and level else 0.0
 
     @classmethod
-    def of(cls, matrix: Any, task: ResidentTask, fewer: int = FEWER) -> Sampled:
+    def of(cls, matrix: Any, task: ResidentTask, fewer: int = FEWER, *, level: bool = True) -> Sampled:
         """So many rows for each column, more where there are very many."""
         n, p = matrix.shape
         m = n if n * p <= LEAST else min(n, max(SAMPLE if n >= MANY * p else 0, fewer) * p)
@@ -299,8 +359,9 @@ class Sampled:
         if task.weight is not None:
             a = task.weight if rows is None else task.weight[rows]
             a = a / added_up(a)
-        known = fewer == FEWER and Trait.SMOOTH in task.statement.loss.traits
-        return cls(A, y, a, task.statement, matrix, level=known)
+        return cls(
+            A, y, a, task.statement, matrix, level=level and Trait.SMOOTH in task.statement.loss.traits
+        )
 
     def _mean(self, values: Any) -> float:
         return added_up(values) / len(values) if self.a is None else added_up(self.a * values)
@@ -330,7 +391,7 @@ class Sampled:
         H = self.gram(h)
         if price.any():
             return Priced(self.matrix.host(H), ridge, price)
-        return Plain(self.matrix.inverted(H, ridge), ridge)
+        return unpriced(self.matrix, H, ridge)
 
     def fitted(
         self, price: Vector, ridge: Vector, start: tuple[Vector, float] | None = None
@@ -346,19 +407,17 @@ class Sampled:
             z0 = self.matrix.product_of(self.A, coef)
             if tied:
                 level = best_level(loss, self.y, z0, self.a, level, 1e-4)
-            z = z0 + level
-            value = self._mean(loss.value(self.y, z))
+            g, value = self.slope(z0, level)
             value += float(price @ abs(coef)) + 0.5 * float(ridge @ (coef * coef))
-            u = loss.derivative(self.y, z)
-            u = u / len(self.y) if self.a is None else self.a * u
-            g = self.matrix.host(self.matrix.pulled_from(self.A, u))
             if kept is not None and metric is not None:
                 metric.learn(coef - last[0], g - last[1])
                 if not value <= kept[2] * (1.0 + 1e-9):
                     last, coef = (coef, g), 0.5 * (coef + kept[0])
                     continue
             if metric is None:
-                metric = self.model(loss.second_derivative(self.y, z), price, ridge)
+                metric = self.model_used = self.model(
+                    loss.second_derivative(self.y, z0 + level), price, ridge
+                )
             last, kept = (coef, g), (coef, g, value)
             d = metric.step(g, coef)
             promise = -float((g + ridge * coef) @ d) + float(price @ (abs(coef) - abs(coef + d)))
@@ -372,10 +431,16 @@ class Sampled:
         loss, z = self.statement.loss, self.matrix.product_of(self.A, coef)
         if self.statement.intercept:
             level = best_level(loss, self.y, z, self.a, level, 1e-4)
-        u = loss.derivative(self.y, z + level)
-        u = u / len(self.y) if self.a is None else self.a * u
-        g = np.asarray(self.matrix.host(self.matrix.pulled_from(self.A, u)))
-        return coef + metric.step(g, coef), level
+        return coef + metric.step(self.slope(z, level)[0], coef), level
+
+    def slope(self, z: Any, level: float) -> tuple[Vector, float]:
+        """The mean of the slopes times the rows, and that of the losses."""
+        family, numbers = family_of(self.statement.loss)
+        rows = [self.y, z] if self.a is None else [self.y, z, self.a]
+        found = worked(Stepped(family), rows, (level, *numbers))
+        g = np.asarray(self.matrix.host(self.matrix.pulled_from(self.A, found.kept[0])))
+        n = len(self.y) if self.a is None else 1.0
+        return g / n, float(found.sums[0]) / n
 
     def metric(self, coef: Vector, level: float, price: Vector, ridge: Vector) -> Metric:
         """At the sample's answer."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
+from dualgap.blocks.stacks import as_rows
 from dualgap.device.arrivals import to_host
 from dualgap.errors import DataError
 
@@ -23,17 +24,22 @@ class ArrayRows(RowSource):
     def __init__(
         self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
     ) -> None:
-        if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
+        if hasattr(X, "toarray"):
+            X = as_rows(X)
+        self.sparse = self.stored = hasattr(X, "indptr")
+        if X.ndim != 2 or y.ndim != 1 or X.shape[0] != len(y):
             raise DataError(f"{where} has the shape {X.shape}, y {y.shape}: they must have the same rows.")
         self.X, self.y, self.weight, self.names, self.where = X, y, weight, names, where
         self.n, self.p = X.shape
-        step = rows_a_block(self.p)
-        pieces = [(i, min(i + step, self.n)) for i in range(0, self.n, step)]
-        self._groups = [pieces[part] for part in bundled([b - a for a, b in pieces])]
+        self._cut()
 
     @property
     def groups(self) -> Sequence[Any]:
         return self._groups
+
+    @property
+    def width(self) -> float:
+        return self.X.nnz / max(len(self.y), 1) if self.sparse else float(self.p)
 
     def weighted(self) -> bool:
         return self.weight is not None
@@ -48,8 +54,28 @@ class ArrayRows(RowSource):
 
     def read(self, group: Any) -> Iterator[RowBlock]:
         for i, j in group:
-            X = np.asfortranarray(to_host(self.X[i:j]), dtype=np.float64)
-            yield RowBlock(X, to_host(self.y[i:j]), *self._of_rows(slice(i, j), i))
+            yield RowBlock(
+                self._of_columns(slice(i, j)), to_host(self.y[i:j]), *self._of_rows(slice(i, j), i)
+            )
+
+    def _of_columns(self, rows: Any) -> Any:
+        """X of some rows."""
+        part = self.X[rows]
+        if self.stored:
+            return part if self.sparse else np.asfortranarray(part.toarray())
+        return np.asfortranarray(to_host(part), dtype=np.float64)
+
+    def with_zeros(self) -> RowSource:
+        found = super().with_zeros()
+        if isinstance(found, ArrayRows) and found is not self:
+            found._cut()
+        return found
+
+    def _cut(self) -> None:
+        """Pieces of rows as long as blocks."""
+        n, step = len(self.y), rows_a_block(int(np.ceil(self.width)))
+        pieces = [(i, min(i + step, n)) for i in range(0, n, step)]
+        self._groups = [pieces[part] for part in bundled([b - a for a, b in pieces])]
 
     def _of_rows(self, rows: Any, first: int) -> tuple[Any, ...]:
         """Weights of some rows, their place and their offsets."""
@@ -69,8 +95,7 @@ class ArrayRows(RowSource):
             rows = np.sort(np.random.default_rng(seed).choice(self.n, m, replace=False))
         self.passes += len(rows) / self.n
         weight, *_, shift = self._of_rows(rows, 0)
-        X = np.asfortranarray(self.X[rows], dtype=np.float64)
-        return SampledBlock(X, np.asarray(self.y[rows]), weight, self.n, shift)
+        return SampledBlock(self._of_columns(rows), np.asarray(self.y[rows]), weight, self.n, shift)
 
 
 class MappedArrays(ArrayRows):

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from dualgap.blocks.source import RowBlock, RowSource
+from dualgap.blocks.stacks import as_rows
 from dualgap.errors import DataError
 
-LARGEST = 1 << 27  # numbers of a block, 1 GiB
+LARGEST = 1 << 27  # numbers of a block with its zeros, 1 GiB
 
 
-def _dense(X: Any, k: int) -> Any:
-    """A sparse block with its zeros."""
+def _filled(X: Any, k: int) -> Any:
     cells = int(X.shape[0]) * int(X.shape[1])
     if cells > LARGEST:
         raise DataError(
-            f"Block {k} is sparse, and takes {8 * cells / 2**30:.1f} GiB with its zeros; give blocks of "
-            "fewer rows, or fit the sparse matrix in memory."
+            f"Block {k} is sparse, and this penalty needs it with its zeros: these take "
+            f"{8 * cells / 2**30:.1f} GiB; give blocks of fewer rows."
         )
-    return X.toarray()
+    return np.asfortranarray(X.toarray())
 
 
 class Chunks(RowSource):
@@ -35,11 +35,16 @@ class Chunks(RowSource):
         if first is None:
             raise DataError("The function gave no blocks; it must give a fresh iterator at each call.")
         self.p, self._weighted = first.X.shape[1], first.weight is not None
-        self._shifted = first.shift is not None
+        self._shifted, self.sparse = first.shift is not None, hasattr(first.X, "indptr")
+        self._width = first.X.nnz / max(len(first), 1) if self.sparse else float(self.p)
 
     @property
     def groups(self) -> Sequence[Any]:
         return (0,)
+
+    @property
+    def width(self) -> float:
+        return self._width if self.sparse else float(self.p)
 
     def weighted(self) -> bool:
         return self._weighted
@@ -64,8 +69,11 @@ class Chunks(RowSource):
                 raise DataError(
                     f"Block {k} is no pair (X, y), no (X, y, weights) and no (X, y, weights, offset)."
                 )
-            given = _dense(parts[0], k) if hasattr(parts[0], "toarray") else parts[0]
-            X = np.array(given, dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
+            if hasattr(parts[0], "toarray"):
+                X = as_rows(parts[0])
+                X = _filled(X, k) if self.filled and hasattr(X, "indptr") else X
+            else:
+                X = np.array(parts[0], dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
             y = np.array(parts[1]).reshape(-1)
             weight, shift = (
                 None if one is None else np.asarray(one, dtype=np.float64).reshape(-1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.blocks.stacks import stacked
 from dualgap.errors import DataError
 
 ROWS = 1 << 14  # of a block: with 50 columns 7 MB, which is still in the cache when it is used
@@ -68,6 +70,8 @@ class RowSource(ABC):
     p: int
     n: int | None = None
     portable = True  # can a worker on another machine read it?
+    sparse = False  # do blocks come as sparse matrices?
+    filled = False  # or with the zeros of such?
     passes: float = 0.0  # how much has been read, in units of all rows
     offset_name: str | None = None  # what an offset is made of: log(exposure),
     offset_column: str | None = None  # and the column in it
@@ -80,6 +84,19 @@ class RowSource(ABC):
     @abstractmethod
     def read(self, group: Any) -> Iterator[RowBlock]:
         """The blocks of a group."""
+
+    def with_zeros(self) -> RowSource:
+        """The same rows in dense blocks."""
+        if not self.sparse:
+            return self
+        found = copy(self)
+        found.sparse, found.filled = False, True
+        return found
+
+    @property
+    def width(self) -> float:
+        """Numbers of a row."""
+        return float(self.p)
 
     def weighted(self) -> bool:
         """Does a row have a weight of its own?"""
@@ -198,6 +215,11 @@ def bundled(lengths: Sequence[int]) -> list[slice]:
 def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
     """The rows whose numbers rise in `order`; a block is let go once its rows are copied."""
     y = np.concatenate([np.asarray(b.y) for b in blocks])[order]
+    if hasattr(blocks[0].X, "indptr"):
+        weight, shift = (
+            _together(one, order) for one in ([b.weight for b in blocks], [b.shift for b in blocks])
+        )
+        return SampledBlock(stacked([b.X for b in blocks])[order], y, weight, seen, shift)
     weight, shift = (_together(one, order) for one in ([b.weight for b in blocks], [b.shift for b in blocks]))
     X, stop, last = np.empty((len(order), blocks[0].X.shape[1]), order="F"), sum(map(len, blocks)), len(order)
     while blocks:

@@ -131,6 +131,8 @@ def moments(rows: Any, y: Any = None, *, target: str | None = None, weights: Any
 def scanned_moments(rows: Dataset, folds: int = 1, watch: Any = None) -> FoldMoments:
     """The moments of every fold, by one scan and a small sample."""
     source, targets = rows.source, Targets(None, folds=folds)
+    if source.sparse:
+        raise DataError("Moments have a number for every two columns, and these are sparse: fit the rows.")
     refuse_wide(source.p)
     shift = shift_of(drawn(source, None, Squared(), rows=FEW_ROWS), targets)
     found: FoldMoments = source.reduced(moments_scan, targets, shift, watch=watch)

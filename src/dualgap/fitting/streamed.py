@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Mask, Vector
 from dualgap.blocks.dataset import Dataset, dataset
 from dualgap.blocks.source import RowBlock, RowSource
-from dualgap.design import Dense
+from dualgap.design import Compressed, Dense, Design
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.memory import free_bytes
 from dualgap.drive.scans import ScanOutcome, ScanPursuit, scanned
@@ -48,6 +48,7 @@ from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.sampling import DrawnRows, Start, drawn, started
 from dualgap.streaming.smooth import SmoothPursuit
 from dualgap.streaming.squared import MomentPursuit, largest, scales_of
+from dualgap.streaming.wide import WidePursuit, rows_wanted, served, wide
 from dualgap.traits import Trait
 
 EARLY = "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
@@ -178,6 +179,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     limits = limits.shared()
     form = asked.pop("multiclass", "auto")
     kept = asked.pop("checkpoint", None)
+    rows = with_zeros_if_needed(rows, asked)
     reading, sample, scaled = read_streamed(rows, **asked)
     _refuse_searches(reading, rows)
     if reading.many_classes and form_of(reading, form) == "multinomial":
@@ -228,8 +230,8 @@ def _jointly(
 
 
 def _gigabytes(rows: Dataset) -> float:
-    n, p = rows.shape
-    return 8.0 * (n or 0) * p / 2**30
+    each = 12.0 if rows.source.sparse else 8.0
+    return each * (rows.source.n or 0) * rows.source.width / 2**30
 
 
 def refuse_wide(p: int) -> None:
@@ -241,6 +243,40 @@ def refuse_wide(p: int) -> None:
             f"scan, and {free_bytes() / 2**30:.1f} GiB are free. Take fewer columns, or fit a sparse matrix "
             "of them in memory."
         )
+
+
+def with_zeros_if_needed(rows: Dataset, asked: dict[str, Any]) -> Dataset:
+    """Sparse rows as they are, but for a smooth loss whose penalty is no sum over the columns."""
+    loss, penalty = loss_named(asked["loss"]), penalty_named(asked.get("penalty", "l2"))
+    if not rows.source.sparse or Trait.SMOOTH not in loss.traits:
+        return rows
+    gauge = penalty.gauge(np.ones(rows.source.p), np.ones(rows.source.p)) if penalty.takes_strength else None
+    if gauge is not None and gauge.elastic is not None and asked.get("budget") is None:
+        return rows
+    refuse_wide(rows.source.p)
+    return Dataset(rows.source.with_zeros(), recipe=rows.recipe, weights=rows.weights, notes=rows.notes)
+
+
+def _refuse_wide(rows: Dataset, terms: StreamedObjective) -> None:
+    """Many columns are a matter of gradients, or of rows near a kink: DataError for all other problems."""
+    source, regulariser = rows.source, terms.regulariser
+    if Trait.SMOOTH not in terms.loss.traits or (wide(source) and served(terms.loss, regulariser)):
+        return
+    if source.sparse:
+        raise DataError(
+            f"{terms.words()} is not fitted to sparse rows in blocks: that takes l1, l2 or elastic_net with "
+            f"lam; in memory the rows take {_gigabytes(rows):.1f} GiB."
+        )
+    refuse_wide(source.p)
+
+
+def _spreads(X: Any) -> tuple[Vector, Vector]:
+    """Means and standard deviations of the columns."""
+    if not hasattr(X, "indptr"):
+        return X.mean(axis=0), X.std(axis=0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))
 
 
 def _refuse_searches(reading: StreamedReading, rows: Dataset) -> None:
@@ -266,7 +302,6 @@ def read_streamed(  # noqa: PLR0913
 ) -> tuple[StreamedReading, DrawnRows, bool]:
     """Check what is asked, learn the classes, draw the sample; True where scales come from the moments."""
     source = rows.source
-    refuse_wide(source.p)
     loss, penalty = loss_named(loss), penalty_named(penalty)
     tied, scaled = read_flag("fit_intercept", fit_intercept), read_flag("standardize", standardize)
     classes = classes_of(source) if Trait.CLASSIFICATION in loss.traits else None
@@ -275,8 +310,10 @@ def read_streamed(  # noqa: PLR0913
     factors = read_factors(penalty_factors, table)
     # moments want no more of a sample than a point near the means
     few = min(SHIFT, source.n or SHIFT) if Trait.QUADRATIC in loss.traits else None
+    if wide(source):
+        few = rows_wanted(source)
     sample = drawn(source, classes, loss, rows=few)
-    if not np.isfinite(sample.X).all():
+    if not np.isfinite(sample.X.data if source.sparse else sample.X).all():
         refuse_bad(source, classes)
     if source.shifted() and classes is not None and len(classes) > 2:
         refuse_offset(source, "several classes")
@@ -293,18 +330,19 @@ def read_streamed(  # noqa: PLR0913
         strength = read_strength(lam, C, budget, total)
     elif any(value is not None for value in (lam, C, budget)):
         raise DataError('penalty="none" takes no strength; leave lam, C and budget out.')
-    later = scaled and Trait.QUADRATIC in loss.traits
+    later = scaled and Trait.QUADRATIC in loss.traits and not wide(source)
     scale = np.ones(source.p)
+    mean, spread = _spreads(sample.X)
     if scaled and not later:
-        centre = _finite(sample.X.mean(axis=0))
+        centre = _finite(mean)
         sums = source.reduced(column_scan, targets, centre)
         if not sums.finite:
             refuse_bad(source, classes)
         scale = sums.scales(centre, tied=tied)
     terms = StreamedObjective(loss, penalty, *strength, tied, np.ones(0), factors, scale)
     terms = terms.counted_from(source)
-    _ = terms.regulariser  # refuses factors that the penalty cannot take
-    spread = _finite(sample.X.std(axis=0))
+    _refuse_wide(rows, terms)  # and factors that the penalty cannot take
+    spread = _finite(spread)
     spread[spread == 0.0] = 1.0
     return StreamedReading(table, terms, np.empty(0), classes, source, spread), sample, later
 
@@ -347,7 +385,7 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         )
         if not small.plain and own.regulariser.free[: len(terms.scale)].any():
             own = _softened(own, replace(small, y=y))
-        reading = Reading(Table(Dense(np.asarray(small.X)), None), own, y, None)
+        reading = Reading(Table(_designed(small.X), None), own, y, None)
         start = None
         if small.start is not None:
             start = (small.start[:-1], small.start[-1]) if tied else (small.start, 0.0)
@@ -364,6 +402,11 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         return SmallAnswer(w, found.certificate.theta, found.objective)
 
     return solve
+
+
+def _designed(X: Any) -> Design:
+    """Rows as a design."""
+    return Compressed(X) if hasattr(X, "indptr") else Dense(np.asarray(X))
 
 
 def _softened(own: Objective, small: SmallProblem) -> Objective:
@@ -398,7 +441,8 @@ def _pursuit(
     def asked_of(terms: Any) -> ScanTask:
         return ScanTask(terms.statement(), targets, solver_of(terms, limits), limits.tolerance, terms)
 
-    if Trait.QUADRATIC in terms.loss.traits:
+    gradients = wide(source) and served(terms.loss, terms.regulariser)
+    if Trait.QUADRATIC in terms.loss.traits and not gradients:
         shift = shift_of(sample, targets)
 
         def make(sums: MomentSums) -> ScanTask:
@@ -407,15 +451,19 @@ def _pursuit(
 
         return MomentPursuit(targets, shift, make)
     asked = asked_of(terms)
-    start = start or started(source, asked, sample)
-    y, weight = targets.of(sample.block())[1:3]
+    if not gradients:
+        start = start or started(source, asked, sample)
+    X, y, weight, _ = targets.of(sample.block())
     constant = asked.statement.loss.best_constant(
         y, np.ones(len(y)) / len(y) if weight is None else weight / weight.sum()
     )
     constant = constant if terms.fit_intercept else 0.0
+    if gradients:
+        return WidePursuit(asked, (X, y, weight), source, constant, start)
+    assert start is not None
     if Trait.SMOOTH in terms.loss.traits:
         return SmoothPursuit(asked, start, None, constant)
-    return KinkedPursuit(asked, start, source.n, constant)
+    return KinkedPursuit(asked, start, source.n, constant, source.width)
 
 
 def shift_of(sample: DrawnRows, targets: Targets) -> Vector:
@@ -533,7 +581,9 @@ def fit_strengths(
     began = time.perf_counter()
     limits = limits.shared()
     plain = {name: value for name, value in asked.items() if name != "multiclass"}
-    reading, sample, _ = read_streamed(rows, **{**plain, form: float(strengths[0])})
+    plain = {**plain, form: float(strengths[0])}
+    rows = with_zeros_if_needed(rows, plain)
+    reading, sample, _ = read_streamed(rows, **plain)
     if reading.many_classes:
         raise DataError(
             "Rows in blocks have paths and folds for numbers and for two classes; fit each class."
@@ -572,7 +622,7 @@ def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArr
         raise DataError(f"The data set has {rows.source.p} columns, the fit had {p}.")
     parts = []
     for block in rows.source.blocks():
-        found = decisions(Dense(np.asarray(block.X)), coef, intercept)
+        found = decisions(_designed(block.X), coef, intercept)
         parts.append(found if block.shift is None else found + block.shift)
     return np.concatenate(parts)
 

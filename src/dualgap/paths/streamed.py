@@ -28,6 +28,7 @@ from dualgap.paths.strengths import default_ratio, falling, largest
 from dualgap.proof.check import Checked
 from dualgap.proof.moments import MomentSums, judged_by_moments
 from dualgap.streaming.squared import PseudoRows, knowing, null_of
+from dualgap.streaming.wide import wide
 from dualgap.traits import Trait
 
 
@@ -93,7 +94,7 @@ def streamed_path(X: Any, rows: Dataset | None, request: PathRequest, asked: dic
 
     if rows is None:
         return moment_path(MomentTask.read(X.sums, X.names, request.limits, lam=1.0, **asked), request)
-    if Trait.QUADRATIC in loss_named(asked["loss"]).traits:
+    if Trait.QUADRATIC in loss_named(asked["loss"]).traits and not wide(rows.source):
         sums = scanned_moments(rows).whole
         task = MomentTask.read(sums, rows.names, request.limits, lam=1.0, **asked)
         return moment_path(task.counted_from(rows.source), request)

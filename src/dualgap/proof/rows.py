@@ -160,7 +160,8 @@ class Rows:
 
     def cells(self, run: slice, j: int) -> Any:
         """Some rows of a column."""
-        return self.matrix[run, j]
+        part = self.matrix[run]
+        return part[:, [j]].toarray()[:, 0] if self.sparse else part[:, j]
 
     def taken(self, run: slice) -> Rows:
         """Some rows."""

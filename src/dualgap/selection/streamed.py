@@ -25,6 +25,7 @@ from dualgap.paths.streamed import StreamedPath, grid_of, moment_path, sample_gr
 from dualgap.proof.moments import MomentSums
 from dualgap.selection.search import Search
 from dualgap.streaming.asked import Targets, fold_of
+from dualgap.streaming.wide import wide
 from dualgap.traits import Trait
 
 
@@ -45,7 +46,8 @@ def streamed_search(
     if score == "zero_one" and Trait.CLASSIFICATION not in loss.traits:
         raise DataError('score="zero_one" counts wrong classes; a regression has none. Use "loss".')
     work = _Folds(rows, int(folds), request, rule, asked, budgets, score)
-    found = _by_moments(work) if Trait.QUADRATIC in loss.traits else _by_scans(work)
+    moments = Trait.QUADRATIC in loss.traits and not wide(rows.source)
+    found = _by_moments(work) if moments else _by_scans(work)
     found.solution  # noqa: B018 - the fit on all rows
     found.seconds = time.perf_counter() - began
     return found

@@ -49,8 +49,12 @@ class ColumnSums:
 def column_scan(block: RowBlock, targets: Targets, shift: Vector) -> ColumnSums:
     """One block."""
     X, y, weight, _ = targets.of(block)
-    away = X - shift
     s = np.ones(len(y)) if weight is None else weight
+    if hasattr(X, "indptr"):  # about zero, where most entries are
+        heavy, first = float(s.sum()), X.T @ s
+        second = X.multiply(X).T @ s - 2.0 * shift * first + heavy * shift * shift
+        return ColumnSums(heavy, first - heavy * shift, second)
+    away = X - shift
     return ColumnSums(float(s.sum()), away.T @ s, (away * away).T @ s)
 
 
@@ -110,14 +114,29 @@ def _absent(y: Any) -> Any:
     return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
 
 
+def _first_bad(X: Any) -> tuple[int, int] | None:
+    """Row and column of the first entry that is no number, or too large."""
+    if hasattr(X, "indptr"):
+        bad = np.flatnonzero(~(np.abs(X.data) <= LARGEST))
+        return (
+            (int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]]))
+            if len(bad)
+            else None
+        )
+    bad = ~(np.abs(X) <= LARGEST)
+    if not bad.any():
+        return None
+    i = int(np.argmax(bad.any(axis=1)))
+    return i, int(np.argmax(bad[i]))
+
+
 def refuse_bad(source: RowSource, classes: Any) -> NoReturn:
     """Sums were no numbers: find the first row to blame, and say its file, column and number."""
     names = source.names
     for block in source.blocks():
-        bad = ~np.isfinite(block.X) | (np.abs(block.X) > LARGEST)
-        if bad.any():
-            i = int(np.argmax(bad.any(axis=1)))
-            j = int(np.argmax(bad[i]))
+        found = _first_bad(block.X)
+        if found is not None:
+            i, j = found
             column = f"column {j}" if names is None else f"column {names[j]!r}"
             value = float(block.X[i, j])
             what = "no value (NaN)" if np.isnan(value) else f"{value:.3g}"

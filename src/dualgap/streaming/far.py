@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.blocks.stacks import stacked
 
 DISTANT = 40.0  # standard deviations of a column: a level that six rows in 10⁴ have, sixty of a sample of 10⁵
 MOST = 0.02  # of a block's rows that are kept at most; the others count as any row
@@ -35,6 +36,9 @@ class KeptRows:
 
 def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
     """All lots and the last one below each other; a lot is gone once it is copied, for all are large."""
+    if any(hasattr(lot, "indptr") for lot in lots):
+        found: Matrix = stacked([*lots, last])
+        return found
     n = sum(map(len, lots)) + len(last)
     X, below = np.empty((n, last.shape[1]), order="F"), n - len(last)
     X[below:] = last
@@ -47,6 +51,8 @@ def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
 
 def shortest(X: Matrix) -> Any:
     """The same numbers, in 4 bytes each where none loses a digit by that, as those of files often do not."""
+    if hasattr(X, "indptr"):
+        return X
     with np.errstate(over="ignore"):
         short = X.astype(np.float32)
     return short if np.array_equal(short, X) else X
@@ -54,6 +60,8 @@ def shortest(X: Matrix) -> Any:
 
 def centred(X: Matrix) -> tuple[Vector, Vector]:
     """The mean and the deviation of every column; of one that is constant its value and zero."""
+    if hasattr(X, "indptr"):  # most entries are zero: no row is far out
+        return np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
     scale = np.array([X[:, j].std() for j in range(X.shape[1])])  # no copy of all columns
     centre, same = X.mean(axis=0), X.max(axis=0) == X.min(axis=0)
     return np.where(same, X[0], centre), np.where(same, 0.0, scale)
@@ -67,6 +75,8 @@ def suspects(tops: Vector, centre: Vector, scale: Vector) -> Index:
 def far_out(X: Any, columns: Index, centre: Vector, scale: Vector) -> Index:
     """Rows that are far out in one of some columns."""
     far = np.zeros(X.shape[0], dtype=bool)
+    columns = columns[np.isfinite(scale[columns])]
     for j in columns:
-        far |= np.abs(X[:, j] - centre[j]) > DISTANT * scale[j]
+        column = X[:, [j]].toarray()[:, 0] if hasattr(X, "indptr") else X[:, j]
+        far |= np.abs(column - centre[j]) > DISTANT * scale[j]
     return np.flatnonzero(far)[: int(np.ceil(MOST * len(far)))]

@@ -109,8 +109,11 @@ class KinkedPursuit:
 
     name = "streamed pieces"
 
-    def __init__(self, asked: ScanTask, start: Start, n: int | None, constant: float) -> None:
+    def __init__(
+        self, asked: ScanTask, start: Start, n: int | None, constant: float, width: float | None = None
+    ) -> None:
         self.asked, self.constant = asked, constant
+        self.width = asked.p if width is None else width  # numbers of a row
         self._null: float | None = None
         self.tops: Vector | None = None
         self.rows = 0
@@ -138,7 +141,7 @@ class KinkedPursuit:
     def _request(self) -> ScanRequest:
         constant = self.constant if self._null is None else None
         asked = self.asked
-        share = 1.0 if self.n is None else min(1.0, LIVE / (asked.p + 2) / self.n)
+        share = 1.0 if self.n is None else min(1.0, LIVE / (self.width + 2.0) / self.n)
         wish = KinkedWish(
             asked.statement,
             asked.targets,

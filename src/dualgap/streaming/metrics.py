@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import Solve, cholesky
 from dualgap.linalg.support_factor import SupportFactor
 from dualgap.solvers.lasso.l1_quadratic import minimise
 
@@ -63,10 +63,14 @@ def unpriced(matrix: Any, H: Any, ridge: Vector) -> Plain:
 
 
 class Priced:
-    """Prices on |w|: the matrix on the host, mended by BFGS; columns without a price are eliminated."""
+    """Prices on |w|: a model mended by BFGS; columns without a price are eliminated.
 
-    def __init__(self, H: Matrix, ridge: Vector, price: Vector) -> None:
-        self.gram = HeldGram(H + np.diag(ridge + FLOOR * np.maximum(np.diagonal(H), 1e-300)))
+    H is a matrix, or a curvature that has its ridge in it and answers as `HeldGram` does.
+    """
+
+    def __init__(self, H: Any, ridge: Vector, price: Vector) -> None:
+        held = isinstance(H, np.ndarray)
+        self.gram = HeldGram(H + np.diag(ridge + FLOOR * np.maximum(np.diagonal(H), 1e-300))) if held else H
         self.ridge, self.price = ridge, price
         self.priced, self.unpriced = np.flatnonzero(price > 0.0), np.flatnonzero(price == 0.0)
 
@@ -76,7 +80,7 @@ class Priced:
         gram, inner = self.gram, pull
         if len(off):
             cross, solve = gram.cross(off, on), cholesky(gram.block(off))
-            gram = HeldGram(gram.block(on) - cross.T @ solve(cross))
+            gram = gram.without(on, cross, solve)
             inner = pull[on] - cross.T @ solve(pull[off])
         here, residual = w[on].copy(), np.array(inner)
         minimise(gram, here, residual, self.price[on], ROUNDS, FINE)
@@ -113,6 +117,10 @@ class HeldGram:
         live = np.flatnonzero(s)
         own = s[live] @ self.G[live] if 2 * len(live) < len(s) else self.G @ s
         return np.asarray(own + (self.c * (self.U @ s)) @ self.U)
+
+    def without(self, on: Index, cross: Matrix, solve: Solve) -> HeldGram:
+        """G on these columns, the others at their best: `cross` is G beside them, `solve` its inverse."""
+        return HeldGram(self.block(on) - cross.T @ solve(cross))
 
     def block(self, which: Index) -> Any:
         """G on some columns."""

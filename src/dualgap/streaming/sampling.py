@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock
+from dualgap.blocks.stacks import stacked
 from dualgap.errors import DataError, UnboundedError
 from dualgap.losses import Loss
 from dualgap.losses.shifted import parted_targets
@@ -35,6 +36,7 @@ SCARCE = (
     100,
     20,
 )  # rows of a class at least, and for each column: with 30 of them logistic took 14 scans, not 3
+MANY = 10_000  # the same for any number of columns
 
 
 def sample_size(n: int, p: int, *, kinked: bool = False) -> int:
@@ -81,7 +83,7 @@ def drawn(source: RowSource, classes: Any, loss: Loss, seed: int = 0, rows: int 
     if (classes is None and not means) or len(found) >= (source.n or found.seen):
         return DrawnRows(found.X, found.y, found.weight, found.shift)
     kinds = np.array([True]) if classes is None else classes
-    have, least = _kinds(found.y, classes), max(SCARCE[0], SCARCE[1] * source.p)
+    have, least = _kinds(found.y, classes), max(SCARCE[0], min(SCARCE[1] * source.p, MANY))
     scarce = np.array([kind for kind in kinds if np.count_nonzero(have == kind) < least], dtype=kinds.dtype)
     return (
         DrawnRows(found.X, found.y, found.weight, found.shift)
@@ -114,7 +116,7 @@ def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any
     more = source.reduced(_of_kinds, scarce, classes)
     scale = (source.n or found.seen) / len(found)
     common = np.flatnonzero(~np.isin(_kinds(found.y, classes), scarce))
-    X = np.concatenate([found.X[common], *(one.X for one in more.blocks)])
+    X = stacked([found.X[common], *(one.X for one in more.blocks)])
     y = np.concatenate([found.y[common], *(one.y for one in more.blocks)])
     weight = np.ones(len(common)) if found.weight is None else found.weight[common]
     own = [np.ones(len(one)) if one.weight is None else one.weight for one in more.blocks]
@@ -123,7 +125,7 @@ def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any
     shift = None
     if found.shift is not None:
         shift = np.concatenate([found.shift[common], *(one.shift for one in more.blocks)])
-    return DrawnRows(np.asfortranarray(X), y, np.concatenate([weight, *shares]), shift)
+    return DrawnRows(X, y, np.concatenate([weight, *shares]), shift)
 
 
 def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool = True) -> Start:

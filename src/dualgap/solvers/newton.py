@@ -15,8 +15,18 @@ from dualgap.drive.solver import STEP, Iterate
 from dualgap.linalg.line_search import convex_step
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
+from dualgap.solvers.borrowed_metric import BorrowedMetric
 from dualgap.solvers.curvature_floor import CurvatureFloor, has_flat_pieces
-from dualgap.solvers.normal_equations import Factored, ModelPoint, Primal, direct, fitted, system, work
+from dualgap.solvers.normal_equations import (
+    LARGEST,
+    Factored,
+    ModelPoint,
+    Primal,
+    direct,
+    fitted,
+    system,
+    work,
+)
 from dualgap.solvers.plain_newton import PlainNewton
 from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.solvers.sampling import sampled
@@ -61,14 +71,17 @@ class Newton:
         hard = has_flat_pieces(problem) and not direct(problem.design, ridge)
         return (HARD_GUESS if hard else STEPS_GUESS) * (STEP + work(problem.design, ridge))
 
-    def at_once(self, problem: Problem) -> PlainNewton | None:
-        """Few numbers, each column with a ridge, and a loss that bends everywhere."""
+    def at_once(self, problem: Problem) -> PlainNewton | BorrowedMetric | None:
+        """Each column with a ridge, and a loss that bends everywhere: few numbers, or more rows."""
         n, p = problem.design.features.shape
-        small = n * p <= SMALL_TABLE and min(n, p) <= SMALL_SIDE
-        if not small or self.missing(problem) or has_flat_pieces(problem) or not plain(problem):
+        if self.missing(problem) or has_flat_pieces(problem) or not plain(problem):
             return None
-        priced = problem.free.sum() == problem.intercept
-        return PlainNewton() if priced and problem.loss_has(Trait.BOUNDED_CURVATURE) else None
+        if problem.free.sum() != problem.intercept:
+            return None
+        if n * p <= SMALL_TABLE and min(n, p) <= SMALL_SIDE and problem.loss_has(Trait.BOUNDED_CURVATURE):
+            return PlainNewton()
+        tall = n >= p and p <= LARGEST and not problem.loss_has(Trait.QUADRATIC)
+        return BorrowedMetric() if tall else None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         ridge = prices(problem)[1]

@@ -19,8 +19,8 @@ from dualgap.device.spaces import space
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import Risked, RowSlopes, Visit, judged, visited
 from dualgap.proof.rounding import added_up, sums_of
+from dualgap.solvers.metrics import Priced, unpriced
 from dualgap.streaming.interior_band import STEPS, Band, interior
-from dualgap.streaming.metrics import Priced, unpriced
 from dualgap.streaming.ramps import GivenSlopes, KinkTable, OuterSlopes, Ramped, RampSlopes
 from dualgap.streaming.resident import ResidentTask, Sampled
 from dualgap.streaming.rules import PieceSlopes

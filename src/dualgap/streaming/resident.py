@@ -24,7 +24,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
 from dualgap.proof.blocks import OwnSlopes, RowSlopes, StreamStatement, Visit, all_visited, judged
 from dualgap.proof.rounding import added_up, sums_of
-from dualgap.streaming.metrics import Metric, Priced, unpriced
+from dualgap.solvers.metrics import Metric, Priced, unpriced
 from dualgap.streaming.rules import SlopeAt
 from dualgap.traits import Trait
 

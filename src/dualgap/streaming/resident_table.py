@@ -16,7 +16,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.device.arrivals import free_bytes
 from dualgap.losses import Loss
-from dualgap.streaming.metrics import Metric, Plain, Priced
+from dualgap.solvers.metrics import Metric, Plain, Priced
 from dualgap.streaming.resident import LEVEL, MANY, SAMPLE, STEPS, NearStart, ResidentTask, null_of, seeming
 
 FEWER = 200  # rows for each column of the sample, where there are not so many that a thousand are taken

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dualgap.streaming.metrics import HeldGram, Priced
 
 import dualgap as dg
 from dualgap.blocks.source import RowBlock
 from dualgap.errors import DataError
 from dualgap.files.scanned import examine_scanned
+from dualgap.solvers.metrics import HeldGram, Priced
 from dualgap.streaming.sample_curvature import SampleCurvature
 from streaming.test_fits import agrees
 

@@ -14,7 +14,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.drive.scans import ScanStep
 from dualgap.proof.rounding import added_up
-from dualgap.streaming.metrics import Priced
+from dualgap.solvers.metrics import Priced
 from dualgap.streaming.resident import (
     NearStart,
     PassResult,

@@ -19,7 +19,7 @@ from dualgap.errors import DataError
 from dualgap.linalg.cholesky import Solve
 from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.linalg.support_factor import SupportFactor
-from dualgap.streaming.metrics import FLOOR
+from dualgap.solvers.metrics import FLOOR
 
 ACCURACY = 1e-3  # of a step: the sample's curvature is no nearer to that of all rows
 PRODUCTS = 200  # for one step, at most

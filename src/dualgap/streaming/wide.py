@@ -21,8 +21,8 @@ from dualgap.losses import Loss
 from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
+from dualgap.solvers.metrics import FLOOR, Metric, Plain, Priced
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
-from dualgap.streaming.metrics import FLOOR, Metric, Plain, Priced
 from dualgap.streaming.resident import INSIDE, ROUNDED
 from dualgap.streaming.rules import SlopeAt
 from dualgap.streaming.sample_curvature import SampleCurvature

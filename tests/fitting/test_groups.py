@@ -304,6 +304,22 @@ def test_any_falling_prices_have_one_optimum(loss: str, sequence: list[float]) -
         assert found.objective == pytest.approx(lasso.objective, rel=2e-6)
 
 
+@pytest.mark.parametrize("label", [np.nan, None])
+def test_a_label_that_is_missing_is_none(label: Any) -> None:
+    X, y = data("squared")
+    labels = [0] * (X.shape[1] - 1) + [label]
+    with pytest.raises(dg.errors.DataError, match="no label for column"):
+        dg.fit(X, y, loss="squared", penalty="group_lasso", lam=0.1, groups=labels)
+
+
+@pytest.mark.parametrize("penalty", ["mcp(3)", "l21"])
+def test_a_path_of_targets_that_are_constant_has_one_point(penalty: str) -> None:
+    X, y = data("squared")
+    target = np.ones((len(y), 2)) if penalty == "l21" else np.ones(len(y))
+    path = dg.path(X, target, loss="squared", penalty=penalty, n_lams=4)
+    assert len(path) == 1 and not path.n_nonzero.any()
+
+
 def test_sorted_prices_of_nothing_are_refused() -> None:
     X, y = data("squared")
     with pytest.raises(dg.errors.DataError, match="single column"):

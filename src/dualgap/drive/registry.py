@@ -116,6 +116,8 @@ def lacking(candidate: Any, problem: Any) -> tuple[str, ...]:
 def at_once(problem: Any) -> Any:
     """The solver that no other can beat on the problem exactly as it was asked, None if none says so."""
     for cls in AT_ONCE:
+        if cls.kind != problem.kind:
+            continue
         candidate = cls()
         found = None if problem.bounded and lacking(candidate, problem) else candidate.at_once(problem)
         if found is not None:

@@ -29,7 +29,7 @@ COLUMNS = {columns}
 CLASSES = {classes}
 OUTPUTS = {outputs}
 INTERCEPTS = {intercepts}
-# column, kind, what makes a level 1 or stands in for a missing number, a weight per class or output, and how text
+# column, kind, what makes a level 1 or stands in for a missing number, a weight per class or output, how text
 # is read: (sign before the fraction), or of a date (part, day to count from, order of day, month and year)
 TERMS = [
 {terms}

@@ -50,6 +50,9 @@ def numbered(groups: Any, table: Table) -> Index:
             f"groups has {len(given)} labels, X has {p} columns: give one label for each column, or a list "
             "of lists of columns."
         )
+    for j, label in enumerate(given):
+        if label is None or (isinstance(label, float | np.floating) and not np.isfinite(label)):
+            raise DataError(f"groups has no label for {table.label(j)}, but {label!r}.")
     seen: dict[Any, int] = {}
     try:
         return np.array([seen.setdefault(label, len(seen)) for label in given], dtype=np.intp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import BlockDiagonal, Design
 from dualgap.drive.limits import Limits
-from dualgap.drive.registry import candidates
+from dualgap.drive.registry import at_once, candidates
 from dualgap.drive.run import run
 from dualgap.drive.solver import Solver
 from dualgap.errors import DataError
@@ -65,7 +65,7 @@ class OutputFits:
         first = read_iterate(given, working, reading.terms, (reading.count,), duals=False)
         outcome = run(
             JointPursuit(working, self._limits.tolerance),
-            lambda: candidates(working.problem, self._solver) if working.problem.p else (),
+            lambda: _in_turn(working.problem, self._solver),
             first,
             self._limits,
         )
@@ -82,6 +82,16 @@ class OutputFits:
             )
         asked = self._working.asked
         return asked.regulariser.gauge.smallest_strength_at_zero(asked.correlation(asked.null_dual))
+
+
+def _in_turn(problem: OutputsProblem, solver: str | Solver) -> Iterator[Solver]:
+    """The solver asked for; for "auto" the one that is sure to be the best, if any, then all by cost."""
+    if not problem.p:
+        return
+    first = at_once(problem) if isinstance(solver, str) and solver == "auto" else None
+    if first is not None:
+        yield first
+    yield from (other for other in candidates(problem, solver) if first is None or other.name != first.name)
 
 
 def _targets(reading: Reading) -> list[Vector]:

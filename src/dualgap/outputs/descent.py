@@ -20,7 +20,7 @@ from dualgap.outputs.problem import OutputsProblem
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.traits import Trait
 
-FIRST = 2.0  # times √p columns are the first set, as for single groups
+FIRST = 4.0  # times √p columns are the first set, as for single groups
 CHEAP = 2e6  # operations that take no time
 EDGE = 0.98  # of its price: what a column must be worth to be taken in
 FAR = 30.0  # times the gap wanted: no bound is computed beyond
@@ -60,6 +60,13 @@ class OutputDescent:
         taken, outputs = min(width / 4.0, n / 2.0), problem.outputs
         grams = 1.0 if problem.loss_has(Trait.QUADRATIC) else 6.0 * outputs
         return 4.0 * STEP + 10.0 * problem.design.stored + 0.2 * grams * n * taken * taken
+
+    def at_once(self, problem: OutputsProblem) -> OutputDescent | None:
+        """Dense columns: nothing beats it there, and what others would cost takes time to find out."""
+        if self.missing(problem):
+            return None
+        features = problem.design.parts[0].features
+        return self if features.sparse is None and not features.mostly_zeros else None
 
     def iterates(self, problem: OutputsProblem, start: Iterate) -> Iterator[Iterate]:
         point = _Point(problem, start)

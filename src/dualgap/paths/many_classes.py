@@ -96,4 +96,4 @@ def common_grid(reading: Reading, count: int, ratio: float | None) -> Vector:
     else:
         top = max(largest(one) * one.unit for one in families)
     share = default_ratio(families[0].problem) if ratio is None else ratio
-    return falling(top, top * share, count)
+    return falling(top, top * share, count) if top > 0.0 else np.ones(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,7 +128,7 @@ class _GroupPoint(WorkingPoint):
         group = self.group[columns]
         starts = np.append(np.flatnonzero(np.diff(group, prepend=-1)), len(group)).astype(np.int64)
         which = group[starts[:-1]]
-        top = np.array([_largest(gram[a:b, a:b]) for a, b in pairwise(starts)])
+        top = _largest(gram, starts)
         prices = self.own_price[columns], self.price[which]
         loops.settle(gram, w, residual, prices, (starts, top), max(tolerance, LEAST), SWEEPS)
 
@@ -141,6 +140,11 @@ def _places(starts: Index, groups: Index) -> Any:
     )
 
 
-def _largest(block: Matrix) -> float:
-    """A bound on the eigenvalues of a block, next to the largest."""
-    return float(np.linalg.eigvalsh(block)[-1]) * (1.0 + 1e-9)
+def _largest(gram: Matrix, starts: Index) -> Vector:
+    """A bound on the eigenvalues of each block, next to the largest; blocks of one size at once."""
+    lengths, top = np.diff(starts), np.zeros(len(starts) - 1)
+    for length in np.unique(lengths):
+        some = np.flatnonzero(lengths == length)
+        places = starts[some][:, None] + np.arange(length)
+        top[some] = np.linalg.eigvalsh(gram[places[:, :, None], places[:, None, :]])[:, -1]
+    return top * (1.0 + 1e-9)

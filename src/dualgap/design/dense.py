@@ -15,7 +15,7 @@ ALONG, ACROSS = 3, 16
 MARKS = (1.0, 0.7310585, 1.2641766)  # factors that no data know
 FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
 LEAST = 100_000  # numbers: fewer are not worth a second look
-SEEN, MANY = 64, 256  # rows or columns that show how many zeros there are, and numbers of each
+SEEN, MANY = 32, 128  # rows or columns that show how many zeros there are, and numbers of each
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 
 

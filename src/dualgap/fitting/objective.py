@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Vector, once
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
 from dualgap.losses import Loss
@@ -80,17 +79,17 @@ class Objective:
         penalty, count = self.penalty.at(self.lam or 1.0).tiled(len(table), False), len(table)
         return penalty.gauge(np.tile(self.factors, count), np.tile(self.scale, count)).value(table.ravel())
 
-    @cached_property
+    @once
     def used(self) -> Mask:
         """Mask of the rows that count."""
         return np.asarray(self.sample_weight > 0)
 
-    @cached_property
+    @once
     def all_used(self) -> bool:
         """Does every row count?"""
         return bool(self.used.all())
 
-    @cached_property
+    @once
     def regulariser(self) -> Regulariser:
         """The penalty as solvers see it, the intercept free behind the columns."""
         box = self._box
@@ -98,7 +97,7 @@ class Objective:
             bounded(self._plain, box) if self.held is None or box is None else beside_rows(self._plain, box)
         )
 
-    @cached_property
+    @once
     def rows(self) -> Constraints | None:
         """The linear constraints of the problem; bounds are among them where the penalty knows no box."""
         if self.held is None or self.bounds is None:
@@ -107,7 +106,7 @@ class Objective:
         bounds = Constraints(np.eye(len(self.scale))[self.held], *ends)
         return bounds if self.constraints is None else self.constraints.beside(bounds)
 
-    @cached_property
+    @once
     def held(self) -> Mask | None:
         """Which weights have bounds that are stated as rows, one a weight; None where they are a box."""
         if self.bounds is None:

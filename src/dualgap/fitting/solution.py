@@ -58,7 +58,7 @@ class Solution:
     names: tuple[str, ...] | None
     classes: NDArray[Any] | None
     facts: dict[str, Any]
-    proven_zero: Later[Mask] = Later()
+    proven_zero: Later[Mask] = Later()  # noqa: RUF009 - a descriptor, no default
     parts: tuple[Solution, ...] = ()
     outputs: tuple[str, ...] | None = None  # what the rows of `coef` predict, where y or the loss has several
     multiclass: str | None = None  # "one_vs_rest" or "multinomial" beyond two classes

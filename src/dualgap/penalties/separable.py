@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Vector, once
 from dualgap.penalties.base import LEAST, LOST, Elastic, Gauge, Projection
 from dualgap.traits import Trait
 
@@ -24,7 +23,7 @@ class Separable(Gauge):
     def elastic(self) -> Elastic:
         return Elastic(self.l1, self.l2)
 
-    @cached_property
+    @once
     def traits(self) -> Trait:
         facts = Trait.CONVEX | Trait.SEPARABLE
         if not self.l2.any():
@@ -35,26 +34,26 @@ class Separable(Gauge):
             facts |= Trait.STRONGLY_CONVEX  # in the penalised coordinates
         return facts.closure()
 
-    @cached_property
+    @once
     def free(self) -> Mask:
         return np.asarray((self.l1 == 0) & (self.l2 == 0))
 
-    @cached_property
+    @once
     def _sharp(self) -> Mask:
         """Where the conjugate is infinite beyond the price."""
         return np.asarray((self.l2 == 0) & (self.l1 > 0))
 
-    @cached_property
+    @once
     def _kinds(self) -> tuple[Any, Any]:
         """Where the conjugate is infinite beyond the price, and where the penalty bends; None for nowhere."""
         return _where(self._sharp), _where(self.l2 > 0.0)
 
-    @cached_property
+    @once
     def least(self) -> float:
         prices = np.where(self.l2 > 0.0, self.l2, self.l1)[~self.free]
         return float(prices.min(initial=np.inf))
 
-    @cached_property
+    @once
     def _faint(self) -> float:
         """What underflow takes from h: of each product half of LEAST, of squares times their weight."""
         return LEAST * (float(np.count_nonzero(~self.free)) + float(self.l2.sum()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Vector, once
 from dualgap.design import Dense, Design
 from dualgap.penalties import Regulariser
 from dualgap.problem.dual_point import feasible, null_dual
@@ -77,7 +76,7 @@ class Problem(Statement):
             needed |= self.constraints.matrix.any(axis=0)
         return needed
 
-    @cached_property
+    @once
     def unshifted(self) -> Problem:
         """The same with an offset of the rows inside the targets, where the loss allows that, to a rounding:
         for solvers, not for proofs.
@@ -88,7 +87,7 @@ class Problem(Statement):
         known = {name: value for name, value in vars(self).items() if name in OF_THE_ROWS}
         return _told(dataclasses.replace(self, loss=loss, y=y), known)
 
-    @cached_property
+    @once
     def null_weights(self) -> Vector:
         """w = 0 with the best intercept."""
         w = np.zeros(self.p)
@@ -96,7 +95,7 @@ class Problem(Statement):
             w[-1] = self.best_constant
         return w
 
-    @cached_property
+    @once
     def best_constant(self) -> float:
         """The best prediction without any column; for equal targets that target, without rounding."""
         if self.unshifted is not self:
@@ -108,7 +107,7 @@ class Problem(Statement):
         risks = [self.risk(np.full(self.n, constant)) for constant in (same, found)]
         return same if risks[0] <= risks[1] else found
 
-    @cached_property
+    @once
     def null(self) -> float:
         """The objective at `null_weights`; targets far from zero are counted from there, to keep it sharp."""
         loss, y, shifts = self.centred
@@ -122,7 +121,7 @@ class Problem(Statement):
             found = np.maximum(2.0 * found - loss.fenchel_young(y, t, np.zeros(self.n)), 0.0)
         return float(self.a @ found)
 
-    @cached_property
+    @once
     def dual_bounds(self) -> tuple[Vector, Vector]:
         """θ_i must lie between these for the loss's conjugate to be finite."""
         lower, upper = self.loss.domain(self.y)
@@ -131,12 +130,12 @@ class Problem(Statement):
         least, most = self.constraints.domain
         return np.append(-self.a * upper, least), np.append(-self.a * lower, most)
 
-    @cached_property
+    @once
     def column_means(self) -> Vector:
         """Σ a_i x_ij, column by column."""
         return self.design.transpose_matvec(self.a)
 
-    @cached_property
+    @once
     def column_squares(self) -> Vector:
         """Σ a_i x_ij², column by column."""
         return self.design.weighted_square_norms(self.a)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector, once
 from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, two_product
 
 BLOCK = 4096  # rows of a partial sum: the bound on its rounding stays below 1e-12 for any number of rows
@@ -29,7 +28,7 @@ class Rows:
         self.matrix: Any = _stored_once(matrix) if self.sparse else np.asarray(matrix, dtype=np.float64)
         self.n, self.p = int(matrix.shape[0]), int(matrix.shape[1])
 
-    @cached_property
+    @once
     def tops(self) -> Vector:
         """The largest |x| of each column."""
         if not self.sparse:
@@ -53,17 +52,17 @@ class Rows:
         """How many numbers there are."""
         return int((self.matrix.data if self.sparse else self.matrix).size)
 
-    @cached_property
+    @once
     def size(self) -> float:
-        """‖X‖ = √(Σ x²) over all numbers, from above: one pass, where `tops` take as long as three products."""
+        """‖X‖ = √(Σ x²) over all numbers, from above: one pass; `tops` take as long as three products."""
         return norm(self.matrix)
 
-    @cached_property
+    @once
     def widest(self) -> int:
         """The most terms of a row."""
         return int(_filled(self.matrix, "csr").max(initial=0)) if self.sparse else self.p
 
-    @cached_property
+    @once
     def tallest(self) -> int:
         """The most terms of a column."""
         return int(_filled(self.matrix, "csc").max(initial=0)) if self.sparse else self.n
@@ -214,7 +213,7 @@ def norm(matrix: Any) -> float:
 
 
 def _root(squares: float, count: int) -> float:
-    """The root of so many squares, added in any order, from above: they round once more, and may underflow."""
+    """The root of so many squares, added in any order, from above: they round once more, or underflow."""
     return math.sqrt(squares * (1.0 + gamma(count + 8)) + count * LEAST)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Mask, Matrix, Vector
+from dualgap.arrays import Mask, Matrix, Vector, once
 from dualgap.losses import Loss
 from dualgap.penalties import Regulariser
 from dualgap.proof.balance import Off, zero_sum
@@ -37,7 +36,7 @@ class Statement:
     intercept: bool
     constraints: Constraints | None = field(default=None, kw_only=True)
 
-    @cached_property
+    @once
     def rows(self) -> Any:
         """X."""
         return with_products(self.design.matrix)
@@ -100,7 +99,7 @@ class Statement:
         """Which columns have a coordinate among these."""
         return coordinates[:-1] if self.intercept else coordinates
 
-    @cached_property
+    @once
     def centred(self) -> tuple[Loss, Vector, tuple[Vector, ...]]:
         """The loss, and its targets once predictions are counted from `misses`' origin, which is this far."""
         return self.loss.centred(self.y)

@@ -158,8 +158,11 @@ class _ByRows:
         self.point = point
         n, p = point.array.shape
         kind: Any = np.float32 if float(n) * n * p > SINGLE else np.float64
-        short = (point.array * (1.0 / np.sqrt(point.ridge))).astype(kind)
+        ridge, even = point.ridge, point.ridge.min() == point.ridge.max()
+        short: Any = (point.array if even else point.array / np.sqrt(ridge)).astype(kind)
         self.kernel = short @ short.T
+        if even:
+            self.kernel *= kind(1.0 / ridge[0])
         self.beta, self.change = np.zeros(n), np.zeros(n)
         self.solve: Solve | None = None
         self.root = self.held = np.zeros(n)

@@ -36,6 +36,7 @@ COARSE = 1e-2  # and to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
 FALL = 1e-4  # share of what a step promises that it must keep
 SHORTEST = 1e-6  # of a step; below it rounding decides
+ROOM = 4  # times the columns taken that there is room for
 CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
 
 
@@ -173,12 +174,16 @@ class _Taken:
             return
         problem, before = self._point.problem, len(self.columns)
         self.columns = np.concatenate([self.columns, new])
-        if len(self.columns) > self._room.shape[1]:
-            room = np.empty((problem.n, max(len(self.columns), 3 * before)), order="F")
+        if len(self.columns) > self._room.shape[1]:  # what is not written to takes no memory
+            room = np.empty((problem.n, ROOM * len(self.columns)), order="F")
             room[:, :before] = self._room[:, :before]
             self._room = room
         fresh = self._room[:, before : len(self.columns)]
-        fresh[...] = self._point.design.columns(new).toarray()
+        array = self._point.design.toarray()
+        if array.flags.f_contiguous:
+            np.take(array.T, new, axis=0, out=fresh.T, mode="clip")  # "raise" copies once more
+        else:
+            fresh[...] = array[:, new]
         centre = problem.a @ fresh if problem.intercept else np.zeros(len(new))
         self.centre = np.concatenate([self.centre, centre])
         if problem.intercept:

@@ -65,7 +65,7 @@ def grid(values: Matrix, *, fine: bool = False) -> tuple[Any, int]:
 
 
 def _borne(units: Any) -> bool:
-    """Made to add up to 0, in place, by one entry of at most 53 bits to which that is little; else as it was."""
+    """Made to add up to 0, in place, by one entry of at most 53 bits to which that is little; or left."""
     over = int(units.sum())
     if not over:
         return True

@@ -79,6 +79,8 @@ def held(problem: Problem, theta: Vector) -> Vector:
         which = np.flatnonzero(problem.free | watched)
         if not len(which):
             break
+        if len(which) >= len(theta):  # as many columns as rows: 0 alone is at right angles to them
+            return np.zeros_like(theta)
         columns = _stacked(problem, which)
         tops = np.abs(columns).max(axis=0, initial=0.0)
         margin = np.where(half[which], inwards[which] * 4.0 * MARGIN * size * tops, 0.0)

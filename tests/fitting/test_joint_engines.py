@@ -145,3 +145,18 @@ def test_points_of_a_path_are_fits(penalty: str) -> None:
     for k in (0, 5, 11):
         alone = dg.fit(X, y, loss="logistic", penalty=penalty, lam=float(path.lams[k]), tol=1e-9)
         assert path.objectives[k] == pytest.approx(alone.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("lam", [1e-3, 0.1])
+def test_two_solvers_of_the_joint_hinge_prove_one_optimum(weighted: bool, lam: float) -> None:
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 8)), rng.integers(0, 4, 60)
+    X[:, 3] = 0.0
+    X[:5] = 0.0  # rows that say nothing
+    asked: dict[str, Any] = {"loss": "hinge", "penalty": "l2", "lam": lam, "multiclass": "crammer_singer"}
+    asked |= {"fit_intercept": False, "sample_weight": rng.integers(0, 3, 60) if weighted else None}
+    found = [dg.fit(X, y, solver=name, **asked) for name in ("joint_hinge_ascent", "joint_hinge_lagrangian")]
+    assert all(one.converged for one in found)
+    assert found[0].bound <= found[1].objective and found[1].bound <= found[0].objective
+    assert found[0].coef == pytest.approx(found[1].coef, abs=2.0 * np.sqrt(1e-6 / lam))

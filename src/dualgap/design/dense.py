@@ -135,7 +135,8 @@ class Dense(Design):
         return np.asarray(np.einsum("ij,ij,i->j", self.array, self.array, a))
 
     def rows(self, which: Index | Mask) -> Dense:
-        if self.array.flags.f_contiguous and which.dtype != bool:  # column by column, half the time
+        numbers = isinstance(which, np.ndarray) and which.dtype != bool  # else a mask, or a slice
+        if self.array.flags.f_contiguous and numbers:  # column by column, half the time
             return Dense(np.take(self.array.T, which, axis=1).T)
         return Dense(self.array[which])
 

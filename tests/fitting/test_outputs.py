@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import ElasticNet, LinearRegression, MultiTaskLasso, Ridge
+from sklearn.linear_model import ElasticNet, LinearRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
 
 import dualgap as dg
 from dualgap.errors import DataError, NoSolverError
@@ -235,3 +235,21 @@ def test_what_cannot_be_had() -> None:
         dg.certify(X, Y[:, :2], apart)
     with pytest.raises(DataError, match="is for 3 outputs, y has 2"):
         dg.fit(X, Y, loss="squared", penalty="l21", lam=0.3).certificate.recheck(X, Y[:, :2])
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
+def test_certify_reads_both_ends_of_a_multi_task_elastic_net(ratio: float) -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 8))
+    Y = X[:, :2] @ rng.normal(size=(2, 3)) + rng.normal(size=(60, 3))
+    model = MultiTaskElasticNet(alpha=0.2, l1_ratio=ratio, tol=1e-13, max_iter=100_000).fit(X, Y)
+    if 0.0 < ratio < 1.0:
+        with pytest.raises(DataError, match="adds squares"):
+            dg.certify(X, Y, model)
+        return
+    judged = dg.certify(X, Y, model)
+    assert judged.bound <= judged.objective <= judged.bound * (1.0 + 1e-6)
+    level = 0.5 * 0.2 * (1.0 - ratio) * (model.coef_**2).sum()
+    level += 0.2 * ratio * np.linalg.norm(model.coef_, axis=0).sum()
+    theirs = 0.5 * ((Y - model.predict(X)) ** 2).sum() / 60 + level
+    assert judged.objective == pytest.approx(2.0 * theirs, rel=1e-9)

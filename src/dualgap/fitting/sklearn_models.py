@@ -179,6 +179,20 @@ def _multi_task(model: Any) -> Claim:
     return Claim(Squared(), 2 * _alpha(model), per="weight", columns_of_weights=True)
 
 
+def _multi_task_net(model: Any) -> Claim:
+    """The same with alpha·ρ, and alpha·(1−ρ)/2 ‖W‖²: one of both alone can be read."""
+    ratio = float(getattr(model, "l1_ratio_", model.l1_ratio))
+    if ratio == 1.0:
+        return _multi_task(model)
+    if ratio == 0.0:
+        return Claim(Squared(), 0.0, _alpha(model), per="weight")
+    raise refuse(
+        model,
+        f"l1_ratio={ratio:g} adds squares to the price of a column in all outputs, which no penalty here "
+        "does; use l1_ratio=1, which is l21, or 0",
+    )
+
+
 def _logistic(model: Any) -> Claim:
     """C Σ s L + ‖w‖²/2, or ρ‖w‖₁ + (1−ρ)‖w‖²/2 in the penalty's place."""
     ratio = _l1_share(model)
@@ -333,6 +347,7 @@ def _sgd(model: Any) -> Claim:
 
 READERS: dict[str, Callable[[Any], Claim]] = {
     **dict.fromkeys(("MultiTaskLasso", "MultiTaskLassoCV"), _multi_task),
+    **dict.fromkeys(("MultiTaskElasticNet", "MultiTaskElasticNetCV"), _multi_task_net),
     "LinearRegression": lambda model: Claim(Squared()),
     **dict.fromkeys(("Ridge", "RidgeCV"), lambda model: Claim(Squared(), l2=_alpha(model))),
     **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _ridge_classifier),

@@ -48,8 +48,10 @@ class Sums:
         """M with Mβ = Xw, for the columns X of the w."""
         array = matrix / self.scale if np.any(self.scale != 1.0) else matrix
         for first in range(self.order):
-            summed = np.cumsum(array[:, first:][:, ::-1], axis=1)[:, ::-1]
-            array = np.column_stack([array[:, :first], summed]) if first else summed
+            summed = np.empty_like(array, order="C")
+            summed[:, :first] = array[:, :first]
+            np.cumsum(array[:, first:][:, ::-1], axis=1, out=summed[:, first:][:, ::-1])
+            array = summed
         return np.ascontiguousarray(array)
 
     def prices(self, length: int) -> Elastic:

@@ -43,6 +43,8 @@ class PlainNewton:
             length = point.advance(step, shift, along, promise)
             model.moved(length)
             near = length == 1.0 and promise * promise <= NEAR * start.wanted * point.value * point.value
+            if ahead is None:
+                ahead = theta - h * along
             last = near and point.gap(ahead) <= start.wanted
             yield Iterate(point.asked(), ahead, outright=True) if last else point.passing()
             if length < SHORTEST:
@@ -116,8 +118,11 @@ class _Point:
 
 
 class _Model(Protocol):
-    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector]:
-        """The step of the weights, that of the intercept, and the dual point of the model's minimum."""
+    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector | None]:
+        """The step of the weights, that of the intercept, and the dual point of the model's minimum.
+
+        That is θ − h times what the step does to the predictions, where nothing better is known (None).
+        """
 
     def moved(self, length: float) -> None:
         """So much of the step was taken."""
@@ -129,7 +134,7 @@ class _ByColumns:
     def __init__(self, point: _Point) -> None:
         self.point = point
 
-    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector]:
+    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector | None]:
         point = self.point
         scaled = point.array * np.sqrt(h)[:, None]
         gram, pull = scaled.T @ scaled, theta @ point.array - point.ridge * point.w
@@ -140,7 +145,7 @@ class _ByColumns:
             gram -= np.outer(edge / total, edge)
             step = _solved(gram, point.ridge, pull - (level / total) * edge)
             shift = (level - float(edge @ step)) / total
-        return step, shift, theta - h * (point.array @ step + shift)
+        return step, shift, None
 
     def moved(self, length: float) -> None:
         """Nothing is kept."""
@@ -167,7 +172,7 @@ class _ByRows:
         self.solve: Solve | None = None
         self.root = self.held = np.zeros(n)
 
-    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector]:
+    def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector | None]:
         solve = self.solve
         if solve is None or float(np.abs(h - self.held).sum()) > KEPT * float(h.sum()):
             solve = self.solve = self._factorised(h)

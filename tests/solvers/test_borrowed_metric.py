@@ -25,10 +25,10 @@ def drawn(loss: str, n: int, p: int, order: str = "F") -> tuple[Matrix, Vector]:
     return np.asarray(X, order=order), y
 
 
-def both(X: Matrix, y: Vector, **asked: Any) -> None:
+def both(X: Matrix, y: Vector, solver: str = "newton", **asked: Any) -> None:
     """The same objective as by name, which goes by good coordinates; and proven."""
-    found, named = dg.fit(X, y, **asked), dg.fit(X, y, solver="newton", **asked)
-    assert found.converged and found.solver == "newton"
+    found, named = dg.fit(X, y, **asked), dg.fit(X, y, solver=solver, **asked)
+    assert found.converged and found.solver == solver
     assert found.objective == pytest.approx(named.objective, rel=2e-6)
     assert found.bound <= named.objective
 
@@ -74,3 +74,27 @@ def test_rows_that_a_sample_does_not_know() -> None:
     both(X, y, loss="poisson", penalty="l2", lam=1e-4)
     order = np.argsort(y, kind="stable")
     both(np.asfortranarray(X[order]), y[order], loss="poisson", penalty="l2", lam=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net(0.5)"])
+@pytest.mark.parametrize(
+    "bounds", ["nonnegative", (-0.02, 0.02), (-np.inf, 0.01)], ids=["signs", "box", "from above"]
+)
+def test_within_bounds(loss: str, penalty: str, bounds: Any) -> None:
+    X, y = drawn(loss, 6000, 40)
+    both(X, y, solver="box_newton", loss=loss, penalty=penalty, lam=1e-3, bounds=bounds)
+
+
+def test_within_bounds_whatever_is_asked() -> None:
+    X, y = drawn("poisson", 6000, 40)
+    asked: dict[str, Any] = {"loss": "poisson", "penalty": "l2", "lam": 1e-3, "bounds": "nonnegative"}
+    for more in (
+        {"fit_intercept": False},
+        {"offset": np.linspace(-1.0, 1.0, 6000)},
+        {"standardize": True},
+        {"lam": 1e-8},
+        {"bounds": (np.full(40, 0.01), np.full(40, 0.05))},  # zero is outside
+    ):
+        both(X, y, solver="box_newton", **{**asked, **more})
+    both(X + 1e5, y, solver="box_newton", **asked)

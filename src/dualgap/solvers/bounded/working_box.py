@@ -13,7 +13,9 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.bounded.box_quadratic import solve_in_box
+from dualgap.solvers.bounded.tall_box import TallBox
 from dualgap.solvers.bounded.whole_box import WholeBox
+from dualgap.solvers.curvature_floor import has_flat_pieces
 from dualgap.solvers.kept_curvature import KeptCurvature
 from dualgap.solvers.prices import lacks_prices, plain, prices
 from dualgap.traits import Trait
@@ -54,11 +56,13 @@ class BoxNewton:
         rounds = 3.0 if problem.loss_has(Trait.QUADRATIC) else 8.0
         return rounds * (STEP + 4.0 * stored + 0.05 * stored * width)
 
-    def at_once(self, problem: Problem) -> WholeBox | None:
-        """A quadratic loss over few dense columns, each of more rows."""
+    def at_once(self, problem: Problem) -> WholeBox | TallBox | None:
+        """Few dense columns, each of more rows."""
         n, p = problem.design.features.shape
-        if self.missing(problem) or not problem.loss_has(Trait.QUADRATIC) or not plain(problem):
+        if self.missing(problem) or not plain(problem):
             return None
+        if not problem.loss_has(Trait.QUADRATIC):
+            return TallBox() if p <= FEW and not has_flat_pieces(problem) and TallBox.fits(problem) else None
         return WholeBox() if p <= FEW and p <= n and not problem.free[:p].any() else None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:

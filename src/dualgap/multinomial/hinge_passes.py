@@ -55,7 +55,7 @@ def _shuffled(order: NDArray[np.int64], count: int, state: int) -> int:
     return state
 
 
-@compiled(inner=True, allocates=True)
+@compiled(inner=True)
 def _pass(
     X: Matrix,
     rows: tuple[NDArray[np.int64], Vector, Vector],
@@ -63,15 +63,16 @@ def _pass(
     W: Matrix,
     inverse: Vector,
     order: NDArray[np.int64],
-    live: NDArray[np.bool_],
+    moved: tuple[NDArray[np.bool_], Matrix],
 ) -> tuple[float, float]:
     """One pass over these rows, in place: the gap they had when they were met, and their loss.
 
-    `live` tells afterwards which shares moved.
+    `moved` tells afterwards which shares did; behind that there is room for numbers of the classes.
     """
     own, a, square = rows
     count = W.shape[0]
-    z, point, sizes, share = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    live, room = moved
+    z, point, sizes, share = room
     gap, loss = 0.0, 0.0
     for i in order:
         row, mine = X[i], own[i]
@@ -120,7 +121,8 @@ def ascend(
     """
     live = np.zeros(order.shape[0], dtype=np.bool_)
     state = _shuffled(order, order.shape[0], order[0] + 1)
-    whole, loss = _pass(X, rows, shares, W, inverse, order, live)
+    moved = live, np.empty((4, W.shape[0]))
+    whole, loss = _pass(X, rows, shares, W, inverse, order, moved)
     some, spent = order.copy(), 0.0
     for _ in range(again[0]):
         count = 0
@@ -129,7 +131,7 @@ def ascend(
                 some[count] = i
                 count += 1
         state = _shuffled(some, count, state)
-        gap, _ = _pass(X, rows, shares, W, inverse, some[:count], live)
+        gap, _ = _pass(X, rows, shares, W, inverse, some[:count], moved)
         spent += count / order.shape[0]
         if gap <= again[1] * whole:
             break

@@ -26,6 +26,7 @@ EDGE = 0.98  # of its price: what a column must be worth to be taken in
 FAR = 30.0  # times the gap wanted: no bound is computed beyond
 ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
+BALANCED = 1e-13  # share of Σ|θ| to which Σθ is zero for a first look
 STEPS = 3  # of Newton between two passes over the table
 SETTLED, COARSE = (
     0.05,
@@ -161,7 +162,12 @@ class _Point:
         primal = self.risk + paid
         if self.off * (paid or primal) > FAR * self.wanted * primal:
             return None
-        theta, v = problem.feasible(self.theta.ravel(), self.v.ravel())
+        sizes = np.abs(self.theta).sum(axis=1)
+        tilted = self.tied and np.any(np.abs(self.v[:, -1]) > BALANCED * sizes)
+        if tilted or not self.price.all():
+            theta, v = problem.feasible(self.theta.ravel(), self.v.ravel())
+        else:  # shrinking is all that it needs
+            theta, v = self.theta.ravel() / (1.0 + self.off), self.v.ravel() / (1.0 + self.off)
         gap = problem.relative(primal - problem.dual(theta, v), primal)
         return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
 

@@ -25,6 +25,7 @@ EDGE = 0.98  # of its price: what a group must be worth to be taken in
 FAR = 30.0  # times the gap wanted: no bound is computed beyond
 ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
+BALANCED = 1e-13  # share of Σ|θ| to which Σθ is zero for a first look
 STEPS = 3  # of Newton between two passes over the table
 SETTLED, COARSE = (
     0.05,
@@ -161,7 +162,10 @@ class WorkingPoint(ABC):
         if self.off * (paid or primal) > FAR * self.wanted * primal:
             return None
         v = np.append(self.pull, 0.0) if problem.intercept else self.pull
-        theta, v = problem.feasible(self.theta, v)
+        if problem.intercept and abs(self.theta_sum) > BALANCED * float(np.abs(self.theta).sum()):
+            theta, v = problem.feasible(self.theta, v)
+        else:  # shrinking is all that it needs
+            theta, v = self.theta / (1.0 + self.off), v / (1.0 + self.off)
         gap = problem.relative(primal - problem.dual(theta, v), primal)
         return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
 

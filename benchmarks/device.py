@@ -2,7 +2,7 @@
 …]`.
 
 Fresh seeds, medians; the first fit of each shape warms up what is compiled and is not counted. Parts:
-smooth, kinked, wide, folds, host. torch's L-BFGS goes to the same objective, without a proof, where
+check, smooth, kinked, wide, folds, host. torch's L-BFGS goes to the same objective, without a proof, where
 `--peer` is given.
 """
 
@@ -21,6 +21,7 @@ import torch
 import dualgap as dg
 
 SEEDS = (11, 12, 13)  # fresh data each, the median is told
+SMOOTH = ("logistic", "squared", "huber", "squared_hinge")
 LABELS = ("logistic", "squared_hinge", "hinge")
 
 
@@ -125,7 +126,7 @@ def lbfgs(X: Any, y: Any, loss: str, lam: float, target: float) -> float:
 
 def smooth(peer: bool) -> None:
     """Smooth losses on tall data."""
-    for loss in ("logistic", "squared", "huber", "squared_hinge"):
+    for loss in SMOOTH:
         measured(10**7, 100, loss, "l2", peer=peer)
         measured(10**7, 100, loss, "l1")
         measured(10**7, 100, loss, "elastic_net")
@@ -169,7 +170,23 @@ def host(peer: bool) -> None:
         print(json.dumps({"host": "8 GB", "ms": ms, "gap": found.relative_gap}), flush=True)
 
 
-PARTS = {"smooth": smooth, "kinked": kinked, "wide": wide, "folds": folds, "host": host}
+def check(peer: bool) -> None:
+    """The cells above on a twentieth of the rows, their certificates computed again on the host."""
+    many, few = (5 * 10**5, 100), (5 * 10**4, 1000)
+    cells = [(*many, loss, penalty) for loss in SMOOTH for penalty in ("l2", "l1", "elastic_net")]
+    cells += [(*few, "logistic", "l2"), (*few, "squared", "l2"), (*few, "logistic", "l1")]
+    cells += [(*shape, loss, "l2") for shape in (many, few) for loss in ("hinge", "absolute")]
+    for n, p, loss, penalty in [*cells, (2000, 10**5, "squared", "l1")]:
+        X, y = drawn(n, p, loss, 21, max(p // 5, 1) if n > p else 50)
+        lam = 1e-4 if penalty == "l2" else strength(X, y, loss, 0.05 if n > p else 0.3)
+        found = dg.fit(X, y, loss=loss, penalty=penalty, lam=lam, fit_intercept=False)
+        again = found.certificate.recheck(X.cpu().numpy(), y.cpu().numpy())
+        row = {"n": n, "p": p, "loss": loss, "penalty": penalty, "by": found.solver}
+        row |= {"there": found.relative_gap, "here": again.gap / again.objective}
+        print(json.dumps(row), flush=True)
+
+
+PARTS = {"check": check, "smooth": smooth, "kinked": kinked, "wide": wide, "folds": folds, "host": host}
 
 
 def main(words: list[str]) -> None:

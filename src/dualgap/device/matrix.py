@@ -26,6 +26,7 @@ U, LEAST, FEW = 2.0**-53, 2.0**-1074, 2.0**-46  # as in proof.rounding, of which
 TILE = (
     1 << 12
 )  # rows of a partial sum Xᵀθ: its bound is 5e-13, and 10⁷×100 take 2.0 ms on an H200, X read once
+WIDE = 4096  # columns that are enough for a device to look at side by side
 BESIDE = 128  # rows side by side where the largest of each column is looked for
 LOT, BIG = 1 << 28, 1 << 62  # bytes of a part where rows are widened, copied or squared; and all of it
 ROUGH = (
@@ -91,7 +92,7 @@ class DeviceMatrix:
         torch = self.torch
         most = torch.zeros(self.p, dtype=torch.float64, device=self.place)
         for _, _, part in self.parts():
-            rows = len(part) // BESIDE * BESIDE
+            rows = 0 if self.p >= WIDE else len(part) // BESIDE * BESIDE
             pieces = [part[rows:]] if rows < len(part) else []
             if rows and part.is_contiguous():  # many columns side by side: reductions down them are slow else
                 pieces.append(part[:rows].view(-1, BESIDE * self.p))
@@ -238,7 +239,7 @@ class DeviceMatrix:
 
     def sample_spread(self) -> Vector:
         """Standard deviations of the columns in a few rows; 1 if constant."""
-        rows = self.gathered(self.drawn(FEW_ROWS))
+        rows = self.gathered(self.drawn(min(FEW_ROWS, max(2, LOT // (8 * max(self.p, 1))))))
         spread = self.host(rows.std(0, correction=0))
         return np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0)
 
@@ -304,6 +305,10 @@ class DeviceMatrix:
     def pulled_from(self, A: Any, u: Any) -> Any:
         """Aᵀu."""
         return A.T @ u
+
+    def rows_of(self, A: Any, numbers: Any) -> Any:
+        """Some rows of a matrix on the device."""
+        return A[numbers]
 
     def product_of(self, A: Any, w: Vector) -> Any:
         """Aw."""

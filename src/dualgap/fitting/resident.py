@@ -213,14 +213,16 @@ def fit_columns(
     matrix, loss = got.rows.matrix, got.reading.terms.loss
     fold = matrix.index((np.arange(matrix.n) // RUN) % folds)
     own = got.rows.weight
-    found = []
+    found: list[list[tuple[Solution, float]]] = []
+    near: tuple[Any, Any] | None = None
     for k in range(folds):
         weight, held = own, None
         if folds > 1:
             inside = (fold != k).to(matrix.torch.float64)
             weight = inside if own is None else inside * own
             held = 1.0 - inside if own is None else (1.0 - inside) * own
-        row = [outcome_of(got, run, limits) for run in _strengths(got, lams, limits, weight)]
+        row = [outcome_of(got, run, limits) for run in _strengths(got, lams, limits, weight, near)]
+        near = np.array([told.coef for told in row]), np.array([float(told.intercept) for told in row])
         scores = [0.0] * len(row)
         if held is not None:
             matrix.foresee([told.coef for told in row])
@@ -231,7 +233,9 @@ def fit_columns(
     return found
 
 
-def _strengths(got: ResidentReading, lams: Vector, limits: Limits, weight: Any) -> list[Any]:
+def _strengths(
+    got: ResidentReading, lams: Vector, limits: Limits, weight: Any, near: tuple[Any, Any] | None
+) -> list[Any]:
     """A run at every strength; smooth losses are started and proven together."""
     terms = [replace(got.reading.terms, lam=float(lam), budget=None) for lam in lams]
     if Trait.SMOOTH not in got.reading.terms.loss.traits:
@@ -239,7 +243,7 @@ def _strengths(got: ResidentReading, lams: Vector, limits: Limits, weight: Any) 
     table = StrengthTable(got.rows.matrix, [got.task(one, limits, weight=weight) for one in terms])
     pursuits = [
         ResidentPursuit(table.matrix, task, start)
-        for task, start in zip(table.tasks, table.starts(), strict=True)
+        for task, start in zip(table.tasks, table.starts(near), strict=True)
     ]
     runs = []
     for i in range(0, len(pursuits), table.width):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ SAMPLE, FEWER = 1000, 50  # rows for each column in it, and where there are fewe
 LEAST = 1 << 21  # numbers: data of no more are their own sample
 CURVED, LARGE = 200, 4000  # the same for the metric, and where rows abound: a pass or two fewer
 STEPS = 12  # on a sample
+BENT = 50  # rows with curvature for each column of which a sample's metric is made, where few have any
 ROUGH = 0.1  # of a weight's standard error: where the sample's fit may end
 LEVEL = 0.02  # of the gap wanted that an intercept which is not the best may cost
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
@@ -52,7 +54,7 @@ class ResidentTask:
     terms: Any
     eager: bool  # is every pass to be judged?
 
-    @property
+    @cached_property
     def prices(self) -> tuple[Vector, Vector]:
         """l1 and ridge of every column, for g = Σ l1|w| + ½ ridge w²."""
         regulariser: Any = self.statement.regulariser
@@ -309,12 +311,15 @@ def seeming(task: ResidentTask, coef: Vector, g: Vector, objective: float) -> tu
     """The share of θ that keeps its prices, and about how large the gap is with it at the best intercept."""
     regulariser = task.statement.regulariser
     free = regulariser.free
-    v, w = np.zeros(len(free)), np.zeros(len(free))
-    v[: len(g)], w[: len(g)] = -g, coef
+    v = np.zeros(len(free))
+    v[: len(g)] = -g
     v[free] = 0.0
     tau = regulariser.dual_scale(v)
     tau = tau if tau == 1.0 else tau * (1.0 - INSIDE)
-    bracket, _ = regulariser.fenchel_young(w, tau * v, np.zeros(len(v)))
+    (price, ridge), u = task.prices, tau * v[: len(coef)]
+    over = np.maximum(abs(u) - price, 0.0)
+    paid = np.divide(over * over, 2.0 * ridge, out=np.zeros(len(over)), where=ridge > 0.0)
+    bracket = (price * abs(coef) + 0.5 * ridge * coef * coef + paid - coef * u).sum()
     # a share τ of all slopes costs about the square of 1 − τ
     return tau, float(bracket) + (1.0 - tau) ** 2 * objective
 
@@ -380,10 +385,15 @@ class Sampled:
     def gram(self, h: Any) -> Any:
         """Σ a h [x, 1][x, 1]ᵀ, the constant eliminated; on the device."""
         h = h / len(self.y) if self.a is None else self.a * h
-        H = self.matrix.rough_gram(self.A, h)
+        A = self.A
+        if hasattr(self.statement.loss, "family"):  # most rows of such a loss have no curvature
+            live = self.matrix.live(h > 0.0, None)
+            each = max(1, len(live) // (BENT * self.p))
+            A, h = self.matrix.rows_of(A, live[::each]), h[live[::each]] * each
+        H = self.matrix.rough_gram(A, h)
         if not self.statement.intercept:
             return H
-        c, h0 = self.matrix.pulled_from(self.A, h), added_up(h)
+        c, h0 = self.matrix.pulled_from(A, h), added_up(h)
         return H - c[:, None] * (c[None, :] / h0) if h0 > 0.0 else H
 
     def model(self, h: Any, price: Vector, ridge: Vector) -> Metric:

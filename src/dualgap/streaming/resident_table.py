@@ -82,8 +82,12 @@ class StrengthTable:
         y, s = (y, s) if rows is None else (y[rows], None if s is None else s[rows])
         return TableRows(self.matrix, y, 1.0 / len(y) if s is None else s / s.sum())
 
-    def starts(self) -> list[NearStart]:
-        """Weights, intercept and metric of each strength, and the objective without columns."""
+    def starts(self, near: tuple[Matrix, Vector] | None = None) -> list[NearStart]:
+        """Weights, intercept and metric of each strength, and the objective without columns.
+
+        `near`: weights and intercepts of the same strengths on nearly the same rows, as those of another
+        fold; then the sample is asked for curvature alone.
+        """
         first = self.matrix.here(np.zeros(1))
         level = first
         if self.tied:
@@ -92,14 +96,28 @@ class StrengthTable:
         null = null_of(self.task, float(level[0]))
         found: list[NearStart] = []
         for i in range(0, len(self.tasks), self.width):
-            found += self._group(slice(i, i + self.width), float(level[0]), null)
+            which = slice(i, i + self.width)
+            before = None if near is None else (near[0][which], near[1][which])
+            found += self._group(which, found[-1] if found else None, before, float(level[0]), null)
         return found
 
-    def _group(self, which: slice, level: float, null: float) -> list[NearStart]:
-        """Some strengths together."""
+    def _group(
+        self,
+        which: slice,
+        last: NearStart | None,
+        near: tuple[Matrix, Vector] | None,
+        level: float,
+        null: float,
+    ) -> list[NearStart]:
+        """Some strengths together; `last` is where the one before them starts."""
         price, ridge = self.price[which], self.ridge[which]
-        W, b = np.zeros(price.shape), self.matrix.here(np.full(len(price), level))
-        W, b, H = self._sampled(W, b, price, ridge)
+        if near is not None:
+            W, b = near[0].copy(), self.matrix.here(near[1])
+            H = self._curved(W, b)
+        else:
+            W = np.zeros(price.shape) if last is None else np.tile(last.coef, (len(price), 1))
+            b = self.matrix.here(np.full(len(price), level if last is None else last.level))
+            W, b, H = self._sampled(W, b, price, ridge)
         metrics = self._metrics(H, price, ridge)
         return self._rounds(which, W, b, metrics, null)
 
@@ -131,6 +149,12 @@ class StrengthTable:
             if k >= STEPS or np.all(promise <= enough * abs(now)):
                 break
         return W, b, H
+
+    def _curved(self, W: Matrix, b: Any) -> Any:
+        """The sample's curvatures at some weights."""
+        rows = self.some
+        Z = self.matrix.here(W) @ self.A.T + b[:, None]
+        return self._grams(self.loss.second_derivative(rows.y.expand_as(Z), Z) * rows.a)
 
     def _grams(self, h: Any) -> Any:
         """Σ h xxᵀ for every row of h, the constant eliminated."""

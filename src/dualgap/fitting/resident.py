@@ -34,7 +34,7 @@ from dualgap.streaming.bands import BandPursuit
 from dualgap.streaming.columns import refuse_bad
 from dualgap.streaming.resident import CHEAP, ResidentPursuit, ResidentTask, null_slopes, served
 from dualgap.streaming.resident_table import StrengthTable
-from dualgap.streaming.resident_wide import WidePursuit, few_columns
+from dualgap.streaming.resident_wide import ColumnsPursuit, few_columns
 from dualgap.traits import Trait
 
 ELSEWHERE = ("groups", "bounds", "constraints", "offset")  # keywords that are the host's matter
@@ -54,7 +54,7 @@ class ResidentReading:
         """The algorithm for one problem."""
         if Trait.SMOOTH not in terms.loss.traits:
             return BandPursuit(self.rows.matrix, self.task(terms, limits, k, weight))
-        make = ResidentPursuit if self.rows.matrix.tall else WidePursuit
+        make = ResidentPursuit if self.rows.matrix.tall else ColumnsPursuit
         return make(self.rows.matrix, self.task(terms, limits, k, weight))
 
     def solved(self, pursuits: list[Any], limits: Limits) -> list[Any]:

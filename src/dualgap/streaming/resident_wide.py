@@ -34,7 +34,7 @@ ROUNDS = 20  # passes over all columns after which others may try
 FINE, FINEST = 0.03, 0.03  # of the gap that seems left, and of the gap wanted: what a small problem may leave
 
 
-class WidePursuit(ResidentPursuit):
+class ColumnsPursuit(ResidentPursuit):
     """From no columns to the proven few."""
 
     name = "resident columns"

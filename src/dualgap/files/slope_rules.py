@@ -10,6 +10,7 @@ import numpy as np
 from dualgap.files.fields import Fields
 from dualgap.losses import Loss
 from dualgap.losses.shifted import without_offset
+from dualgap.streaming.far import NearBend
 from dualgap.streaming.rules import AffineSlopes, CurvedSlopes, JointSlopes, PieceSlopes, SlopeAt
 from dualgap.traits import Trait
 
@@ -36,6 +37,8 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
                 "columns": array(np.asarray(rule.columns, dtype=np.float64)),
                 "apart": array(rule.apart),
             }
+        if rule.near is not None:
+            found |= {"pin": array(rule.near.w), "reach": float(rule.near.reach)}
     if rule.kind in ("slope", "joint"):
         found |= {"tau": float(rule.tau)}
     if rule.kind == "pieces":
@@ -77,7 +80,13 @@ def _curved(part: Fields, loss: Loss, whole: Any) -> CurvedSlopes:
     columns = part.array("columns", (None,))
     if not np.all((columns >= 0.0) & (columns < p) & (columns == np.floor(columns))):
         raise part.refuse("columns", f"numbers of columns below {p}")
-    return replace(found, columns=columns.astype(np.intp), apart=part.array("apart", (p + 1,)))
+    found = replace(found, columns=columns.astype(np.intp), apart=part.array("apart", (p + 1,)))
+    if not part.has("pin"):
+        return found
+    if Trait.PIECEWISE_QUADRATIC not in loss.traits:
+        raise part.refuse("pin", "nothing, for the loss has no bends")
+    near = NearBend(loss, part.array("pin", (p + 1,)), part.number("reach", low=0.0))
+    return replace(found, near=near)
 
 
 def _pieces(part: Fields, loss: Loss, whole: Any) -> PieceSlopes:

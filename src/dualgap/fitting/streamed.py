@@ -192,6 +192,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
         _pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled, start=starts[k])
         for k in range(many)
     ]
+    del sample  # what scans keep needs its room
     runs = scanned(
         rows.source,
         pursuits,
@@ -462,7 +463,7 @@ def _pursuit(
         return WidePursuit(asked, (X, y, weight), source, constant, start)
     assert start is not None
     if Trait.SMOOTH in terms.loss.traits:
-        return SmoothPursuit(asked, start, None, constant)
+        return SmoothPursuit(asked, start, None, constant, source.n)
     return KinkedPursuit(asked, start, source.n, constant, source.width)
 
 

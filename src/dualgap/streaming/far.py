@@ -13,6 +13,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.stacks import stacked
+from dualgap.losses import Loss
 
 DISTANT = 40.0  # standard deviations of a column: a level that six rows in 10⁴ have, sixty of a sample of 10⁵
 MOST = 0.02  # of a block's rows that are kept at most; the others count as any row
@@ -49,6 +50,19 @@ def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
     return X
 
 
+def bundles(lots: list[Matrix], rows: int) -> list[Matrix]:
+    """Neighbouring lots below each other, so many rows at least in each but the last."""
+    found: list[Matrix] = []
+    held, part = 0, []
+    for lot in lots:
+        part.append(lot)
+        held += len(lot)
+        if held >= rows:
+            found.append(stacked(part))
+            held, part = 0, []
+    return [*found, stacked(part)] if held else found
+
+
 def shortest(X: Matrix) -> Any:
     """The same numbers, in 4 bytes each where none loses a digit by that, as those of files often do not."""
     if hasattr(X, "indptr"):
@@ -80,3 +94,31 @@ def far_out(X: Any, columns: Index, centre: Vector, scale: Vector) -> Index:
         column = X[:, [j]].toarray()[:, 0] if hasattr(X, "indptr") else X[:, j]
         far |= np.abs(column - centre[j]) > DISTANT * scale[j]
     return np.flatnonzero(far)[: int(np.ceil(MOST * len(far)))]
+
+
+@dataclass(frozen=True, eq=False)
+class NearBend:
+    """Rows whose predictions, at some weights, are within `reach` of where curvature jumps.
+
+    There a model of second order is wrong, and everywhere else it is the piece itself.
+    """
+
+    loss: Loss
+    w: Vector  # a constant behind
+    reach: float
+
+    def distances(self, X: Any, y: Vector, at: tuple[Vector, Vector] | None = None) -> Vector:
+        """How far each row is from there; `at` are other weights, and predictions of theirs, for they may be
+        the same.
+        """
+        known = at is not None and np.array_equal(at[0], self.w)
+        terms, z = self.loss.terms(y), at[1] if at is not None and known else X @ self.w[:-1] + self.w[-1]
+        away = np.full(len(z), np.inf)
+        for bound in (terms.lower, terms.upper):
+            edge = np.abs(z[:, None] - (terms.kink + terms.softness * bound)).min(axis=1)
+            np.minimum(away, edge, out=away)
+        return away
+
+    def rows(self, X: Any, y: Vector, at: tuple[Vector, Vector] | None = None) -> Index:
+        """Which are."""
+        return np.flatnonzero(self.distances(X, y, at) <= self.reach)

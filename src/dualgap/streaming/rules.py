@@ -11,7 +11,7 @@ from scipy.special import softmax
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.losses.shifted import parted_targets
-from dualgap.streaming.far import far_out
+from dualgap.streaming.far import NearBend, far_out
 
 FAR = 4.0  # times ρ that a z is taken to move at most: few rows are as far out, and what they lose is clipped
 FEWER = 4  # where one row in so many is near an edge, all are looked at in one product
@@ -55,7 +55,7 @@ class AffineSlopes:
 class CurvedSlopes:
     """τ [L'(z_w) + h (z_ahead − z_w)] h the safe curvature at z_base: what a model foretells.
 
-    Rows far out in one of some columns have weights of their own in place of w and base.
+    Rows far out in one of some columns, or near a bend, have weights of their own in place of w and base.
     """
 
     loss: Loss
@@ -68,6 +68,7 @@ class CurvedSlopes:
     rho: float
     columns: Index = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     apart: Vector | None = None
+    near: NearBend | None = None
     kind: ClassVar[str] = "curved"
 
     def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
@@ -77,6 +78,8 @@ class CurvedSlopes:
         unit = (self.centre, self.scale, self.rho)
         u = u + safe_curvature(self.loss, y, base, X, unit, u if same else None) * step
         far = far_out(X, self.columns, self.centre, self.scale)
+        if self.near is not None:
+            far = np.union1d(far, self.near.rows(X, y, (self.w, z)))
         if self.apart is not None and len(far):
             X, y = X[far], y[far]
             z, step = scored(X, self.apart), scored(X, self.ahead - self.apart)

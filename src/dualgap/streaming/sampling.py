@@ -18,6 +18,8 @@ from dualgap.streaming.far import centred, far_out
 from dualgap.traits import Trait
 
 ROWS = 100_000  # of a sample at least: at 2·10⁶×50 logistic and hinge needed two scans with it
+# where curvature jumps, rows near there are kept: with half as many some fits at 10⁷×50 needed a third scan
+BENT = 200_000
 PER_COLUMN = 400  # rows for each column: with 200 of them a third scan was needed at 500 columns
 # times n^⅔: what a sample costs rises with its rows, what is near a kink falls with their root; 10⁷ rows have
 # 16 % near one with 10⁵ rows in the sample, 7 % with 4.6·10⁵
@@ -39,9 +41,9 @@ SCARCE = (
 MANY = 10_000  # the same for any number of columns
 
 
-def sample_size(n: int, p: int, *, kinked: bool = False) -> int:
+def sample_size(n: int, p: int, *, kinked: bool = False, bent: bool = False) -> int:
     """How many rows to draw; where rows near a kink are to be kept, as many as keep their number small."""
-    wanted = max(ROWS, PER_COLUMN * p)
+    wanted = max(BENT if bent else ROWS, PER_COLUMN * p)
     if kinked and n < 1 << 60:
         wanted = max(wanted, min(int(KINKED * n ** (2.0 / 3.0)), LARGEST // 2 // p))
     return n if n * p <= ALL else min(n, wanted, max(LARGEST // p, FEWEST * p))
@@ -75,10 +77,11 @@ class DrawnRows:
 def drawn(source: RowSource, classes: Any, loss: Loss, seed: int = 0, rows: int | None = None) -> DrawnRows:
     """The sample, with rows enough of every class; of targets with means, of those that are not zero."""
     kinked, means = Trait.SMOOTH not in loss.traits, Trait.MEANS in loss.traits
-    wanted = rows or sample_size(source.n or 1 << 62, source.p, kinked=kinked)
+    bent = not kinked and has_bends(loss)
+    wanted = rows or sample_size(source.n or 1 << 62, source.p, kinked=kinked, bent=bent)
     found = source.sample(wanted, seed)
     if source.n is not None and rows is None:
-        size = sample_size(source.n, source.p, kinked=kinked)
+        size = sample_size(source.n, source.p, kinked=kinked, bent=bent)
         found = source.sample(size, seed) if size > wanted else found
     if (classes is None and not means) or len(found) >= (source.n or found.seen):
         return DrawnRows(found.X, found.y, found.weight, found.shift)
@@ -90,6 +93,11 @@ def drawn(source: RowSource, classes: Any, loss: Loss, seed: int = 0, rows: int 
         if not len(scarce)
         else _completed(source, found, scarce, classes)
     )
+
+
+def has_bends(loss: Loss) -> bool:
+    """Does the curvature of a smooth loss jump?"""
+    return Trait.PIECEWISE_QUADRATIC in loss.traits and Trait.QUADRATIC not in loss.traits
 
 
 def _kinds(y: Any, classes: Any) -> Any:

@@ -4,8 +4,8 @@ With H = Σ a h xxᵀ at `base` and the gradient g at w, the model g·(u − w) 
 to the solvers as p + 1 rows of squared loss, the intercept eliminated. Its weights are the next w; its dual
 point gives `ahead`, and the slopes of the rule are L'(z_w) + h (z_ahead − z_w): by construction Xᵀθ keeps the
 penalty's domain and is zero on free columns. h is L'' lowered near the edge of the slopes' domain (safe
-curvature), so that no slope leaves it. The few rows that are far out in a column are no part of H: the model
-has them as they are.
+curvature), so that no slope leaves it. The few rows that are far out in a column, or so near a bend of the
+loss that they may cross it, are no part of H: the model has them as they are.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
-from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, scratch
-from dualgap.streaming.far import KeptRows, far_out, suspects
+from dualgap.streaming.far import KeptRows, NearBend, bundles, far_out, shortest, suspects
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
-from dualgap.streaming.sampling import Start
-from dualgap.traits import Trait
+from dualgap.streaming.sampling import Start, has_bends
 
 RHO = 4.0  # standard deviations that z may move: without this room squared_hinge with l1 stalled at 2e-4
 CURVED = (
@@ -38,6 +36,9 @@ WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500
 RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
 FINE = 1e-3  # of the tolerance: the gap of the model's own fit
+NEAR = 3.0  # standard deviations of z: rows nearer to a bend are kept; without them a third scan was needed
+HELD = 1 << 25  # numbers of such rows, 128 MB in 4 bytes each; where they are more, the nearest of each block
+LOT = 1 << 14  # rows far out, or near a bend, that are worked on at a time
 INNER = 40  # steps within a model that has rows far out: five to ten were counted
 DOWN, SHORTEST = 0.1, 1e-9  # share of the promised fall that a step must keep; the shortest that is tried
 
@@ -53,7 +54,9 @@ class SmoothWish:
     constant: float | None  # of which the objective without columns is wanted
     unit: tuple[Vector, Vector, float]  # centre, scale and room of the curvature
     curved: bool  # is H wanted?
-    gather: bool  # are rows far out?
+    gather: bool  # are rows far out, and near a bend?
+    near: NearBend | None
+    share: float  # of a block's rows that may be near a bend
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +68,15 @@ class SmoothSums:
     H: Matrix | None
     null: float
     far: KeptRows
+    reach: float  # up to which all rows near a bend were kept
 
     def plus(self, other: SmoothSums) -> SmoothSums:
         """Of both lots of rows."""
         H = None if self.H is None or other.H is None else self.H + other.H
         weighed = self.weighed.plus(other.weighed)
         gradient, null = self.gradient + other.gradient, self.null + other.null
-        return SmoothSums(weighed, gradient, H, null, self.far.plus(other.far))
+        far, reach = self.far.plus(other.far), min(self.reach, other.reach)
+        return SmoothSums(weighed, gradient, H, null, far, reach)
 
     @property
     def finite(self) -> bool:
@@ -96,6 +101,14 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
         slope = loss.derivative(y, z)
         tilted = slope.copy() if weight is None else weight * slope
         far = far_out(X, suspects(seen.tops, *wish.unit[:2]), *wish.unit[:2])
+        reach = np.inf
+        if wish.near is not None:
+            w = wish.w if wish.statement.intercept else np.append(wish.w, 0.0)
+            away = wish.near.distances(X, y, (w, z))
+            near, reach = _nearest(
+                away, wish.near.reach, int(np.ceil(wish.share * len(y))) if wish.gather else None
+            )
+            far = np.union1d(far, near)
         tilted[far] = 0.0
         gradient = np.append(X.T @ tilted, tilted.sum())
         H = None
@@ -110,8 +123,18 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     kept = KeptRows([], [], [], [])
     if wish.gather and len(far):
         s = np.ones(len(far)) if weight is None else weight[far]
-        kept = KeptRows([np.asarray(X[far])], [y[far]], [s], [numbers[far]])
-    return SmoothSums(seen, gradient, H, null, kept)
+        kept = KeptRows([shortest(X[far])], [y[far]], [s], [numbers[far]])
+    return SmoothSums(seen, gradient, H, null, kept, reach)
+
+
+def _nearest(away: Vector, reach: float, most: int | None) -> tuple[Index, float]:
+    """The rows so near a bend, no more than that many; and up to which distance these are all."""
+    found = np.flatnonzero(away <= reach)
+    if most is None or len(found) <= most:
+        return found, reach
+    reach = float(np.partition(away, most)[most])
+    found = np.flatnonzero(away < reach)
+    return found, np.nextafter(reach, 0.0)
 
 
 def gram(X: Any, h: Vector) -> Matrix:
@@ -128,13 +151,15 @@ class SmoothPursuit:
 
     name = "streamed curvature"
 
-    def __init__(self, asked: ScanTask, start: Start, null: float | None, constant: float) -> None:
+    def __init__(
+        self, asked: ScanTask, start: Start, null: float | None, constant: float, n: int | None = None
+    ) -> None:
         self.asked, self.constant = asked, constant
         self._null = null
         self.tops: Vector | None = None
         self.rows = 0
         loss = asked.statement.loss
-        self.flat = Trait.PIECEWISE_QUADRATIC in loss.traits and Trait.QUADRATIC not in loss.traits
+        self.flat = has_bends(loss)
         rho = RHO * start.sigma
         self.unit = (start.centre, start.scale, rho if self.flat else min(rho, CURVED))
         self.w = inside(asked.statement, start.w)
@@ -142,6 +167,10 @@ class SmoothPursuit:
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
         self.far: FarLoss | None = None
+        self.near: NearBend | None = None
+        if self.flat and start.sigma > 0.0:
+            self.near = NearBend(loss, self._whole(self.w), NEAR * start.sigma)
+        self.share = min(1.0, HELD / (asked.p + 2) / n) if n else 0.01
 
     @property
     def null(self) -> float:
@@ -161,7 +190,16 @@ class SmoothPursuit:
         constant = self.constant if self._null is None else None
         asked, gather = self.asked, self.far is None
         wish = SmoothWish(
-            asked.statement, asked.targets, self.w, self.rule, constant, self.unit, self.curved, gather
+            asked.statement,
+            asked.targets,
+            self.w,
+            self.rule,
+            constant,
+            self.unit,
+            self.curved,
+            gather,
+            self.near,
+            self.share,
         )
         return ScanRequest(smooth_scan, (wish,))
 
@@ -174,7 +212,7 @@ class SmoothPursuit:
         found = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null)
         rule = self.rule
         if self.far is None:
-            self.far = FarLoss.of(asked.statement.loss, result.far, weight, asked.p)
+            self.far, result = self._set_apart(result, weight)
         if result.H is not None:
             self.H, self.base, self.before = result.H / weight, self.w, self.unit
         if self.flat:
@@ -185,6 +223,25 @@ class SmoothPursuit:
             self.best, self.kept = min(found.primal, self.best), self.w
             self._step(result.gradient / weight)
         return ScanStep(found, rule, self._request())
+
+    def _set_apart(self, result: SmoothSums, weight: float) -> tuple[FarLoss, SmoothSums]:
+        """The rows that are kept; those beyond the distance up to which all were go back into the sums."""
+        found = FarLoss.of(self.asked.statement.loss, result.far, weight)
+        if self.near is None or not found.lots or result.reach >= self.near.reach:
+            return found, result
+        self.near = replace(self.near, reach=result.reach)
+        gradient, H, kept, loss = result.gradient, result.H, [], found.loss
+        columns, last = suspects(result.weighed.tops, *self.unit[:2]), self._whole(self.w)
+        for X, y, a in found.lots:
+            stays = self.near.distances(X, y) <= result.reach
+            stays[far_out(X, columns, *self.unit[:2])] = True
+            kept.append((X[stays], y[stays], a[stays]))
+            X, y, a = X[~stays].astype(np.float64), y[~stays], a[~stays] * weight
+            z = scored(X, last)
+            slope = loss.derivative(y, z)
+            gradient = gradient + np.append(X.T @ (a * slope), float(a @ slope))
+            H = None if H is None else H + gram(X, a * safe_curvature(loss, y, z, X, self.unit, slope))
+        return FarLoss(loss, kept), replace(result, gradient=gradient, H=H)
 
     def _retreat(self) -> None:
         """The model promised too much: half the way, with curvature from there."""
@@ -200,8 +257,9 @@ class SmoothPursuit:
         pull[asked.statement.free] = 0.0
         tau = min(1.0, asked.statement.regulariser.dual_scale(pull) * (1.0 - INSIDE))
         self.rule = CurvedSlopes(loss, last, ahead, self._whole(self.base), tau, *self.before)
-        if len(self.far.y):
-            self.rule = replace(self.rule, columns=suspects(self.tops, *self.unit[:2]), apart=at)
+        if self.far.lots:
+            columns = suspects(self.tops, *self.unit[:2])
+            self.rule = replace(self.rule, columns=columns, apart=at, near=self.near)
         self.w = inside(asked.statement, w if asked.statement.intercept else w[:-1])
         self.curved = self.flat or asked.p > WIDE or self.scans > 1
 
@@ -218,7 +276,7 @@ class SmoothPursuit:
             own, curve = far.expanded(at)
             g, whole = gradient + H @ (at - last) + own, H + curve
             w, ahead = modelled(asked, at, g, whole, self.best)
-            if not len(far.y):
+            if not far.lots:
                 break
             promised = float(g @ (w - at)) + self._price(w) - self._price(at)
             if promised > -FINE * asked.tolerance * max(self.best, SMALL * self.null):
@@ -247,32 +305,41 @@ class SmoothPursuit:
 
 @dataclass(frozen=True, eq=False)
 class FarLoss:
-    """Σ a L of the rows far out, in memory."""
+    """Σ a L of the rows far out, in memory: lots of rows, targets and weights."""
 
     loss: Loss
-    X: Matrix
-    y: Vector
-    a: Vector
+    lots: list[tuple[Matrix, Vector, Vector]]
 
     @classmethod
-    def of(cls, loss: Loss, rows: KeptRows, weight: float, p: int) -> FarLoss:
+    def of(cls, loss: Loss, rows: KeptRows, weight: float) -> FarLoss:
         """Of rows that a scan kept; `weight` is that of all rows."""
-        if not rows.X:
-            y = np.empty(0 if without_offset(loss) is loss else (0, 2))
-            return cls(loss, np.empty((0, p)), y, np.empty(0))
-        return cls(loss, np.concatenate(rows.X), np.concatenate(rows.y), np.concatenate(rows.weight) / weight)
+        lots, start = [], 0
+        y = np.concatenate(rows.y) if rows.y else np.empty(0)
+        a = np.concatenate(rows.weight) / weight if rows.weight else np.empty(0)
+        for X in bundles(rows.X, LOT):
+            stop = start + len(X)
+            lots.append((X, y[start:stop], a[start:stop]))
+            start = stop
+        return cls(loss, lots)
 
     def value(self, w: Vector) -> float:
         """At w, its constant behind."""
+        found = 0.0
         with np.errstate(all="ignore"):
-            found = float(self.a @ self.loss.value(self.y, scored(self.X, w)))
+            for X, y, a in self.lots:
+                found += float(a @ self.loss.value(y, scored(X, w)))
         return found if np.isfinite(found) else np.inf
 
     def expanded(self, w: Vector) -> tuple[Vector, Matrix]:
         """Gradient and curvature there."""
-        z = scored(self.X, w)
-        slope, h = self.a * self.loss.derivative(self.y, z), self.a * self.loss.second_derivative(self.y, z)
-        return np.append(self.X.T @ slope, slope.sum()), gram(self.X, h)
+        g, H = np.zeros(len(w)), np.zeros((len(w), len(w)))
+        for short, y, a in self.lots:
+            X = short.astype(np.float64, copy=False)
+            z = scored(X, w)
+            slope = a * self.loss.derivative(y, z)
+            g += np.append(X.T @ slope, slope.sum())
+            H += gram(X, a * self.loss.second_derivative(y, z))
+        return g, H
 
 
 def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:

@@ -24,6 +24,7 @@ from dualgap.traits import Trait
 PROMISING = 0.3  # relative gap of a start from which solvers go on, w = 0 not looked at: a choice
 MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames rounding: a choice
 SOFT = 1e12  # steps in units of 1/m: what a prox then leaves of 1/m is rounding
+LOOKS, NOTHING = 3, 1e-3  # iterates, and share of the tolerance, at which weights of zero are believed
 SAME = 1e-12  # share of the objective by which rounding may hide that weights are better than none
 HORIZON = 10_000  # iterates of an algorithm that is watched, where no limit was given: a choice, seconds
 
@@ -39,6 +40,7 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         self._start: Iterate | None = None
         self._judged: tuple[Bounds, Checked] | None = None
         self._unproven = False  # the last iterate came without a bound
+        self._refused = 0  # how often weights of zero were not believed
 
     @property
     def empty(self) -> bool:
@@ -155,7 +157,8 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         """Under a strong price w = 0 may be within the tolerance where the optimum is small, but not zero.
 
         A strongly convex price has weights that go with θ, as near as θ is. They are taken; where they do
-        no better (the constant would have to move with them), a solver is to look.
+        no better (the constant would have to move with them), a solver is to look: for some iterates, since
+        zero may be the best there is, as it is for the joint hinge where no class has half of the chances.
         """
         best, price = self._kept, self.problem.regulariser
         if self.working.as_given or best.correlation is None or best.w[~price.free].any():
@@ -169,7 +172,8 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
             return True
         seen = bounds(self.problem, w)
         if seen.primal > best.primal + SAME * abs(best.primal):
-            return False
+            self._refused += 1
+            return self._refused > LOOKS and self._relative_gap <= NOTHING * self.tolerance
         proof = seen if seen.dual >= best.dual else best
         self.best = replace(proof, w=seen.w, primal=seen.primal)
         return True

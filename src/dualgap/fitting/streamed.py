@@ -48,7 +48,7 @@ from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.sampling import DrawnRows, Start, drawn, started
 from dualgap.streaming.smooth import SmoothPursuit
 from dualgap.streaming.squared import MomentPursuit, largest, scales_of
-from dualgap.streaming.wide import WidePursuit, rows_wanted, served, wide
+from dualgap.streaming.wide import GradientPursuit, rows_wanted, served, wide
 from dualgap.traits import Trait
 
 EARLY = "{} before the first scan was over: the weights are those of a sample, and nothing is proven of them."
@@ -460,7 +460,7 @@ def _pursuit(
     )
     constant = constant if terms.fit_intercept else 0.0
     if gradients:
-        return WidePursuit(asked, (X, y, weight), source, constant, start)
+        return GradientPursuit(asked, (X, y, weight), source, constant, start)
     assert start is not None
     if Trait.SMOOTH in terms.loss.traits:
         return SmoothPursuit(asked, start, None, constant, source.n)

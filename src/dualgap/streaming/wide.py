@@ -126,7 +126,7 @@ def wide_scan(block: RowBlock, wish: WideWish) -> WideSums:
     return WideSums(seen, level, diagonal, H, null)
 
 
-class WidePursuit:
+class GradientPursuit:
     """From the sample's answer to the proven one, a gradient a scan."""
 
     name = "streamed gradients"

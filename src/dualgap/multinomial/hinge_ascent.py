@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.registry import solver
-from dualgap.drive.solver import STEP, Iterate, Solver
+from dualgap.drive.solver import STEP, Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.multinomial.hinge import JointHingeProblem
 from dualgap.solvers.prices import lacks_prices, prices
@@ -68,7 +68,7 @@ class JointHingeAscent:
             return (f"more than {MOST_FREE} columns are free",)
         return ()
 
-    def attempts(self, problem: JointHingeProblem) -> list[tuple[float, Solver]]:
+    def attempts(self, problem: JointHingeProblem) -> list[tuple[float, JointHingeAscent]]:
         """For so many visits only."""
         return [(self.cost(problem), replace(self, passes=PASSES))]
 

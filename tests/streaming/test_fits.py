@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import dualgap as dg
+from cases import taken
 from dualgap.design import Dense, WithOnes
+from dualgap.fitting.names import loss_named
 from dualgap.losses import Loss
 from dualgap.problem.problem import Problem
 from dualgap.proof.check import check
@@ -264,3 +266,29 @@ def test_before_the_first_scan_is_over_there_are_the_weights_of_a_sample(tmp_pat
         whole = dg.fit(X, labels, loss=loss, penalty="l2", lam=0.01)
         assert found.relative_gap == np.inf and not found.converged
         assert np.mean(found.predict(X) == whole.predict(X)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("seed", "loss", "asked"),
+    [
+        (14, "hinge", {"penalty": "l1", "budget": 0.5}),
+        (10, "poisson", {"penalty": "l2_norm", "budget": 5.8}),
+        (9, "exponential", {"penalty": "none"}),
+        (34, "gamma", {"penalty": "none"}),
+    ],
+)
+def test_a_small_sample_costs_scans_and_no_answer(
+    seed: int, loss: str, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Steps that go too far are made again, with more rows as they are or with more of their curvature."""
+    for name, value in (("ALL", 0), ("ROWS", (100, 400, 1500)[seed % 3]), ("PER_COLUMN", 1), ("KINKED", 0)):
+        monkeypatch.setattr(f"dualgap.streaming.sampling.{name}", value)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8000, 8))
+    X[:, 0], X[:, 1], X[:, 2] = rng.random(8000) < 0.01, 50.0 * X[:, 1], X[:, 2] + 30.0
+    z = np.clip(X[:, 3] + 0.5 * X[:, 4] + 2.0 * X[:, 0], -6.0, 6.0)
+    y = taken(loss_named(loss), z + rng.standard_t(5, size=8000))
+    if Trait.CLASSIFICATION in loss_named(loss).traits:
+        y = (z + rng.logistic(size=8000) > 1.0) * 1
+    found, whole = dg.fit(memory(X, y, tmp_path), loss=loss, **asked), dg.fit(X, y, loss=loss, **asked)
+    assert found.converged and agrees(found, whole) and found.scans < 16.0

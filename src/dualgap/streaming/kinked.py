@@ -26,6 +26,8 @@ from dualgap.traits import Trait
 
 WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
 NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
+SAME = 1e-12  # share by which two sums of the same losses may differ
+WIDER = 4.0  # times the reach where weights got worse by the last one
 FINE = 0.1  # of the tolerance: the gap of the small problem
 LIVE = 1 << 25  # numbers of live rows held at a time, 256 MB; beyond, the nearest to a kink, and another scan
 
@@ -124,6 +126,8 @@ class KinkedPursuit:
         self.w, self.unit = inside(asked.statement, start.w), (start.centre, start.scale)
         self.first = self.reach = WIDTH * start.sigma
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
+        self.step = 0.0
+        self.best: tuple[float, Vector, float] = (np.inf, self.w, self.reach)
 
     @property
     def null(self) -> float:
@@ -164,8 +168,19 @@ class KinkedPursuit:
         scale = max(found.primal, 1e-4 * self.null)
         if found.gap <= asked.tolerance * scale:
             return ScanStep(found, rule, None)
-        self._solve(result)
+        if found.primal <= self.best[0] * (1.0 + SAME):
+            self.best = (found.primal, self.w, self.reach)
+            self._solve(result)
+        else:
+            self._widen()
         return ScanStep(found, rule, self._request())
+
+    def _widen(self) -> None:
+        """The groups promised too much so far out: from the best weights again, with more rows as they are."""
+        primal, self.w, reach = self.best
+        self.reach = max(WIDER * reach, self.step)
+        self.first = max(self.first, self.reach / MOST)
+        self.best = (primal, self.w, self.reach)
 
     def _solve(self, result: KinkedSums) -> None:
         """The small problem: its weights are the next, its slopes the next rule."""
@@ -191,5 +206,5 @@ class KinkedPursuit:
         self.rule = PieceSlopes(loss, self._whole(last), groups, numbers, slopes[:held])
         self.w = inside(asked.statement, small.w)
         moved = np.abs(asked.scores(X, self.w) - asked.scores(X, last))
-        step = float(np.sqrt(weight @ (moved * moved) / weight.sum()))
-        self.reach = min(max(NEXT * self.reach, MOVED * step), MOST * self.first)
+        self.step = float(np.sqrt(weight @ (moved * moved) / weight.sum()))
+        self.reach = min(max(NEXT * self.reach, MOVED * self.step), MOST * self.first)

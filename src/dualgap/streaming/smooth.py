@@ -33,6 +33,7 @@ CURVED = (
 )
 SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
 WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
+LEAST, NARROW = 1e-3, 0.25  # of a way that went too far: what is taken at least; of that room, what is left
 RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
 FINE = 1e-3  # of the tolerance: the gap of the model's own fit
@@ -171,6 +172,7 @@ class SmoothPursuit:
         if self.flat and start.sigma > 0.0:
             self.near = NearBend(loss, self._whole(self.w), NEAR * start.sigma)
         self.share = min(1.0, HELD / (asked.p + 2) / n) if n else 0.01
+        self.slope = 0.0  # by which the objective falls at first on the way to w, as the model says
 
     @property
     def null(self) -> float:
@@ -215,10 +217,9 @@ class SmoothPursuit:
             self.far, result = self._set_apart(result, weight)
         if result.H is not None:
             self.H, self.base, self.before = result.H / weight, self.w, self.unit
-        if self.flat:
-            self.unit = (*self.unit[:2], SHRINK * self.unit[2])
+        self.unit = (*self.unit[:2], (SHRINK if self.flat else NARROW) * self.unit[2])
         if not found.primal <= self.best * (1.0 + asked.tolerance) and self.scans > 1:
-            self._retreat()
+            self._retreat(found.primal)
         else:
             self.best, self.kept = min(found.primal, self.best), self.w
             self._step(result.gradient / weight)
@@ -243,9 +244,16 @@ class SmoothPursuit:
             H = None if H is None else H + gram(X, a * safe_curvature(loss, y, z, X, self.unit, slope))
         return FarLoss(loss, kept), replace(result, gradient=gradient, H=H)
 
-    def _retreat(self) -> None:
-        """The model promised too much: half the way, with curvature from there."""
-        self.w = inside(self.asked.statement, 0.5 * (self.w + self.kept))
+    def _retreat(self, primal: float) -> None:
+        """The model promised too much: less of the way, with curvature from there, and lowered less.
+
+        How much less is what a parabola says, of the slope at the best weights and the values at both ends.
+        """
+        rise = max(primal - self.best, 0.0) + self.slope
+        share = min(max(0.5 * self.slope / rise, LEAST), 0.5) if 0.0 < rise < np.inf else 0.5
+        self.w = inside(self.asked.statement, self.kept + share * (self.w - self.kept))
+        self.slope *= share
+        self.unit = (*self.unit[:2], NARROW * self.unit[2])
         self.rule, self.curved = None, True
 
     def _step(self, gradient: Vector) -> None:
@@ -260,6 +268,8 @@ class SmoothPursuit:
         if self.far.lots:
             columns = suspects(self.tops, *self.unit[:2])
             self.rule = replace(self.rule, columns=columns, apart=at, near=self.near)
+        fall = self._model(last, last, gradient) - self._model(w, last, gradient)
+        self.slope = 2.0 * max(fall, 0.0) if np.isfinite(fall) else 0.0
         self.w = inside(asked.statement, w if asked.statement.intercept else w[:-1])
         self.curved = self.flat or asked.p > WIDE or self.scans > 1
 

@@ -176,7 +176,7 @@ class KinkedPursuit:
         return ScanStep(found, rule, self._request())
 
     def _widen(self) -> None:
-        """The groups promised too much so far out: from the best weights again, with more rows as they are."""
+        """The groups promised too much: from the best weights again, with more rows as they are."""
         primal, self.w, reach = self.best
         self.reach = max(WIDER * reach, self.step)
         self.first = max(self.first, self.reach / MOST)

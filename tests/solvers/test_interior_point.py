@@ -22,9 +22,17 @@ from dualgap.solvers.interior_point import InteriorPoint
 from dualgap.solvers.interior_point.boxes import Boxes
 from dualgap.solvers.interior_point.extension import ColumnBeside, Equations, RowBelow
 from dualgap.solvers.interior_point.system import Tall, Wide
+from dualgap.traits import Trait
 from random_problems import Recipe, relative_gap, run
 
 EVERY = [loss for loss in LOSSES if type(loss)() == loss]
+
+
+def _smooth(loss: Loss) -> bool:
+    """Has it no boxes for the method?"""
+    return Trait.PIECEWISE_QUADRATIC not in loss.traits
+
+
 PENALTIES: list[Penalty] = [
     penalties.L1(),
     penalties.L2(),
@@ -50,6 +58,28 @@ RECIPES = {
 def test_penalised(loss: Loss, penalty: Penalty, name: str) -> None:
     problem = RECIPES[name].build(loss, penalty)
     assert relative_gap(problem, run(problem, InteriorPoint())) <= 1e-9
+
+
+NORMS: list[Penalty] = [penalties.L2Norm(), penalties.Lp(2.5), penalties.Lp(3.0), penalties.Lp(6.0)]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("penalty", NORMS, ids=str)
+@pytest.mark.parametrize("loss", [loss for loss in EVERY if not _smooth(loss)], ids=str)
+def test_norms_smooth_but_at_zero(loss: Loss, penalty: Penalty, name: str) -> None:
+    problem = RECIPES[name].build(loss, penalty)
+    assert relative_gap(problem, run(problem, InteriorPoint(), 1e-6)) <= 1e-6
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("penalty", NORMS, ids=str)
+@pytest.mark.parametrize("loss", EVERY, ids=str)
+def test_balls_of_norms(loss: Loss, penalty: Penalty, name: str) -> None:
+    recipe = RECIPES[name]
+    problem = recipe.build(loss, penalty)
+    gauge = problem.regulariser.gauge
+    problem = problem.with_regulariser(Constrained(gauge, 0.3))
+    assert relative_gap(problem, run(problem, InteriorPoint(), 1e-7)) <= 1e-7
 
 
 @pytest.mark.parametrize("recipe", [Recipe(120, 6), Recipe(120, 6, intercept=False, weighted=True)], ids=str)
@@ -123,10 +153,12 @@ def test_the_stack_loss_plant() -> None:
 
 
 def test_it_says_what_it_cannot_do() -> None:
-    problem = Recipe().build(losses.Absolute(), penalties.Lp(3.0))
+    problem = Recipe().build(losses.Absolute(), penalties.Lp(1.5))
     assert InteriorPoint().missing(problem) == (
-        "the penalty is neither separable nor linf nor the l2_norm ball",
+        "the penalty is neither separable nor a norm of order two or more",
     )
+    smooth = Recipe().build(losses.Logistic(), penalties.L2Norm())
+    assert InteriorPoint().missing(smooth) == ("neither the loss nor the penalty has an edge",)
     assert InteriorPoint().missing(Recipe().build(losses.Absolute(), penalties.L1())) == ()
     point = problem.with_regulariser(Constrained(penalties.L1().gauge(np.ones(13), np.ones(13)), 0.0))
     assert InteriorPoint().missing(point) == ("the ball has no inside",)

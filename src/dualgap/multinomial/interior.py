@@ -14,10 +14,10 @@ from dualgap.drive.solver import Iterate
 from dualgap.multinomial.lagrangian import DENSE_LIMIT
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.multinomial.table import hessian, pin_shift
+from dualgap.solvers.interior_point.choice import weights
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import DifferentiableRows
 from dualgap.solvers.interior_point.system import Tall
-from dualgap.solvers.interior_point.weights import weights
 from dualgap.traits import Trait
 
 
@@ -30,7 +30,7 @@ class MultinomialInteriorPoint:
         """Not the smooth penalties, not many coordinates."""
         reasons = []
         half = weights(problem.regulariser)
-        if half is None or not half.count or Trait.QUADRATIC in problem.regulariser.traits:
+        if half is None or not half.count or not half.edged or Trait.QUADRATIC in problem.regulariser.traits:
             reasons.append("the penalty is neither l1, elastic_net nor linf")
         if problem.p > DENSE_LIMIT:
             reasons.append(f"{problem.p} coordinates are more than {DENSE_LIMIT}")

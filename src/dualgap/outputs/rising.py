@@ -18,10 +18,10 @@ from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.outputs.problem import OutputsProblem, raised
+from dualgap.solvers.interior_point.choice import weights
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import TermRows
 from dualgap.solvers.interior_point.system import Tall
-from dualgap.solvers.interior_point.weights import weights
 
 COPIES = 3.0  # of the dense system at once
 APART = 0.1  # of the size of the targets: how far from each other predictions begin

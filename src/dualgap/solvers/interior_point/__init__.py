@@ -10,10 +10,10 @@ from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
+from dualgap.solvers.interior_point.choice import weights
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import rows
 from dualgap.solvers.interior_point.system import system
-from dualgap.solvers.interior_point.weights import weights
 from dualgap.traits import Trait
 
 COPIES = 4.5  # of the dense system at once: the matrix, its factor and what makes them
@@ -30,12 +30,15 @@ class InteriorPoint:
     name: ClassVar[str]
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        """Piecewise quadratic and smooth losses; separable, linf and, as a ball, l2_norm penalties."""
+        """Piecewise quadratic and smooth losses; separable penalties, norms of order two and more."""
         reasons = []
         if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.SMOOTH)):
             reasons.append("the loss is neither piecewise quadratic nor smooth")
-        if weights(problem.regulariser) is None:
-            reasons.append("the penalty is neither separable nor linf nor the l2_norm ball")
+        half = weights(problem.regulariser)
+        if half is None:
+            reasons.append("the penalty is neither separable nor a norm of order two or more")
+        elif not half.edged and not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
+            reasons.append("neither the loss nor the penalty has an edge")
         if problem.regulariser.constrained and problem.regulariser.radius <= 0.0:
             reasons.append("the ball has no inside")
         return (*reasons, *too_large(min(problem.n, problem.p), COPIES))

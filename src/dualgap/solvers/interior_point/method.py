@@ -106,6 +106,8 @@ class Method:
         primal, dual = direction.lengths(BACK)
         if self._rows.local:
             primal = dual = self._rows.longest(design.matvec(direction.dw), primal)
+        if self._weights.local:
+            primal = dual = self._weights.longest(self._w, direction.dw, direction.ds, min(primal, dual))
         before = self._z
         self._advance(direction, primal, dual)
         return float(np.abs(self._z - before).max()) / max(float(np.abs(self._z).max()), 1e-300)
@@ -155,10 +157,11 @@ class Method:
 
         A gap that closes ahead of it leaves singular systems while the prediction is still far off.
         """
+        promised = self._weights.promise(direction.dw, direction.ds)
         if not self._rows.local:
-            return 0.0
+            return promised
         dz = self._rows.design.matvec(direction.dw)
-        return float(dz @ (self._h * dz))
+        return promised + float(dz @ (self._h * dz))
 
     def _direction(self, aim: Vector, bend: Bend | None) -> InteriorStep:
         """The step after which, to first order, the products have changed by `aim`."""

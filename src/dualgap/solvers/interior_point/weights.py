@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualgap.arrays import Mask, Vector
-from dualgap.penalties import Regulariser
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
 from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn
@@ -26,11 +25,13 @@ class PenaltyHalf(ABC):
     """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
     There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked`
-    is as for the rows.
+    and `local` are as for the rows; `edged` says that the penalty has kinks, or edges where it is a ball.
     """
 
     count: int
     linked: bool
+    local: bool = False
+    edged: bool = True
     free: Mask
 
     @abstractmethod
@@ -55,6 +56,14 @@ class PenaltyHalf(ABC):
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:  # noqa: B027 - mostly nothing
         """Move what is not a pair."""
+
+    def promise(self, dw: Vector, ds: float) -> float:
+        """What a local linearisation makes of this step: twice the decrease that it promises."""
+        return 0.0
+
+    def longest(self, w: Vector, dw: Vector, ds: float, step: float) -> float:
+        """The step, shortened until a local linearisation is to be trusted."""
+        return step
 
 
 class PenalisedSeparable(PenaltyHalf):
@@ -218,22 +227,3 @@ class LargestWeight(PenaltyHalf):
         dw = dw.copy()
         dw[self._seen] -= (below - above) / total * ds / self._scale
         return dw, Move(slack, self._lift - self._ratio * slack, np.empty(0))
-
-
-def weights(regulariser: Regulariser) -> PenaltyHalf | None:
-    """The half that fits this regulariser, if there is one."""
-    elastic, ball = regulariser.gauge.elastic, regulariser.gauge.ball
-    if not regulariser.constrained:
-        strength = regulariser.strength
-        if elastic is not None:
-            return PenalisedSeparable(strength * elastic.l1, strength * elastic.l2)
-        largest = ball is not None and ball.order == np.inf
-        return LargestWeight(ball.scale, strength, None) if ball and largest else None
-    radius = regulariser.radius
-    if elastic is not None:
-        return SeparableBall(elastic.l1, elastic.l2, radius)
-    if ball is not None and ball.order == np.inf:
-        return LargestWeight(ball.scale, None, radius)
-    if ball is not None and ball.order == 2.0:
-        return SeparableBall(np.zeros_like(ball.scale), ball.scale * ball.scale, radius * radius)
-    return None

@@ -144,13 +144,17 @@ def test_paths_and_searches(loss: str) -> None:
     assert path.solution(lam=lam).objective == pytest.approx(one.objective, rel=1e-6)
     np.testing.assert_allclose(path.test_risks(X, y, offset), path.risks, rtol=1e-9)
     assert path.decision_functions(X, offset).shape == (len(path), len(y))
-    search = dg.cross_validate(X, y, loss=loss, penalty="l2", offset=offset, lams=[1e-1, 1e-3], cv=3)
+    search = dg.cross_validate(
+        X, y, loss=loss, penalty="l2", offset=offset, lams=[1e-1, 1e-3], cv=3, tol=1e-9
+    )
     folds = np.array_split(np.arange(len(y)), 3)
     if loss != "hinge":
         by_hand = []
         for k, test in enumerate(folds):
             train = np.setdiff1d(np.arange(len(y)), test)
-            fitted = dg.fit(X[train], y[train], loss=loss, penalty="l2", lam=0.1, offset=offset[train])
+            fitted = dg.fit(
+                X[train], y[train], loss=loss, penalty="l2", lam=0.1, offset=offset[train], tol=1e-9
+            )
             z = X[test] @ fitted.coef + fitted.intercept + offset[test]
             by_hand.append(CATALOGUE[loss]().value(y[test], z).mean())
             assert search.scores[k][0] == pytest.approx(by_hand[k], rel=1e-4)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Vector
+from dualgap.problem.condensed import condensed
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 
@@ -40,7 +41,10 @@ class Merged(Working):
 
 
 def reduced(asked: Problem) -> Working:
-    """The problem in good coordinates and without repeated rows."""
+    """The problem in good coordinates, on as few rows as tell all of it, and without repeated ones."""
+    few = condensed(asked)
+    if few is not None:
+        return few
     first, group = equal_rows(asked)
     if len(first) == asked.n:
         return precondition(asked)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
+from dualgap.proof.rows import SharedRows
 
 STEP = 4e6  # operations that take as long as a step of any method on the smallest problem
 
@@ -77,6 +78,14 @@ class Attempting(Protocol):
 
     def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
         """The solver as "auto" runs it, each time with a guess of the work."""
+
+
+@runtime_checkable
+class SideBySide(Protocol):
+    """One that has the answers of problems with the same rows and penalty sooner than one by one."""
+
+    def side_by_side(self, problems: Sequence[Problem], rows: SharedRows) -> Sequence[Any] | None:
+        """A solver for each that has its answer; None where it is better to go one by one."""
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from dualgap.fitting.one_problem import fit_one
 from dualgap.fitting.options import read_start
 from dualgap.fitting.reading import Reading
 from dualgap.fitting.several import joint
+from dualgap.fitting.side_by_side import Stated
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.telling import answer, relative_gap
 from dualgap.losses import Loss
@@ -145,7 +146,12 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
         starts = list(zip(coef, intercept, strict=True))
     # half the tolerance, so that the sums keep it also where some classes are far easier than others
     half = replace(limits, tolerance=0.5 * limits.tolerance)
-    parts = one_by_one(classes, half, lambda k, own: _against_the_rest(reading, k, solver, own, starts[k]))
+    ahead = Stated(reading) if solver == "auto" and warm_start is None else None
+    parts = one_by_one(
+        classes,
+        half,
+        lambda k, own: _against_the_rest(reading, k, solver, own, starts[k], ahead and ahead.output(k)),
+    )
     return together(reading, parts, limits, time.perf_counter() - began)
 
 
@@ -154,10 +160,12 @@ def _sharing(reading: Reading) -> Reading:
     return replace(reading, table=replace(reading.table, design=reading.table.design.remembering()))
 
 
-def _against_the_rest(reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any) -> Solution:
+def _against_the_rest(
+    reading: Reading, k: int, solver: str | Solver, limits: Limits, start: Any, stated: Any = None
+) -> Solution:
     own = reading.alone(k)
     try:
-        return fit_one(own, own.targets(k), solver, limits, start)
+        return fit_one(own, own.targets(k), solver, limits, start, stated)
     except UnboundedError as error:
         which = f"Class {reading.labels[k]!r} against the rest" if reading.labels else f"Output {k}"
         raise UnboundedError(
@@ -189,7 +197,7 @@ def together(reading: Reading, parts: list[Solution], limits: Limits, seconds: f
         trace=_trace(parts),
         coef_error=float(np.linalg.norm(errors)) if len(errors) == len(parts) else None,
         coef_error_reason=parts[0].coef_error_reason,
-        proven_zero=np.array([p.proven_zero for p in parts]),
+        proven_zero=lambda: np.array([p.proven_zero for p in parts]),
         facts=reading.facts(null),
         parts=tuple(parts),
         multiclass=None if reading.outputs else form,

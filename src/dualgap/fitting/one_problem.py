@@ -24,10 +24,19 @@ from dualgap.problem.zeros import with_zeros
 
 
 def fit_one(
-    reading: Reading, targets: Vector, solver: str | Solver, limits: Limits, warm_start: Any = None
+    reading: Reading,
+    targets: Vector,
+    solver: str | Solver,
+    limits: Limits,
+    warm_start: Any = None,
+    stated: tuple[Problem, Solver] | None = None,
 ) -> Solution:
-    """One problem with one vector of weights."""
+    """One problem with one vector of weights; perhaps `stated` already, with what has its answer."""
     began = time.perf_counter()
+    if stated is not None:
+        problem, ahead = stated
+        outcome = drive_asked(problem, ahead, lambda working: candidates(working.problem, solver), limits)
+        return _told(reading, problem, outcome, limits, began)
     problem = reading.terms.problem(reading.table.design, targets)
     if not problem.convex:
         from dualgap.fitting.searched import fit_searched

@@ -72,6 +72,13 @@ def definite(matrix: Matrix) -> bool:
     return bool(lapack.dpotrf(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)[1] == 0)
 
 
+def triangle(matrix: Matrix, lost: float) -> Matrix | None:
+    """R with RᵀR = matrix, zeros below; None where no more than the share `lost` of a pivot is left."""
+    factor, failed = lapack.dpotrf(matrix, lower=0)
+    pivots = factor.diagonal()
+    return None if failed or not np.all(pivots * pivots > lost * matrix.diagonal()) else np.asarray(factor)
+
+
 def inverse(matrix: Matrix) -> Matrix | None:
     """Of a positive definite matrix; None if it is not."""
     factor, failed = lapack.dpotrf(matrix, lower=1)

@@ -13,6 +13,7 @@ import scipy.linalg
 
 from dualgap.arrays import Matrix, Vector
 from dualgap.design import Dense, Design, WithOnes
+from dualgap.linalg.cholesky import triangle as triangular
 from dualgap.problem.precondition import Working, precondition
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
@@ -93,11 +94,8 @@ def _rows(problem: Problem, whole: Design) -> tuple[Matrix, Vector, Vector, floa
     """R, Qᵀ√a y, e and its length; None where too few digits of them would be left."""
     a, gram = problem.a, whole.weighted_gram(problem.a)
     y = problem.y - (problem.best_constant if problem.intercept else 0.0)
-    try:
-        triangle = np.asarray(scipy.linalg.cholesky(gram, check_finite=False), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return None
-    if not bool((triangle.diagonal() ** 2 > FIRM * gram.diagonal()).all()):
+    triangle = triangular(gram, FIRM)
+    if triangle is None:
         return None
     pulled = scipy.linalg.solve_triangular(triangle, whole.transpose_matvec(a * y), trans="T")
     left = y - whole.matvec(scipy.linalg.solve_triangular(triangle, pulled))

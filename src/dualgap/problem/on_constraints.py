@@ -71,6 +71,8 @@ def _projected(
 def _shortest(A: Matrix, right: Vector) -> Vector:
     """The shortest step with A step = right, or nearest to it: by AAᵀ, unless rows depend on each other."""
     try:
-        return np.asarray(A.T @ cholesky(A @ A.T, (0.0,), lost=INDEPENDENT)(right))
+        solve = cholesky(A @ A.T, (0.0,), lost=INDEPENDENT)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(A, right, rcond=None)[0], dtype=np.float64)
+    step = A.T @ solve(right)
+    return np.asarray(step + A.T @ solve(right - A @ step))  # to the last bit: a weight at a bound is at it

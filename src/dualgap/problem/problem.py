@@ -145,8 +145,8 @@ class Problem(Statement):
         known = {name: value for name, value in vars(self).items() if name in OF_THE_DATA}
         return _told(dataclasses.replace(self, regulariser=regulariser), known)
 
-    def knowing(self, **sums: Vector) -> Problem:
-        """The same with `column_squares` or `column_means` that are at hand, so that nobody adds them up."""
+    def knowing(self, **sums: Any) -> Problem:
+        """The same with `column_squares`, `column_means` or `rows` that are at hand: none is made again."""
         return _told(dataclasses.replace(self), {**vars(self), **sums})
 
     def flattened(self) -> Problem:

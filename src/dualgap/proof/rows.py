@@ -83,7 +83,7 @@ class Rows:
         support = w.nonzero()[0]
         terms, some = min(self.widest, len(support)), self._read_apart(support)
         if some is None:
-            value, size = self.matrix @ w, self.size
+            value, size = self._times_all(w), self.size
         else:
             value, size = some @ w[support], norm(some)
         error = (gamma(terms) * (size * length(w)) + terms * LEAST) * (1.0 + FEW)
@@ -91,7 +91,10 @@ class Rows:
 
     def _product(self, support: Index, w: Vector) -> Any:
         some = self._read_apart(support)
-        return self.matrix @ w if some is None else some @ w[support]
+        return self._times_all(w) if some is None else some @ w[support]
+
+    def _times_all(self, w: Vector) -> Any:
+        return self.matrix @ w
 
     def _read_apart(self, support: Index) -> Any:
         """The columns of weights that are not zero, where these are few; None where all are read."""
@@ -190,6 +193,46 @@ class Rows:
             high, low = _dots(self.matrix[:, part][live], theta)
             value[part] = high + low
         return value, lost(len(live))
+
+
+class SharedRows(Rows):
+    """The same array under several statements: products with many vectors are made at once, and kept.
+
+    A product is given out for the very numbers that it was made of, of which there is a copy here.
+    """
+
+    def __init__(self, matrix: Matrix) -> None:
+        super().__init__(matrix)
+        self._ahead: list[tuple[Vector, Vector]] = []
+        self._back: list[tuple[Vector, Vector]] = []
+
+    def times_ahead(self, weights: Matrix) -> Matrix:
+        """Xw for every row of weights, a row each, in place of those kept before."""
+        own = weights.copy()
+        value: Matrix = np.asarray(own @ self.matrix.T)
+        value.flags.writeable = False
+        self._ahead = list(zip(own, value, strict=True))
+        return value
+
+    def against_ahead(self, thetas: Matrix) -> None:
+        """The same for Xᵀθ."""
+        own = thetas.copy()
+        self._back = list(zip(own, _in_blocks(own, self.matrix)[0], strict=True))
+
+    def _times_all(self, w: Vector) -> Any:
+        known = _known(self._ahead, w)
+        return super()._times_all(w) if known is None else known
+
+    def _products_with(self, live: Index, theta: Vector) -> tuple[Vector, int]:
+        known = _known(self._back, theta)
+        if known is None:
+            return super()._products_with(live, theta)
+        return known, min(self.n, BLOCK) + len(range(BLOCK, self.n, BLOCK))
+
+
+def _known(kept: list[tuple[Vector, Vector]], asked: Vector) -> Vector | None:
+    """What was made of the same numbers."""
+    return next((made for own, made in kept if own[0] == asked[0] and np.array_equal(own, asked)), None)
 
 
 def _filled(matrix: Any, lines: str) -> Index:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.problem.problem import Problem
+from dualgap.proof.rows import SharedRows
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
-from dualgap.solvers.one_gram import OneGram
+from dualgap.solvers.one_gram import CentredGram, OneGram
 from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.traits import Trait
 
@@ -92,3 +93,45 @@ class OneSystem:
             w = point.w[:p]
             point.move(w + solve(point.residual - ridge * w))
             yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))
+
+    def side_by_side(self, problems: Sequence[Problem], rows: SharedRows) -> Sequence[Any] | None:
+        """For problems that differ in their targets alone: one factor, and products of matrices.
+
+        `rows` are those of all of them, and keep the products that a proof will ask for.
+        """
+        first = problems[0]
+        gram, ridge = CentredGram(first), prices(first)[1]
+        if not gram.firm:
+            return None
+        gram.matrix.flat[:: gram.p + 1] += ridge[: gram.p]
+        try:
+            solve = cholesky(gram.matrix, (0.0,), lost=FIRM)
+        except np.linalg.LinAlgError:
+            return None
+        levels = np.array([one.null_weights[-1] if one.intercept else 0.0 for one in problems])
+        slopes = np.array(
+            [one.slope(np.full(one.n, level)) for one, level in zip(problems, levels, strict=True)]
+        )
+        pulls = gram.design.transpose_matvecs(slopes) - np.outer(slopes.sum(axis=1), gram.centre)
+        weights = np.ascontiguousarray(solve(pulls.T).T)
+        levels = levels - weights @ gram.centre
+        answers = []
+        for one, w, z, level in zip(problems, weights, rows.times_ahead(weights), levels, strict=True):
+            z = z + level if one.intercept else z
+            point = Iterate(np.append(w, level) if one.intercept else w, one.levelled(one.slope(z)), z)
+            answers.append(replace(fitted(one, point), outright=True))
+        rows.against_ahead(np.array([answer.theta for answer in answers]))
+        return [SolvedSystem(answer) for answer in answers]
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedSystem:
+    """A system that was solved beside others."""
+
+    name: ClassVar[str] = OneSystem.name
+    answer: Iterate
+
+    def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
+        """That answer; should it not do, this problem alone."""
+        yield self.answer
+        yield from OneSystem().iterates(problem, start)

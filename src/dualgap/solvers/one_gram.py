@@ -11,11 +11,11 @@ from dualgap.problem.problem import Problem
 CENTRED = 1e-6  # share of a column's square that is left once it is centred: six digits are lost, ten remain
 
 
-class OneGram:
-    """Weights that move, and all that the loss has to say of them."""
+class CentredGram:
+    """XᵀHX over centred columns, and what it was centred by."""
 
-    def __init__(self, problem: Problem, start: Iterate) -> None:
-        self.problem, self.design = problem, problem.design.features
+    def __init__(self, problem: Problem) -> None:
+        self.design = problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
         self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
         self.matrix, self.centre = self.design.weighted_gram(h), np.zeros(self.p)
@@ -24,6 +24,14 @@ class OneGram:
             self.centre = self.design.transpose_matvec(h) / self.total
             self.matrix -= (self.total * self.centre)[:, None] * self.centre
         self.firm = bool((self.matrix.diagonal() > CENTRED * square).all())  # else columns far from zero
+
+
+class OneGram(CentredGram):
+    """Weights that move, and all that the loss has to say of them."""
+
+    def __init__(self, problem: Problem, start: Iterate) -> None:
+        super().__init__(problem)
+        self.problem = problem
         self.w, self.z = start.w.copy(), problem.predict(start.w)
         self._settle()
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.arrays import on_device
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
 from dualgap.blocks.stacks import as_rows
-from dualgap.device.arrivals import to_host
+from dualgap.device.arrivals import is_sparse, to_host
 from dualgap.errors import DataError
 
 
@@ -24,6 +25,8 @@ class ArrayRows(RowSource):
     def __init__(
         self, X: Any, y: Any, weight: Any = None, names: tuple[str, ...] | None = None, where: str = "X"
     ) -> None:
+        if on_device(X) and is_sparse(X):
+            X = to_host(X)
         if hasattr(X, "toarray"):
             X = as_rows(X)
         self.sparse = self.stored = hasattr(X, "indptr")

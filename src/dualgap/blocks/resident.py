@@ -19,11 +19,16 @@ class ResidentRows(RowSource):
     def __init__(self, matrix: Any, y: Any, weight: Any = None) -> None:
         self.matrix, self.y, self.weight = matrix, y, weight
         self.n, self.p = matrix.shape
+        self.sparse = matrix.sparse
+
+    @property
+    def width(self) -> float:
+        return float(self.matrix.stored / max(self.matrix.n, 1))
 
     @property
     def groups(self) -> Sequence[Any]:
         assert self.n is not None
-        step = rows_a_block(self.p)
+        step = rows_a_block(int(np.ceil(self.width)))
         return [(i, min(i + step, self.n)) for i in range(0, self.n, step)]
 
     def weighted(self) -> bool:
@@ -39,7 +44,8 @@ class ResidentRows(RowSource):
     def read(self, group: Any) -> Iterator[RowBlock]:
         i, j = group
         weight = None if self.weight is None else to_host(self.weight[i:j])
-        yield RowBlock(np.asfortranarray(self.matrix.block(i, j)), to_host(self.y[i:j]), weight, i, "X", i)
+        X = self.matrix.block(i, j)
+        yield RowBlock(X if self.sparse else np.asfortranarray(X), to_host(self.y[i:j]), weight, i, "X", i)
 
     def labels(self) -> Iterator[Any]:
         yield to_host(self.y)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualgap.errors import DataError, needed
 
@@ -15,8 +16,8 @@ GIB = float(2**30)
 
 
 def is_sparse(X: Any) -> bool:
-    """Is this a sparse array, which the host solves?"""
-    return hasattr(X, "nnz") or bool(getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False))
+    """Is this a sparse array, of any library?"""
+    return hasattr(X, "nnz") or str(getattr(X, "layout", "")).startswith("torch.sparse")
 
 
 def torch_library() -> Any:
@@ -64,8 +65,18 @@ def to_host(values: Any) -> Any:
     if hasattr(values, "get") and type(values).__module__.startswith("cupy"):
         return values.get()  # NumPy's, or SciPy's where it is sparse
     if hasattr(values, "detach"):
-        return values.detach().cpu().numpy()
+        values = values.detach().cpu()
+        return of_torch(values) if is_sparse(values) else values.numpy()
     return values
+
+
+def of_torch(X: Any) -> Any:
+    """SciPy's of a sparse array of torch."""
+    with warnings.catch_warnings():  # torch says that its sparse arrays are young
+        warnings.simplefilter("ignore")
+        X = (X if str(X.layout) == "torch.sparse_coo" else X.to_sparse_coo()).coalesce()
+    rows, columns = X.indices().numpy()
+    return sp.csr_array((X.values().numpy(), (rows, columns)), shape=tuple(X.shape))
 
 
 def like(values: Any, given: Any) -> Any:
@@ -98,4 +109,15 @@ def refuse_full(place: Any, X: Any) -> None:
             f"X takes {size / GIB:.1f} GiB of the device and the fit up to {wanted / GIB:.1f} GiB beside it, "
             f"of which {left / GIB:.1f} GiB are free; free some, or give X from the host's memory with "
             'device="cuda", which streams it.'
+        )
+
+
+def refuse_sparse(place: Any, size: float, times: float) -> None:
+    """DataError with GiB in it where a sparse X of so many bytes leaves no room for so many times itself."""
+    wanted, left = times * size, free_bytes(place)
+    if wanted > left:
+        raise DataError(
+            f"A sparse X of {size / GIB:.1f} GiB needs {wanted / GIB:.1f} GiB of the device while it is put "
+            f"in order by columns, of which {left / GIB:.1f} GiB are free; free some, or give X "
+            "from the host's memory without device."
         )

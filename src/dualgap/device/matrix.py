@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector, on_device
-from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, refuse_full, torch_library
+from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, is_sparse, refuse_full, torch_library
 from dualgap.device.sweep import can_sweep, swept
 from dualgap.errors import DataError
 
@@ -77,6 +77,16 @@ class DeviceMatrix:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.n, self.p
+
+    @property
+    def stored(self) -> int:
+        """How many numbers there are."""
+        return self.n * self.p
+
+    @property
+    def roomy(self) -> bool:
+        """Is there room for a sample and the rows near their kinks, zeros included?"""
+        return True
 
     def parts(self, most: int = LOT) -> Iterator[tuple[int, int, Any]]:
         """First row, last row, these rows in 8-byte numbers; some at a time, or all that need no copy."""
@@ -190,6 +200,10 @@ class DeviceMatrix:
     def pulled(self, table: Any) -> Any:
         """XᵀS for a table on the device; the error is not told."""
         return self._against(table.T)[0].T
+
+    def squares(self, h: Any) -> Any:
+        """Σ h x² of every column."""
+        return self._summed(h, lambda part: part * part)
 
     def cells(self, run: slice, j: int) -> Any:
         """Some rows of a column."""
@@ -441,6 +455,10 @@ def held(X: Any, place: Any = None) -> DeviceMatrix:
     torch = torch_library()
     if isinstance(X, DeviceMatrix):
         return X
+    if is_sparse(X):
+        from dualgap.device.sparse import sparse_held  # it is made of what is here
+
+        return sparse_held(torch, X, place)
     tensor = as_tensor(X if on_device(X) else _numbers(X))
     if tensor.ndim != 2:
         raise DataError(f"X must have rows and columns, not the shape {tuple(tensor.shape)}.")

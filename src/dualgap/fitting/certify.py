@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector
 from dualgap.blocks.dataset import elsewhere
+from dualgap.device.arrivals import to_host
 from dualgap.drive.limits import Limits
 from dualgap.drive.registry import candidates
 from dualgap.drive.run import drive
@@ -88,6 +89,8 @@ def certify(  # noqa: PLR0913
     """
     began = time.perf_counter()
     limits = read_limits(tol, max_iter, max_time, None)
+    X, y, coef, intercept = (to_host(one) for one in (X, y, coef, intercept))
+    sample_weight, offset = to_host(sample_weight), to_host(offset)
     rows = elsewhere(X, offset=offset)
     asked = asked_of(locals(), but=("loss", "sample_weight", "offset"))
     if rows is not None:  # the target is with the rows: what follows them are the weights

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import dualgap.discrete  # noqa: F401  its searches enter the registry
+from dualgap.device.arrivals import to_host
 from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_family
 from dualgap.fitting.multiclass import form_of
@@ -45,7 +46,7 @@ class Explanation:
 
 def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Explanation:
     """What `fit` with these keywords would do, without doing it."""
-    reading = read(X, y, **what_of(keywords))
+    reading = read(to_host(X), to_host(y), **{name: to_host(one) for name, one in what_of(keywords).items()})
     terms, design = reading.terms, reading.table.design
     form = form_of(reading, multiclass)
     if form == "joint":

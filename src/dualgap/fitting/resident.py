@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector, on_device
 from dualgap.blocks.resident import ResidentRows
-from dualgap.device.arrivals import as_tensor, is_sparse, place_named, to_host
+from dualgap.device.arrivals import as_tensor, place_named, to_host
 from dualgap.device.matrix import held
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import scanned
@@ -32,12 +32,21 @@ from dualgap.losses import Loss
 from dualgap.streaming.asked import MOST_CLASSES, RUN
 from dualgap.streaming.bands import BandPursuit
 from dualgap.streaming.columns import refuse_bad
-from dualgap.streaming.resident import CHEAP, ResidentPursuit, ResidentTask, null_slopes, served
+from dualgap.streaming.resident import (
+    CHEAP,
+    NearStart,
+    ResidentPursuit,
+    ResidentTask,
+    null_slopes,
+    served,
+)
+from dualgap.streaming.resident_products import ProductsPursuit
 from dualgap.streaming.resident_table import StrengthTable
 from dualgap.streaming.resident_wide import ColumnsPursuit, few_columns
 from dualgap.traits import Trait
 
 ELSEWHERE = ("groups", "bounds", "constraints", "offset")  # keywords that are the host's matter
+FREE = 500  # columns without a price, and without a sample: each is two groups of rows in the proof
 ABOVE = 100.0  # as in paths.strengths: squares alone have no λ at which the weights are zero
 
 
@@ -50,12 +59,22 @@ class ResidentReading:
     targets: tuple[Any, ...]  # on the device: numbers, or ±1 for the second class (for each of many)
     heavy: float
 
-    def pursuit(self, terms: Any, limits: Limits, k: int = 0, weight: Any = None) -> Any:
-        """The algorithm for one problem."""
+    def pursuit(
+        self, terms: Any, limits: Limits, k: int = 0, weight: Any = None, start: NearStart | None = None
+    ) -> Any:
+        """The algorithm for one problem; `start` is where it begins, if it can make use of that."""
+        matrix, task = self.rows.matrix, self.task(terms, limits, k, weight)
         if Trait.SMOOTH not in terms.loss.traits:
-            return BandPursuit(self.rows.matrix, self.task(terms, limits, k, weight))
-        make = ResidentPursuit if self.rows.matrix.tall else ColumnsPursuit
-        return make(self.rows.matrix, self.task(terms, limits, k, weight))
+            return BandPursuit(matrix, task)
+        if self.sampled:
+            return ResidentPursuit(matrix, task)
+        make = ColumnsPursuit if task.prices[0].any() else ProductsPursuit
+        return make(matrix, task, start)
+
+    @property
+    def sampled(self) -> bool:
+        """Does a sample tell the curvature of all rows?"""
+        return self.rows.matrix.tall and not self.rows.matrix.sparse
 
     def solved(self, pursuits: list[Any], limits: Limits) -> list[Any]:
         """Run them, one after the other."""
@@ -70,7 +89,7 @@ class ResidentReading:
         own, heavy = self.rows.weight if weight is None else weight, self.heavy
         if weight is not None:
             heavy = float(weight.sum())
-        eager = limits.watched or self.rows.matrix.n * self.rows.p <= CHEAP
+        eager = limits.watched or self.rows.matrix.stored <= CHEAP
         return ResidentTask(terms.statement(), self.targets[k], own, heavy, limits.tolerance, terms, eager)
 
 
@@ -106,7 +125,7 @@ def read_resident(
     tied = read_flag("fit_intercept", asked.get("fit_intercept", True))
     scaled = read_flag("standardize", asked.get("standardize", False))
     place = None if device is None else place_named(device)
-    if is_sparse(X) or penalty.takes_groups or any(asked.get(name) is not None for name in ELSEWHERE):
+    if penalty.takes_groups or any(asked.get(name) is not None for name in ELSEWHERE):
         return None
     if y is None:
         raise DataError("Give the targets: dg.fit(X, y, …).")
@@ -128,9 +147,7 @@ def read_resident(
     scale = matrix.scales(weight, centred=tied) if scaled else np.ones(p)
     kept = np.ones(0) if weight is None else to_host(weight)
     terms = StreamedObjective(loss, penalty, *strength, tied, kept, factors, scale)
-    if not served(loss, terms.regulariser):
-        return None
-    if not matrix.tall and not (Trait.SMOOTH in loss.traits and few_columns(terms.regulariser, p)):
+    if not (served(loss, terms.regulariser) and _followed(loss, terms.regulariser, matrix)):
         return None
     classes, targets = _targets(values, loss, matrix, weight)
     rows = ResidentRows(matrix, values, weight)
@@ -138,6 +155,17 @@ def read_resident(
         refuse_bad(rows, classes)
     reading = StreamedReading(table, terms, np.empty(0), classes, rows, matrix.sample_spread())
     return ResidentReading(rows, reading, targets, heavy)
+
+
+def _followed(loss: Loss, regulariser: Any, matrix: Any) -> bool:
+    """Is there a way for rows of this shape?"""
+    if Trait.SMOOTH not in loss.traits:
+        return bool(matrix.tall and matrix.roomy)
+    if matrix.tall and not matrix.sparse:
+        return True
+    if regulariser.gauge.elastic.l1[: matrix.p].any():
+        return few_columns(regulariser, matrix.p)
+    return int(np.count_nonzero(regulariser.free)) <= (FREE if matrix.tall else 1 + FREE // 2)
 
 
 def _weights(given: Any, matrix: Any) -> Any:
@@ -236,10 +264,10 @@ def fit_columns(
 def _strengths(
     got: ResidentReading, lams: Vector, limits: Limits, weight: Any, near: tuple[Any, Any] | None
 ) -> list[Any]:
-    """A run at every strength; smooth losses are started and proven together."""
+    """A run at every strength; smooth losses of tall dense rows are started and proven together."""
     terms = [replace(got.reading.terms, lam=float(lam), budget=None) for lam in lams]
-    if Trait.SMOOTH not in got.reading.terms.loss.traits:
-        return [got.solved([got.pursuit(one, limits, weight=weight)], limits)[0] for one in terms]
+    if Trait.SMOOTH not in got.reading.terms.loss.traits or not got.sampled:
+        return _followed_down(got, terms, limits, weight, near)
     table = StrengthTable(got.rows.matrix, [got.task(one, limits, weight=weight) for one in terms])
     pursuits = [
         ResidentPursuit(table.matrix, task, start)
@@ -248,6 +276,23 @@ def _strengths(
     runs = []
     for i in range(0, len(pursuits), table.width):
         runs += got.together(pursuits[i : i + table.width], limits)
+    return runs
+
+
+def _followed_down(
+    got: ResidentReading, terms: list[Any], limits: Limits, weight: Any, near: tuple[Any, Any] | None
+) -> list[Any]:
+    """One after the other, each from the answer of the one before it, or of another fold."""
+    runs: list[Any] = []
+    smooth = Trait.SMOOTH in got.reading.terms.loss.traits
+    for k, one in enumerate(terms):
+        start = None
+        if smooth and runs:
+            last = runs[-1].pursuit
+            start = NearStart(last.coef, last.level, None, last.null)
+        if start is not None and near is not None:
+            start = replace(start, coef=near[0][k], level=float(near[1][k]))
+        runs += got.solved([got.pursuit(one, limits, weight=weight, start=start)], limits)
     return runs
 
 

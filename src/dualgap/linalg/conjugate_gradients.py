@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-import numpy as np
-
 from dualgap.arrays import Vector
 
 
@@ -21,7 +19,7 @@ def conjugate_gradients(
         try:
             next(steps)
         except StopIteration as end:
-            return np.asarray(end.value)
+            return end.value  # type: ignore[no-any-return]
 
 
 def conjugate_steps(
@@ -32,16 +30,16 @@ def conjugate_steps(
     limit: int = 1000,
     divide: Callable[[Vector], Vector] | None = None,
 ) -> Generator[None, None, Vector]:
-    """The same with a pause after each product, for callers who watch the clock.
+    """The same with a pause after each product, for callers who watch the clock; vectors may be of a device.
 
     `divide` is a better preconditioner than the diagonal, if there is one.
     """
-    x, residual = np.zeros_like(right), right.copy()
+    x, residual = 0.0 * right, 1.0 * right
     scaled = residual / diagonal
     goal = accuracy * accuracy * float(residual @ scaled)
     if divide is not None:
         scaled = divide(residual)
-    direction = scaled.copy()
+    direction = 1.0 * scaled
     size = float(residual @ scaled)
     for _ in range(limit):
         if (size if divide is None else float(residual @ (residual / diagonal))) <= goal:

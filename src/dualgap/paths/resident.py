@@ -21,7 +21,7 @@ def resident_path(
 ) -> StreamedPath | None:
     """The path on the device; None where only the host can follow it."""
     got = read_resident(X, y, sample_weight, device, {**asked, "lam": 1.0})
-    if got is None or len(got.targets) > 1 or not got.rows.matrix.tall:
+    if got is None or len(got.targets) > 1:
         return None
     lams = request.lams if request.lams is not None else grid(got, request)
     found = [one for one, _ in fit_columns(got, lams, request.limits)[0]]

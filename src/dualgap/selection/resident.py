@@ -27,7 +27,7 @@ def resident_search(
     if not isinstance(folds, int | np.integer) or folds < 2:
         raise DataError("Rows on a device are split into a number of folds: cv=5.")
     got = read_resident(*data, device, {**asked, "lam": 1.0})
-    if got is None or len(got.targets) > 1 or not got.rows.matrix.tall:
+    if got is None or len(got.targets) > 1:
         return None
     weights = fold_weights(got, int(folds))
     if not np.all(weights > 0.0):

@@ -1,4 +1,4 @@
-"""Many more columns than rows on a device, with prices on |w|: few columns have a weight.
+"""Sparse rows on a device, or many more columns than rows, with prices on |w|: few columns have a weight.
 
 A pass over all columns says which are worth more than their price, and proves; the best of them and those
 that have a weight are copied side by side, and their own problem, which is small, is solved on them alone.
@@ -22,8 +22,8 @@ from dualgap.streaming.resident import (
     ResidentTask,
     Sampled,
     best_level,
-    null_of,
 )
+from dualgap.streaming.resident_products import nothing_yet
 from dualgap.traits import Trait
 
 FIRST, MORE = 256, 64  # columns of the first problem, and those that come in at least where some are wanted
@@ -39,12 +39,11 @@ class ColumnsPursuit(ResidentPursuit):
 
     name = "resident columns"
 
-    def __init__(self, matrix: Any, task: ResidentTask) -> None:
+    def __init__(self, matrix: Any, task: ResidentTask, start: NearStart | None = None) -> None:
         self.a = None if task.weight is None else task.weight / added_up(task.weight)
-        level = Sampled(None, task.y, self.a, task.statement, matrix, level=True).level
-        self.inside, self.rounds = task.prices[0] == 0.0, 0
-        nothing = np.zeros(task.statement.columns)
-        super().__init__(matrix, task, NearStart(nothing, level, None, null_of(task, level)))
+        start = nothing_yet(matrix, task) if start is None else start
+        self.inside, self.rounds = (task.prices[0] == 0.0) | (start.coef != 0.0), 0
+        super().__init__(matrix, task, start)
 
     def advance(self, result: PassResult) -> ScanStep:
         self.rounds += 1

@@ -192,3 +192,24 @@ def test_false_claims_are_not_believed() -> None:
     for change in (np.array([1.0, -1.0]), -proof.multipliers, np.full(2, np.nan), proof.multipliers * 1e6):
         again = dataclasses.replace(proof, multipliers=change).recheck(X, Y)
         assert again.bound <= found.objective
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "linf", "group_lasso"])
+def test_a_path_along_which_bounds_let_nothing_move(penalty: str) -> None:
+    """Every column is better with a weight below zero, where none may be: one strength shows it all."""
+    x, groups = X[["a"]].to_numpy(), {"groups": [0]} if penalty == "group_lasso" else {}
+    path = dg.path(x, -x[:, 0], loss="squared", penalty=penalty, bounds="nonnegative", **groups)
+    assert len(path) == 1 and not path.coefs.any() and path.gaps.max() <= 1e-6
+    assert not path.solution(lam=0.3).coef.any()
+
+
+@pytest.mark.parametrize("penalty", ["l1", "group_lasso"])
+def test_a_fit_starts_from_one_with_and_without_constraints(penalty: str) -> None:
+    """A dual point of as many rows and constraints is taken along, any other is left out."""
+    more: dict[str, Any] = {"groups": [0, 0, 1, 1]} if penalty == "group_lasso" else {}
+    asked: dict[str, Any] = dict(loss="poisson", penalty=penalty, lam=0.05, **more)
+    y = np.arange(80) % 3
+    held, loose = (dg.fit(X, y, **asked, constraints=rows) for rows in (ROWS, None))
+    for start in (held, loose):
+        assert dg.fit(X, y, **asked, constraints=ROWS, warm_start=start).converged
+        assert dg.fit(X, y, **asked, warm_start=start).converged

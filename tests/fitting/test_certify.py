@@ -271,3 +271,25 @@ def test_numbers_without_an_objective_are_refused() -> None:
         dg.certify(STANDARD, UNIT, np.ones(10))
     with pytest.raises(DataError, match="Give loss="):
         dg.certify(STANDARD, UNIT, np.ones(10), lam=0.1)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "hinge", "squared_hinge"])
+@pytest.mark.parametrize("only", [0.0, 1.0])
+def test_a_certificate_is_asked_of_rows_of_one_class(loss: str, only: float) -> None:
+    """What it says of them is true: nobody does worse than nothing."""
+    rng = np.random.default_rng(0)
+    X, y, s = rng.normal(size=(20, 2)), np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 1.0, 0.0], 5)
+    solution = dg.fit(X, y, loss=loss, penalty="l2", lam=0.1, sample_weight=s)
+    other = np.where(s > 0, only, 1.0 - only)
+    again = solution.certificate.recheck(X, other)
+    assert 0.0 <= again.bound <= again.objective < np.inf
+
+
+def test_weights_that_meet_every_target_are_proven_as_well_as_fitted_ones() -> None:
+    """Where nothing is left of the loss the penalty alone says how small a gap has to be."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 30))
+    y = X[:, 0] + 0.3 * rng.standard_t(3, size=12)
+    asked: dict[str, Any] = dict(loss="absolute", penalty="slope(0.1)", lam=0.005, fit_intercept=False)
+    solution = dg.fit(X, y, **asked)
+    assert dg.certify(X, y, solution.coef, 0.0, **asked).relative_gap <= 1e-4

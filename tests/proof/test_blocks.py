@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from dualgap.arrays import Vector
-from dualgap.proof.blocks import Charged, StreamStatement, Weighed, judged, weigh
+from dualgap.proof.blocks import Charged, StreamStatement, Weighed, judged, visited, weigh
 from dualgap.proof.check import inside
 from dualgap.proof.moments import MomentSums, judged_by_moments, moments_of
 from exact.optimum import optimum
@@ -144,3 +145,44 @@ def test_free_columns_are_balanced_or_nothing_is_proven() -> None:
     w = np.zeros(2)
     found = judged(stated(one), weighed(one, w, np.ones(4), [slice(0, 4)]), w)
     assert found.dual == 0.0
+
+
+@pytest.mark.parametrize("weight", [1e-290, 1e-300])
+@pytest.mark.parametrize("tau", [1.0, 0.3])
+def test_weights_times_slopes_that_underflow_are_charged(weight: float, tau: float) -> None:
+    """A slope times a weight may have no digits left, and the row may be large."""
+    rng = np.random.default_rng(3)
+    n = 30
+    X, y = rng.normal(size=(n, 1)) * 1e15, np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    one = made(X, y, "logistic", "l1", lam=1.0, intercept=False)
+    u = -y * rng.random(n) * 1e-23 * (1e-300 / weight)
+    visit = visited(stated(one), X, y, np.full(n, weight), np.zeros(1), lambda y, z: u)
+    found = visit.weighed(tau).pull
+    true = sum(Fraction(weight) * Fraction(a * tau) * Fraction(x) for a, x in zip(u, X[:, 0], strict=True))
+    assert abs(Fraction(found.value[0, 0]) - true) <= Fraction(found.error[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("size", "weight"), [(1e-12, 1e-299), (1e-12, 1e-290), (1e-100, 1e-200), (1.0, 1e-307)]
+)
+def test_moments_that_underflow_claim_nothing_false(size: float, weight: float) -> None:
+    """Squares of small numbers times small weights may have no digits left, or be zero."""
+    rng = np.random.default_rng(4)
+    n = 20
+    X = rng.normal(size=(n, 2))
+    y, s = (X @ [1.0, 2.0] + rng.normal(size=n)) * size, np.full(n, weight)
+    one = made(X, y, "squared", "l2", lam=0.1, intercept=True, s=s)
+    sums = summed(X, y, s, np.zeros(3), [slice(0, 11), slice(11, n)])
+    w = near_optimum(made(X, y, "squared", "l2", lam=0.1, intercept=True), np.zeros(3))
+    omega = np.array([*w[:2], -1.0, w[2]])
+    true(one, judged_by_moments(stated(one), sums, sums, w, omega, 1e-3, 1.0), [w, np.zeros(3)])
+
+
+def test_weights_are_known_to_a_share_of_all_rows() -> None:
+    """What is left of moments when a heavy row is taken away is no better known than they were."""
+    s = np.array([0.3, 0.3, 0.3, 1e14])
+    X, y = np.array([[1.0], [2.0], [3.0], [0.0]]), np.array([1.0, 0.0, 2.0, 0.0])
+    one = made(X[:3], y[:3], "squared", "l2", lam=0.1, intercept=False, s=s[:3])
+    whole = summed(X, y, s, np.zeros(2), [slice(0, 4)])
+    left, w = whole.less(moments_of(X[3:], y[3:], s[3:], np.zeros(2))), near_optimum(one, np.zeros(1))
+    true(one, judged_by_moments(stated(one), left, whole, w, np.array([w[0], -1.0, 0.0]), 1e-3, 1.0), [w])

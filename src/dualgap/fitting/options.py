@@ -133,4 +133,10 @@ def read_iterate(
     w = np.concatenate([coef, intercept[..., None]], axis=-1) if terms.fit_intercept else coef
     if not duals or theta is None or theta.shape != (len(terms.used), *classes):
         return Iterate(working.coordinates(w.ravel()))
-    return Iterate(working.coordinates(w.ravel()), working.working_theta(theta[terms.used]))
+    theta = theta[terms.used]
+    if working.asked.constraints is not None:  # their multipliers go behind
+        known = getattr(warm_start.certificate, "multipliers", None)
+        if known is None or classes or len(known) != len(working.asked.constraints):
+            return Iterate(working.coordinates(w.ravel()))
+        theta = np.append(theta, known)
+    return Iterate(working.coordinates(w.ravel()), working.working_theta(theta))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -221,6 +222,15 @@ def class_weights(y: Vector, a: Vector) -> tuple[float, float]:
     """Total weight of the rows labelled +1 and −1."""
     plus = float(a[y > 0].sum())
     return plus, float(a[y <= 0].sum())
+
+
+def log_odds_of_classes(y: Vector, a: Vector) -> float:
+    """log of the weight of the rows labelled +1 over that of the others; large where one class has all."""
+    plus, minus = class_weights(y, a)
+    least = float(np.finfo(np.float64).tiny)
+    if min(plus, minus) > least:
+        return math.log(plus / minus)
+    return math.log(max(plus, least)) - math.log(max(minus, least))
 
 
 def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.device.spaces import space
-from dualgap.losses.base import Loss, class_weights, divergence
+from dualgap.losses.base import Loss, divergence, log_odds_of_classes
 from dualgap.traits import Trait
 
 
@@ -47,5 +47,4 @@ class Exponential(Loss):
         return 2.0 * z
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        plus, minus = class_weights(y, a)
-        return 0.5 * float(np.log(plus / minus))
+        return 0.5 * log_odds_of_classes(y, a)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dualgap.arrays import Vector
 from dualgap.device.spaces import space
-from dualgap.losses.base import Loss, Terms, class_weights, column, divergence
+from dualgap.losses.base import Loss, Terms, column, divergence, log_odds_of_classes
 from dualgap.traits import Trait
 
 
@@ -64,5 +62,4 @@ class Logistic(Loss):
         return z
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        plus, minus = class_weights(y, a)
-        return float(np.log(plus / minus))
+        return log_odds_of_classes(y, a)

@@ -152,7 +152,8 @@ def _exact(family: Family, request: PathRequest) -> SolutionCurve | None:
 def _grid(family: Family, request: PathRequest) -> Vector:
     if request.lams is not None:
         return request.lams
-    return falling(*_range(family, request), request.count)
+    top, end = _range(family, request)
+    return falling(top, end, request.count) if top > 0.0 else np.ones(1)  # nothing moves: one will do
 
 
 def _end(family: Family, request: PathRequest) -> float:

@@ -272,8 +272,8 @@ def _swept(
     met = block.rows.swept(w, _RowFormula(problem.loss, chosen.formula, not whole), arrays, chosen.numbers)
     if met is None:
         return None
-    slips = 0.0 if whole else 2.0 * U
-    off = (met.off + slips * met.size * block.rows.tops) * (1.0 + FEW)
+    slip = 0.0 if whole else _slipped(2.0 * U, met.size, len(met.u))
+    off = (met.off + slip * block.rows.tops) * (1.0 + FEW)
     # nobody asks for the pull at the column of ones: it is no more than the slopes' sizes
     pull = Charged(np.append(met.pull, 0.0)[:, None], np.append(off, met.size * (1.0 + FEW))[:, None])
     error = met.error + 4.0 * U * (met.base + met.far)
@@ -331,7 +331,7 @@ class Visit:
             values = np.concatenate([one.values[3:].reshape(2, -1) for one in found], axis=1)
             risk, paid = values
             heavy, n = 0.0 if self.whole else added_up(self.block.a), len(t)
-            pull = self.pull if tau == 1.0 else self._shrunk(tau, size)
+            pull = self.pull if tau == 1.0 else self._shrunk(tau, size, float(n) if self.whole else heavy)
         # products that underflow: none where the loss is flat, as exponentials never are
         flat = Trait.PIECEWISE_QUADRATIC in loss.traits and all(float(one.tops.sum()) == 0.0 for one in found)
         under = 0.0 if flat else 8.0 * LEAST * (n + len(self.w))
@@ -348,10 +348,11 @@ class Visit:
             n,
         )
 
-    def _shrunk(self, tau: float, size: float) -> Charged:
-        """τ times the pull: each slope is rounded once more, and so is each sum."""
-        tops = np.append(self.block.rows.tops, 1.0)[:, None]
-        more = 2.0 * U * (np.abs(self.pull.value) + tops * size) + self.block.rows.n * LEAST
+    def _shrunk(self, tau: float, size: float, heavy: float) -> Charged:
+        """τ times the pull: each slope is rounded once more, or underflows, and so is each sum."""
+        tops, n = np.append(self.block.rows.tops, 1.0)[:, None], self.block.rows.n
+        under = tops * (2.0 * heavy + n) * LEAST + n * LEAST
+        more = 2.0 * U * (np.abs(self.pull.value) + tops * size) + under
         return Charged(self.pull.value * tau, (self.pull.error * tau + more) * (1.0 + FEW))
 
 
@@ -465,14 +466,20 @@ def _all_pulls(
         else:
             found, off = part.against_many(thetas)
         ones = np.array([added_up(theta) for theta in thetas])
-        off = (off + slips * size[:, None] * part.tops) * (1.0 + FEW)
-        table, loose = np.column_stack([found, ones]), np.column_stack([off, (few + slips) * size])
+        slip = _slipped(slips, size, part.n)
+        off = (off + slip[:, None] * part.tops) * (1.0 + FEW)
+        table, loose = np.column_stack([found, ones]), np.column_stack([off, few * size + slip])
         start = 0
         for j, group in enumerate(groups):
             own, start = slice(start, start + len(group)), start + len(group)
             values[j].append(_below(table[own], len(lots[j][0])))
             errors[j].append(_below(loose[own], len(lots[j][0])))
     return [Charged(np.hstack(one), np.hstack(other)) for one, other in zip(values, errors, strict=True)]
+
+
+def _slipped(share: float, size: Any, rows: int) -> Any:
+    """What weights times slopes are off by, all together: a share of their sizes, and what underflows."""
+    return share * size + (2.0 * rows * LEAST if share else 0.0)
 
 
 def _below(table: Matrix, count: int) -> Matrix:
@@ -512,10 +519,12 @@ def _judged(problem: StreamStatement, seen: Weighed, w: Vector, tolerance: float
     t, off = shares.share, shares.off
     low, high = np.maximum(t - off, 0.0), np.minimum(t + off, 1.0)
     paid = [s * seen.terms.most + (1.0 - s) * seen.risk.most for s in (low, high)]
-    terms = float(np.maximum(*paid).sum()) * n * (1.0 + FEW)
+    under = 4.0 * len(t) * LEAST if any(one.any() for one in paid) or risk else 0.0
+    terms = (float(np.maximum(*paid).sum()) + under) * n * (1.0 + FEW)
     size = np.abs(seen.pull.value)
     v = -(seen.pull.value @ t) * n
-    reach = (seen.pull.error @ high + size @ off + (gamma(len(t) + 8) + share) * (size @ high)) * n
+    reach = seen.pull.error @ high + size @ off + (gamma(len(t) + 8) + share) * (size @ high)
+    reach = (reach + 4.0 * len(t) * LEAST) * n + LEAST  # products of small sums underflow
     v, reach = v[: len(problem.free)], reach[: len(problem.free)] * (1.0 + FEW)
     pull = np.abs(v) + reach
     v[problem.free], reach[problem.free] = 0.0, 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.losses.base import FAINT
 from dualgap.proof.check import SLACK, Checked
+from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rows import Rows, norm
 from dualgap.proof.statement import Statement
 from dualgap.traits import Trait
@@ -54,18 +55,35 @@ def proven_zero(problem: Statement, found: Checked) -> Mask:
 
 
 def zeros_later(problem: Statement, found: Checked) -> Mask | Callable[[], Mask]:
-    """`proven_zero`, now or when somebody asks: none, if the sum of the table's squares is another then."""
+    """`proven_zero`, now or when somebody asks: none, if the table is another then, as tells the sum of its
+    squares, or Xᵀθ.
+    """
     rows = problem.rows
     if not isinstance(rows, Rows):
         return proven_zero(problem, found)
     size = rows.size
 
     def zeros() -> Mask:
-        with np.errstate(all="ignore"):
-            same = norm(rows.matrix) == size
+        with PlainArithmetic():
+            same = norm(rows.matrix) == size and _same_products(problem, found)
         return proven_zero(problem, found) if same else np.zeros(len(found.w), dtype=bool)
 
     return zeros
+
+
+def _same_products(problem: Statement, found: Checked) -> bool:
+    """Is Xᵀθ still what it was? A table whose columns or rows changed places may have the same squares."""
+    if problem.constraints is not None:  # of which nothing is proven zero
+        return True
+    thetas = np.ascontiguousarray(found.theta.T) if found.theta.ndim == 2 else [found.theta]  # of each class
+    before, doubt = (
+        part.reshape(len(thetas), -1)[:, : problem.rows.p] for part in (found.correlation, found.reach)
+    )
+    for theta, own, loose in zip(thetas, before, doubt, strict=True):
+        v, reach = problem.rows.against(theta)
+        if not np.all(np.abs(v - own) <= (reach + loose) * (1.0 + SLACK) + FAINT):
+            return False
+    return True
 
 
 def distance(problem: Statement, found: Checked) -> float | None:

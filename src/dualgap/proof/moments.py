@@ -139,25 +139,24 @@ def _judged(
     omega = np.concatenate([coef, [-1.0, constant]])
     known = _Known(seen, whole)
     weight, count = seen.weight, len(omega)
-    n = 1.0 / (weight * (1.0 - seen.share - 8.0 * U))
+    n = 1.0 / (weight * (1.0 - known.loose - 8.0 * U)) if known.loose < 0.5 else np.inf
     square, doubt = known.square(omega)
     # the constant is off by `wide`: by no more than that is each prediction
-    root = math.sqrt(max(square, 0.0) + doubt) + wide * math.sqrt(weight * (1.0 + seen.share))
+    far = wide * math.sqrt(max(weight, 0.0) * (1.0 + known.loose)) if wide else 0.0
+    root = math.sqrt(max(square, 0.0) + doubt) + far
     priced, unsure = problem.regulariser.priced(w)
-    objective = (root * root * n + priced) * (1.0 + FEW) + unsure + LEAST
-    width = objective - max((square - doubt) / weight * (1.0 - seen.share - FEW), 0.0) - priced + 2.0 * unsure
-    width = max(width, 0.0)
+    objective = ((root * root + LEAST) * n + priced) * (1.0 + FEW) + unsure + LEAST
     tied = _Tied.of(problem, seen, known)
     if tied is None or not objective < np.inf:
         zero = np.zeros(len(w))
         return Checked(w, np.zeros(1), objective if objective == objective else np.inf, 0.0, 0.0, zero, zero)
+    least = max((square - doubt) / weight * (1.0 - known.loose - FEW), 0.0)
+    width = max(objective - least - priced + 2.0 * unsure, 0.0)
     rho = tied.distance(kappa)
     apart, unsure_apart = known.square(omega - kappa)
-    apart_root = (
-        math.sqrt(max(apart, 0.0) + unsure_apart) + rho + wide * math.sqrt(weight * (1.0 + seen.share))
-    )
+    apart_root = math.sqrt(max(apart, 0.0) + unsure_apart) + rho + far
     apart_root += 4.0 * U * known.length(np.abs(omega) + np.abs(kappa))
-    terms = apart_root * apart_root * n * (1.0 + FEW)
+    terms = (apart_root * apart_root + LEAST) * n * (1.0 + FEW)
     v, reach = _correlation(problem, seen, known, kappa, rho)
     pull = np.abs(v) + reach
     v[problem.free], reach[problem.free] = 0.0, 0.0
@@ -169,8 +168,7 @@ def _judged(
     box, charge = _box(w, Balanced(none, none, tied.open_, pull[tied.open_]), budget)
     gap = terms + bracket + rounding + charge
     size = np.array([2.0 * known.length(np.abs(kappa)) * n])
-    found = told(Checked(w, size, objective, gap, rounding, v, reach, box, width))
-    return found if seen.weight >= FAINT else replace(found, dual=0.0)
+    return told(Checked(w, size, objective, gap, rounding, v, reach, box, width))
 
 
 def _constant(coef: Vector, level: float, shift: Vector) -> tuple[float, float]:
@@ -188,7 +186,13 @@ class _Known:
         self.M = seen.matrix
         roundings = seen.roundings + 2 * len(seen.matrix) + 8  # those of the products made here among them
         self.share = gamma(roundings) * (1.0 + FEW)
-        self.sizes = np.sqrt(np.maximum(np.diagonal(whole.matrix), 0.0) * (1.0 + 2.0 * whole.share) + LEAST)
+        # products of two entries underflow by LEAST at most: sizes are so large that their share covers that
+        under = 4.0 * (whole.rows + len(self.M)) * LEAST / self.share
+        square = np.maximum(np.diagonal(whole.matrix), 0.0) * (1.0 + 2.0 * whole.share)
+        self.sizes = np.sqrt(square + under)
+        self.loose = np.inf  # the share to which Σs is known
+        if seen.weight >= FAINT:
+            self.loose = self.share * (float(self.sizes[-1]) ** 2 / seen.weight) * (1.0 + FEW)
 
     def length(self, size: Vector) -> float:
         """√(Σ s (size·|r|)²) at most."""
@@ -282,6 +286,6 @@ def _correlation(
     value, error = known.along(F, kappa)
     size = np.abs(F) @ known.sizes
     n = 2.0 / seen.weight
-    few = 1.0 + FEW + 2.0 * seen.share
-    reach = (error + size * rho + (seen.share + FEW) * np.abs(value)) * n * few
+    few = 1.0 + FEW + 2.0 * known.loose
+    reach = (error + size * rho + (known.loose + FEW) * np.abs(value)) * n * few + LEAST
     return -value * n, reach

@@ -120,7 +120,8 @@ class _Course:
     def __init__(self, problem: Problem, scope: Scope, enough: float, trusted: bool) -> None:
         self._problem, self._scope, self._enough = problem, scope, enough
         self._best, self._idle, self._trusted = np.inf, 0, trusted
-        self._risk = problem.null
+        self._value = problem.null
+        self._kept: Iterate | None = None  # the best one by its residual
 
     def run(self) -> Iterator[Iterate]:
         """What is shown of them."""
@@ -128,6 +129,8 @@ class _Course:
             scope = self._scope.narrowed() if self._trusted else self._scope
             self._trusted = True
             yield from self._wide_round(scope) if scope.whole else self._narrow_rounds(scope)
+        if self._kept is not None and not self._kept.certify:  # nobody has looked at the best yet
+            yield replace(self._kept, certify=True)
 
     def _wide_round(self, scope: Scope) -> Iterator[Iterate]:
         steps, solved, here = 0, False, scope
@@ -168,13 +171,17 @@ class _Course:
         point = scope.point
         primal = point.weights.primal
         z = point.z if np.array_equal(primal, point.w) else None
-        self._risk = self._problem.risk(point.z)
+        paid = self._problem.regulariser.value(primal)
+        self._value = self._problem.risk(point.z) + (paid if np.isfinite(paid) else 0.0)
         near = self._near(residual, 1.0)
-        return Iterate(primal, -point.rows.slope, z, certify=near, correlation=-point.pull)
+        shown = Iterate(primal, -point.rows.slope, z, certify=near, correlation=-point.pull)
+        if residual <= self._best:
+            self._kept = shown
+        return shown
 
     def _near(self, residual: float, share: float) -> bool:
         """Is the estimated gap below this share of what is near?"""
-        return not self._enough or self._problem.relative(residual, self._risk) <= share * self._enough
+        return not self._enough or self._problem.relative(residual, self._value) <= share * self._enough
 
 
 def _sampling(problem: Problem) -> bool:

@@ -13,6 +13,7 @@ from dualgap.solvers.curvature_floor import has_flat_pieces
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
+BLOCK, LEAST = 1 << 17, 512  # numbers of a block, 1 MiB, and the fewest columns of one
 FADED = 4  # times as many columns as are wanted: then those that left are let go
 
 
@@ -30,15 +31,26 @@ class KeptCurvature:
         self._matrix: Matrix = np.zeros((0, 0))
         self._edge = np.zeros(0)
 
+    def fits(self, h: Vector) -> bool:
+        """Are these curvatures those of the matrix, nearly? `off` says by how much they differ."""
+        stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
+        self.off = stale
+        return bool(stale <= self._most)
+
     def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
         """The matrix of these columns, a copy, and their sums; curvatures are about h."""
-        stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
-        if not stale <= self._most or len(self._columns) > FADED * len(which):
-            rows = array.T if len(which) == array.shape[1] else array.T[which]
-            self._columns, self._matrix, self._edge = which, weighted(rows, h), rows @ h
-            self.h, self.off = h, 0.0
-            return self._matrix.copy(), self._edge.copy()
-        self.off = stale
+        if not self.fits(h) or len(self._columns) > FADED * len(which):
+            return self.anew(array, which, h)
+        return self.known(array, which)
+
+    def anew(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
+        """The same at these very curvatures."""
+        self._matrix, self._edge = weighted(array.T, h, which)
+        self._columns, self.h, self.off = which, h, 0.0
+        return self._matrix.copy(), self._edge.copy()
+
+    def known(self, array: Matrix, which: Index) -> tuple[Matrix, Vector]:
+        """The same at the curvatures kept."""
         where = np.full(array.shape[1], -1)
         where[self._columns] = np.arange(len(self._columns))
         new = which[where[which] < 0]
@@ -56,18 +68,34 @@ class KeptCurvature:
 
     def _grow(self, array: Matrix, new: Index) -> None:
         fresh, before = array.T[new], len(self._columns)
+        own, edge = weighted(fresh, self.h)
         matrix = np.empty((before + len(new), before + len(new)))
         matrix[:before, :before] = self._matrix
-        matrix[before:, before:] = weighted(fresh, self.h)
-        matrix[before:, :before] = (fresh * self.h) @ array.T[self._columns].T
+        matrix[before:, before:] = own
+        fresh *= self.h
+        matrix[before:, :before] = (fresh @ array)[:, self._columns]
         matrix[:before, before:] = matrix[before:, :before].T
         self._columns, self._matrix = np.concatenate([self._columns, new]), matrix
-        self._edge = np.concatenate([self._edge, fresh @ self.h])
+        self._edge = np.concatenate([self._edge, edge])
 
 
-def weighted(rows: Matrix, h: Vector) -> Matrix:
-    """Σ h_i x_i x_iᵀ, where the x_i are columns here."""
-    scaled: Any = rows * np.sqrt(h)
-    if float(len(rows)) ** 2 * len(h) > SINGLE:
-        scaled = scaled.astype(np.float32)
-    return np.asarray(scaled @ scaled.T, dtype=np.float64)
+def weighted(rows: Matrix, h: Vector, which: Index | None = None) -> tuple[Matrix, Vector]:
+    """Σ h_i x_i x_iᵀ, where the x_i are columns here, and Σ h_i x_i; of some of the rows, or of all.
+
+    In blocks that stay in the cache: copies of the whole take as long as the products.
+    """
+    n = rows.shape[1]
+    every = which is None or (len(which) == len(rows) and bool((which[1:] > which[:-1]).all()))
+    size = len(rows) if which is None else len(which)
+    single, step, root = float(size) ** 2 * n > SINGLE, max(BLOCK // max(size, 1), LEAST), np.sqrt(h)
+    matrix, edge = np.zeros((size, size)), np.zeros(size)
+    for i in range(0, n, step):
+        own = root[i : i + step]
+        part: Any = rows[:, i : i + step] * own if every else rows[which, i : i + step]
+        if not every:
+            part *= own
+        edge += part @ own
+        if single:
+            part = part.astype(np.float32)
+        matrix += part @ part.T
+    return matrix, edge

@@ -1,0 +1,178 @@
+"""Minima over the columns taken: of a quadratic loss at once, of others by steps of proximal Newton."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.kept_curvature import KeptCurvature, weighted
+from dualgap.solvers.lasso.l1_quadratic import violation
+from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
+from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
+from dualgap.traits import Trait
+
+STEPS = 3  # of Newton between two passes over the table
+FEW = 20  # the answer is not far where columns came in for no more than one in so many
+COARSE = 1e-2  # to what share of the prices a set is solved until then
+INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
+FALL = 1e-4  # share of what a step promises that it must keep
+SHORTEST = 1e-6  # of a step; below it rounding decides
+CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
+
+
+class ColumnsModel(ABC):
+    """What is minimised on the columns taken."""
+
+    def __init__(self, point: PricedColumns) -> None:
+        self.point = point
+
+    def improve(self) -> None:
+        """Take columns in, minimise over those taken, and price all of them anew."""
+        self.point.choose()
+        self.point.reach(self.minimise())
+
+    @abstractmethod
+    def minimise(self) -> Vector:
+        """Move the point; a dual point there."""
+
+
+def model_of(point: PricedColumns) -> QuadraticModel | BentModel:
+    """The one for this loss."""
+    return QuadraticModel(point) if point.problem.loss_has(Trait.QUADRATIC) else BentModel(point)
+
+
+class QuadraticModel(ColumnsModel):
+    """A quadratic loss: one matrix, which grows."""
+
+    def __init__(self, point: PricedColumns) -> None:
+        super().__init__(point)
+        problem = point.problem
+        self.h = problem.a * problem.loss.second_derivative(problem.y, point.z)
+        self.total = float(self.h.sum())
+        self.matrix, self.known = ModelMatrix(np.zeros((0, 0))), 0
+        self.even = bool(self.h.min() == self.h.max())
+
+    def minimise(self) -> Vector:
+        """Move to the minimum over the columns taken, as far as the others allow; the slopes there."""
+        point, taken = self.point, self.point.taken
+        self._grow()
+        which = taken.columns
+        price, w = point.price[which], point.w.copy()
+        residual = point.pull[which] - taken.centre * point.theta_sum - point.ridge[which] * w
+        # all the sweeps it may take cost less than a pass
+        cheap = SWEEPS * len(w) ** 2 <= point.design.stored
+        last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
+        self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
+        shift = point.theta_sum / self.total if point.problem.intercept else 0.0
+        point.move(w, point.z + taken.array @ (w - point.w) + shift, point.level + shift)
+        return point.problem.slope(point.z)
+
+    def _grow(self) -> None:
+        array, before = self.point.taken.array, self.known
+        self.known = size = array.shape[1]
+        if size == before:
+            return
+        if size > len(self.matrix.gram):
+            most = max(size, 3 * before)
+            room = np.empty((most, most))
+            room[:before, :before] = self.matrix.gram[:before, :before]
+            self.matrix = ModelMatrix(room)
+        gram, fresh = self.matrix.gram, array[:, before:]
+        if before:
+            cross = array[:, :before].T @ (fresh if self.even else fresh * self.h[:, None])
+            gram[:before, before:size] = cross * self.h[0] if self.even else cross
+            gram[before:size, :before] = gram[:before, before:size].T
+        gram[before:size, before:size] = (
+            self.h[0] * (fresh.T @ fresh) if self.even else weighted(fresh.T, self.h)[0]
+        )
+        new, which = np.arange(before, size), self.point.taken.columns[before:]
+        own = gram[new, new]
+        own[own <= CONSTANT * self.total * self.point.taken.centre[before:] ** 2] = 0.0
+        gram[new, new] = own + self.point.ridge[which]
+        self.matrix.factor.forget()
+
+
+class BentModel(ColumnsModel):
+    """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be."""
+
+    def __init__(self, point: PricedColumns) -> None:
+        super().__init__(point)
+        self.floor = CurvatureFloor(point.problem)
+        self.kept = KeptCurvature(point.problem)
+
+    def minimise(self) -> Vector:
+        """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
+        point, problem = self.point, self.point.problem
+        ahead = theta = problem.slope(point.z)
+        step = 0.0
+        for _ in range(STEPS):
+            found = self._step(theta)
+            if found is None:
+                return theta
+            step, promise, bent = found
+            ahead, theta = theta - bent, problem.slope(point.z)
+            share = promise / point.objective()
+            if share * max(share, self.kept.off**2) <= 0.1 * point.wanted:
+                break
+        return np.clip(ahead, *problem.dual_bounds) if step == 1.0 else theta
+
+    def matrix(self, columns: Index) -> Matrix:
+        """What the last step had for a matrix, of these columns of the table, the level at its best."""
+        taken = self.point.taken
+        taken.add(np.setdiff1d(columns, taken.columns))
+        where = np.empty(self.point.design.shape[1], dtype=np.int64)
+        where[taken.columns] = np.arange(len(taken.columns))
+        gram, edge = self.kept.known(taken.array, where[columns])
+        if self.point.problem.intercept:
+            gram -= np.outer(edge / float(self.kept.h.sum()), edge)
+        gram.flat[:: len(columns) + 1] += self.point.ridge[columns]
+        return gram
+
+    def _step(self, theta: Vector) -> tuple[float, float, Vector] | None:
+        """A step's length, what it promised, and by how much it moves the slopes; None where none is due."""
+        point, array = self.point, self.point.taken.array
+        h, which = self.floor.curvature(point.z), point.taken.columns
+        price, ridge = point.price[which], point.ridge[which]
+        kept = self.kept.fits(h)
+        if kept:
+            h = self.kept.h
+        total = float(h.sum())
+        shift = float(theta.sum()) / total if point.problem.intercept else 0.0
+        pull = (theta - shift * h if shift else theta) @ array - ridge * point.w  # the intercept at its best
+        if not kept and point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
+            return None
+        live = np.flatnonzero((point.w != 0.0) | (np.abs(pull) > EDGE * price))
+        gram, edge = self.kept.at(array, live, h)
+        residual, price, ridge = pull[live], price[live], ridge[live]
+        if point.problem.intercept:
+            gram -= np.outer(edge / total, edge)
+        gram.flat[:: len(live) + 1] += ridge
+        w = point.w[live].copy()
+        off = violation(w, residual, price)
+        ModelMatrix(gram).solve(w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
+        change = w - point.w[live]
+        if point.problem.intercept:
+            shift -= float(edge @ change) / total
+        full = np.zeros(len(point.w))
+        full[live] = change
+        along = array @ full + shift
+        smooth = float(theta @ along) - float((ridge * point.w[live]) @ change)
+        fall = float(price @ (np.abs(w) - np.abs(point.w[live])))
+        promise = max(smooth - fall, 0.0)
+        self.kept.learn(promise)
+        return self._advance(full, along, shift, promise), promise, self.kept.h * along
+
+    def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
+        point, here, z, level, length = self.point, self.point.w, self.point.z, self.point.level, 1.0
+        before = point.objective()
+        while True:
+            point.move(here + length * change, z + length * along, level + length * shift)
+            after = point.objective()
+            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
+                break
+            length *= 0.5
+        self.floor.learn(length)
+        return length

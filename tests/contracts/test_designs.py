@@ -86,6 +86,17 @@ def test_curved_products(kind: str, data: st.DataObject) -> None:
 
 @every_design
 @given(data=st.data())
+def test_products_across(kind: str, data: st.DataObject) -> None:
+    design, array = data.draw(designs(kind))
+    n, p = design.shape
+    d, theta = np.abs(data.draw(vectors(p))), data.draw(vectors(n))
+    size = 1.0 + 20.0 * np.abs(array).max()
+    reach = 1e-300 + 1e-12 * size * size * d.sum() * np.abs(theta).sum()
+    assert np.all(np.abs(design.across(d, theta) - array @ (d * (array.T @ theta))) <= reach)
+
+
+@every_design
+@given(data=st.data())
 def test_equal_rows_have_equal_marks(kind: str, data: st.DataObject) -> None:
     design, _ = data.draw(designs(kind))
     twice = design.rows(np.repeat(np.arange(design.shape[0]), 2))

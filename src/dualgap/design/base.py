@@ -79,6 +79,10 @@ class Design(Protocol):
         t = h * (self.matvec(w) + shift)
         return self.transpose_matvec(t), float(t.sum())
 
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        """X (d ∘ Xᵀθ), in one pass where the storage allows."""
+        return self.matvec(d * self.transpose_matvec(theta))
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         """|X|ᵀ θ: the size of the terms that cancel in Xᵀ θ."""
 

@@ -90,6 +90,26 @@ class Compressed(Design):
     def transpose_matvecs(self, thetas: Matrix) -> Matrix:
         return np.asarray((self._transposed @ thetas.T).T)
 
+    def curved(self, h: Vector, w: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        if self._given.format != "csr":
+            return super().curved(h, w, shift)
+        from dualgap.compiled.lines import curved
+
+        return curved(self._row_lines, h, w, shift)
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        from dualgap.compiled.lines import curved
+
+        return curved(self._column_lines, d, theta, 0.0)[0]
+
+    @cached_property
+    def _row_lines(self) -> Lines:
+        return sparse_lines(self.by_rows)
+
+    @cached_property
+    def _column_lines(self) -> Lines:
+        return sparse_lines(self.by_columns)
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.asarray(abs(self._given).T @ theta)
 
@@ -195,12 +215,13 @@ class Compressed(Design):
 
 def _outer(lines: sp.csr_array | sp.csc_array, across: sp.csr_array | sp.csc_array, weight: Vector) -> Matrix:
     """Σ weight_k line_k line_kᵀ over the lines of `across`; `lines` are the same numbers the other way."""
-    from dualgap.design.sparse_gram import add_products
+    from dualgap.design.sparse_gram import add_products, mirror
 
     size = len(lines.indptr) - 1
     out = np.zeros((size, size))
     others = (across.indptr, across.indices, across.data)
     add_products(lines.indptr, lines.indices, lines.data, others, weight, out)
+    mirror(out)
     return out
 
 

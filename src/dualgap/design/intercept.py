@@ -62,6 +62,9 @@ class WithOnes(Wrapped):
         pull, total = self.inner.curved(h, w[:-1], shift + float(w[-1]))
         return np.append(pull, total), total
 
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        return np.asarray(self.inner.across(d[:-1], theta) + d[-1] * theta.sum())
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         return np.append(self.inner.absolute_transpose_matvec(theta), theta.sum())
 

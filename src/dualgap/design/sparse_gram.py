@@ -21,10 +21,10 @@ def add_products(
     weights: Vector,
     out: NDArray[Any],
 ) -> None:
-    """out += A diag(weights) Aᵀ, A by rows and, as `across`, by columns; the indices of a line increase.
+    """out += A diag(weights) Aᵀ on and below the diagonal, A by rows and, as `across`, by columns.
 
-    One row of `out` after another, which stays in the cache: adding up the outer products of the columns
-    took 2.8 times as long on 4145 × 14405 numbers, 120 of them in a column.
+    The indices of a line increase. One row of `out` after another, which stays in the cache: adding up the
+    outer products of the columns took 2.8 times as long on 4145 × 14405 numbers, 120 of them in a column.
     """
     first, places, others = across
     for i in range(starts.shape[0] - 1):
@@ -39,6 +39,11 @@ def add_products(
                 if place > i:
                     break
                 row[place] += scaled * others[b]
+
+
+@compiled
+def mirror(out: NDArray[Any]) -> None:
+    """What is below the diagonal written above it too."""
     size = out.shape[0]
     for top in range(0, size, TILE):
         for left in range(0, top + 1, TILE):

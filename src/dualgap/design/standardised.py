@@ -76,6 +76,11 @@ class Standardised(Wrapped):
             pull = pull - total * self.centre
         return np.asarray(pull / self.scale), total
 
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        if self.centred:
+            return super().across(d, theta)
+        return self.inner.across(d / (self.scale * self.scale), theta)
+
     def absolute_transpose_matvec(self, theta: Vector) -> Vector:
         size = self.inner.absolute_transpose_matvec(theta) + np.abs(self.centre) * theta.sum()
         return np.asarray(size / self.scale)

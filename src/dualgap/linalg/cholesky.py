@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from dualgap.arrays import Matrix, Vector
 
@@ -92,16 +92,31 @@ def _positive(diagonal: Vector) -> Vector:
 
 
 def _double_solve(factor: Matrix, lower: bool) -> Solve:
-    return lambda b: np.asarray(lapack.dpotrs(factor, b, lower=lower)[0] if b.size else b.copy())
+    def solve(b: Matrix) -> Matrix:
+        if b.ndim == 1 and b.size:
+            return np.asarray(_both(blas.dtrsv, factor, b, lower))
+        return np.asarray(lapack.dpotrs(factor, b, lower=lower)[0] if b.size else b.copy())
+
+    return solve
 
 
 def _single_solve(factor: Any, lower: bool) -> Solve:
     def solve(b: Matrix) -> Matrix:
         size = float(np.abs(b).max(initial=0.0)) or 1.0  # 4-byte numbers end at 1e38
-        found = lapack.spotrs(factor, (b / size).astype(np.float32), lower=lower)[0]
+        scaled = (b / size).astype(np.float32)
+        one = b.ndim == 1 and b.size
+        found = (
+            _both(blas.strsv, factor, scaled, lower) if one else lapack.spotrs(factor, scaled, lower=lower)[0]
+        )
         return np.asarray(found, dtype=np.float64) * size
 
     return solve
+
+
+def _both(divide: Any, factor: Any, b: Any, lower: bool) -> Any:
+    """By the factor and by its transpose: LAPACK's solver, made for many, takes 2 to 4 times as long."""
+    half = divide(factor, b, lower=lower, trans=not lower)
+    return divide(factor, half, lower=lower, trans=lower, overwrite_x=1)
 
 
 class Bordered:

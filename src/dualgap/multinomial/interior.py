@@ -83,6 +83,13 @@ class CentredClasses:
         theta = theta.reshape(self.pi.shape)
         return self.problem.correlation(theta - self.pi * theta.sum(axis=1, keepdims=True))
 
+    def curved(self, h: Vector, w: Vector) -> tuple[Vector, float]:
+        t = h * self.matvec(w)
+        return self.transpose_matvec(t), float(t.sum())
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        return self.matvec(d * self.transpose_matvec(theta))
+
     def weighted_gram(self, h: Vector) -> Matrix:
         """The Hessian, with h = aπ."""
         found: Matrix = hessian(self.problem.design.toarray(), self.problem.a, self.pi.T)

@@ -29,6 +29,7 @@ class Grams:
 
     def __init__(self) -> None:
         self._asked: tuple[Design, Vector] | None = None
+        self._roughly: tuple[Design, Design] | None = None
         self._pause, self._next = 0, 1
 
     @property
@@ -41,6 +42,12 @@ class Grams:
         """Did they do?"""
         self._next = 1 if reached else 2 * self._next
         self._pause = 0 if reached else self._next
+
+    def rough(self, design: Design) -> Design:
+        """Products in 4-byte numbers, which are enough for a step."""
+        if self._roughly is None or self._roughly[0] is not design:
+            self._roughly = design, design.rough()
+        return self._roughly[1]
 
     def of(self, design: Design, h: Vector) -> Matrix:
         """A copy that may be written to."""
@@ -82,8 +89,10 @@ class NewtonSystem:
         """x by conjugate gradients; None where so many do not do."""
         diagonal = self.design.weighted_square_norms(self.curvature) + self.penalty.diagonal + self.eta
 
+        rough = self.grams.rough(self.design)
+
         def apply(x: Vector) -> Vector:
-            return self._product(self.design, self.curvature, x)
+            return self.penalty.times(x) + self.eta * x + rough.curved(self.curvature, x)[0]
 
         steps = conjugate_steps(apply, right, diagonal, ACCURACY, most, divide)
         for _ in range(most):

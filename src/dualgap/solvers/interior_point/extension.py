@@ -23,6 +23,12 @@ class Linear(Protocol):
     def transpose_matvec(self, theta: Vector) -> Vector:
         """Xᵀ θ."""
 
+    def curved(self, h: Vector, w: Vector) -> tuple[Vector, float]:
+        """Xᵀt and Σt for t = h ∘ Xw."""
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        """X (d ∘ Xᵀθ)."""
+
     def weighted_gram(self, h: Vector) -> Matrix:
         """Xᵀ diag(h) X."""
 
@@ -47,6 +53,14 @@ class RowBelow:
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return self.inner.transpose_matvec(theta[:-1]) + float(theta[-1]) * self.row
+
+    def curved(self, h: Vector, w: Vector) -> tuple[Vector, float]:
+        pull, total = self.inner.curved(h[:-1], w)
+        last = float(h[-1] * (self.row @ w))
+        return pull + last * self.row, total + last
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        return self.matvec(d * self.transpose_matvec(theta))
 
     def weighted_gram(self, h: Vector) -> Matrix:
         return self.inner.weighted_gram(h[:-1]) + np.outer(h[-1] * self.row, self.row)
@@ -73,6 +87,13 @@ class ColumnBeside:
 
     def transpose_matvec(self, theta: Vector) -> Vector:
         return np.concatenate((self.inner.transpose_matvec(theta), (self.column @ theta,)))
+
+    def curved(self, h: Vector, w: Vector) -> tuple[Vector, float]:
+        t = h * self.matvec(w)
+        return self.transpose_matvec(t), float(t.sum())
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        return self.inner.across(d[:-1], theta) + float(d[-1] * (self.column @ theta)) * self.column
 
     def weighted_gram(self, h: Vector) -> Matrix:
         scaled = h * self.column

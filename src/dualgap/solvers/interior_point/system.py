@@ -40,7 +40,7 @@ class Tall:
         design, h, diagonal = equations.design, equations.h, equations.diagonal
 
         def apply(x: Vector) -> Vector:
-            return design.transpose_matvec(h * design.matvec(x)) + diagonal * x
+            return design.curved(h, x)[0] + diagonal * x
 
         if self._inexact is None:
             self._solve = _factor(design.weighted_gram(h), diagonal)
@@ -92,7 +92,7 @@ class Wide:
         weight = self._inverse
 
         def apply(x: Vector) -> Vector:
-            return design.matvec(weight * design.transpose_matvec(x)) + base * x
+            return design.across(weight, x) + base * x
 
         if self._inexact is None:
             return _factor(design.weighted_outer(weight), base)

@@ -11,11 +11,12 @@ import numpy as np
 
 from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
-from dualgap.drive.solver import STEP, Iterate
+from dualgap.drive.solver import STEP, Iterate, Solver
 from dualgap.problem.problem import Problem
 from dualgap.solvers.augmented_lagrangian.hard_rows import Stacked, stacked
 from dualgap.solvers.augmented_lagrangian.lagrangian import begin
 from dualgap.solvers.augmented_lagrangian.scope import Scope
+from dualgap.solvers.augmented_lagrangian.system import Grams
 from dualgap.solvers.augmented_lagrangian.weights import growth
 from dualgap.solvers.coherence import slowed
 from dualgap.solvers.sampling import sampled, worth
@@ -30,6 +31,9 @@ SAMPLE_GAP, LONGEST = 0.03, 30  # how well a sample is solved, and how many iter
 NEAR = 300.0  # estimated gaps this many times the one wanted are not worth a proof
 LAST = 0.02  # and of that a share from which rows at rest are looked at again
 PATIENCE, PROGRESS = 15, 0.7  # rounds in which the residual must fall below this share of the best
+# Products with the matrix, where conjugate gradients do; operations of a dense factor in the time that one of
+# these takes for a number stored, and for a row or a column.
+PRODUCTS, PAIR, PLACE = 1500.0, 60.0, 250.0
 STIFFER = 3.0  # what the stiffness grows by after an easy round
 
 
@@ -49,6 +53,7 @@ class AugmentedLagrangian:
     curvature, at most all of them, and dense systems of the smaller side.
     """
 
+    alone: bool = False  # by conjugate gradients alone: gives up where they do not do
     name: ClassVar[str] = "augmented_lagrangian"
     bounded: ClassVar[str] = "bounds and constraints"
 
@@ -59,6 +64,14 @@ class AugmentedLagrangian:
         if Trait.CONVEX not in problem.regulariser.traits:
             lacking.append("the penalty is not convex")
         return (*lacking, *too_large(min(problem.n, problem.p), COPIES))
+
+    def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
+        """With any system; before that by conjugate gradients alone, where these may do."""
+        turns: list[tuple[float, Solver]] = [(self.cost(problem), self)]
+        if _gradients_may_do(problem):
+            each = PAIR * problem.design.stored + PLACE * (problem.n + problem.p)
+            turns.append((PRODUCTS * each, replace(self, alone=True)))
+        return turns
 
     def cost(self, problem: Problem) -> float:
         small, stored = float(min(problem.n, problem.p)), float(problem.design.stored)
@@ -90,6 +103,8 @@ class AugmentedLagrangian:
             return
         near = self._from_a_sample(problem, start)
         first = begin(problem, start) if near is None else begin(problem, near, NEARER)
+        if self.alone:
+            first = replace(first[0], grams=Grams(alone=True)), first[1]
         yield from _Course(problem, Scope(*first), NEAR * start.wanted, near is None).run()
 
     def _constrained(self, problem: Stacked, start: Iterate) -> Iterator[Iterate]:
@@ -125,7 +140,7 @@ class _Course:
 
     def run(self) -> Iterator[Iterate]:
         """What is shown of them."""
-        while self._idle < PATIENCE:
+        while self._idle < PATIENCE and not self._scope.lagrangian.grams.given_up:
             scope = self._scope.narrowed() if self._trusted else self._scope
             self._trusted = True
             yield from self._wide_round(scope) if scope.whole else self._narrow_rounds(scope)
@@ -182,6 +197,18 @@ class _Course:
     def _near(self, residual: float, share: float) -> bool:
         """Is the estimated gap below this share of what is near?"""
         return not self._enough or self._problem.relative(residual, self._value) <= share * self._enough
+
+
+def _gradients_may_do(problem: Problem) -> bool:
+    """Sparse columns with a price on the largest weight, and a loss that is curved everywhere.
+
+    With the logistic loss a third of an interior point's time; where curvature vanishes, rows leave and come
+    back, and most of the time was lost.
+    """
+    price = problem.regulariser
+    ball = price.gauge.ball
+    largest = ball is not None and ball.order == np.inf and not price.constrained
+    return problem.loss_has(Trait.ENTROPIC) and largest and problem.design.sparse is not None
 
 
 def _sampling(problem: Problem) -> bool:

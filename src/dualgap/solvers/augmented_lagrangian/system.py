@@ -15,6 +15,7 @@ from dualgap.solvers.augmented_lagrangian.weights import WeightCurve
 SOFT = 1e-5  # stiffness, as a share of the largest, below which a coordinate counts as soft
 BLOCKED = 40.0  # operations of a dense factor in the time of one with a sparse row
 LEAST = 50  # conjugate gradients that must fit into the time of a factor
+MOST, ALL = 500, 6_000  # of them where they are alone, in a step and in a run
 ACCURACY = 1e-3  # relative residual of theirs
 SHORT = 1e-12  # of one: below, it is the rounding of a sum that is one
 LARGE = 1000  # columns from which on a factor in 4-byte numbers takes a third of the time
@@ -25,9 +26,11 @@ class Grams:
     """Xᵀ diag(h) X; kept, since a quadratic loss asks for the same one in every step.
 
     Also whether conjugate gradients are worth another trial: after each failure twice as many steps go by.
+    Where they are `alone`, nothing else is tried, and the first failure ends it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self.alone, self.given_up, self.products = alone, False, 0
         self._asked: tuple[Design, Vector] | None = None
         self._roughly: tuple[Design, Design] | None = None
         self._pause, self._next = 0, 1
@@ -40,6 +43,7 @@ class Grams:
 
     def learn(self, reached: bool) -> None:
         """Did they do?"""
+        self.given_up = self.alone and self.products > ALL
         self._next = 1 if reached else 2 * self._next
         self._pause = 0 if reached else self._next
 
@@ -69,12 +73,15 @@ class NewtonSystem:
     def solve(self, right: Vector, free: Mask) -> Vector:
         """x, through the smaller of both systems, or without either where products are much cheaper."""
         live = np.flatnonzero(self.curvature > 0)
-        most = self._gradients(len(live))
+        most = MOST if self.grams.alone else self._gradients(len(live))
         if most >= LEAST and self.grams.trying:
             found = self._by_gradients(right, most)
             self.grams.learn(found is not None)
             if found is not None:
                 return found
+        if self.grams.alone:  # no way down, as the caller sees it
+            self.grams.given_up = True
+            return np.zeros_like(right)
         if len(live) + np.count_nonzero(free) < self.design.shape[1]:
             return self._by_rows(right, live, free)
         return self._by_columns(right)
@@ -96,6 +103,7 @@ class NewtonSystem:
 
         steps = conjugate_steps(apply, right, diagonal, ACCURACY, most, divide)
         for _ in range(most):
+            self.grams.products += 1
             try:
                 next(steps)
             except StopIteration as end:

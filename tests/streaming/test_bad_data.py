@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 import dualgap as dg
@@ -61,6 +64,7 @@ def test_a_file_sorted_by_label_with_a_rare_class(loss: str, tmp_path: Path) -> 
 
 
 def written(folder: Path, frames: list[Any]) -> str:
+    folder.mkdir(exist_ok=True)
     for k, frame in enumerate(frames):
         frame.to_parquet(folder / f"part{k}.parquet", row_group_size=100)
     return str(folder / "*.parquet")
@@ -152,3 +156,64 @@ def test_a_target_that_the_loss_does_not_take_is_named_by_its_place(tmp_path: Pa
     named = r"poisson loss needs .*; the target is -2 in row 101 of .*b\.parquet"
     with pytest.raises(DataError, match=named):
         dg.fit(parquet(X, y, tmp_path), loss="poisson", penalty="l2", lam=0.1)
+
+
+def test_a_gap_in_a_late_file_is_filled_as_one_in_the_first(tmp_path: Path) -> None:
+    """The head of the first file alone said that all of them were numbers."""
+    frames = [numbers(200).assign(x1=pd.array(numbers(200)["x1"], dtype="Float64")) for _ in range(3)]
+    frames[2].loc[150, "x1"] = pd.NA
+    late, early = written(tmp_path / "late", frames), written(tmp_path / "early", frames[::-1])
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l2", "lam": 0.1}
+    first, second = (dg.fit(dg.dataset(one, target="y"), **asked) for one in (late, early))
+    assert first.converged and first.objective == pytest.approx(second.objective)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+def test_targets_and_weights_that_do_not_count_are_told(loss: str, tmp_path: Path) -> None:
+    frame = numbers(300).assign(none=0.0)
+    rows = dg.dataset(written(tmp_path, [frame]), target="y", weights="none")
+    with pytest.raises(DataError, match="weights are zero"):
+        dg.fit(rows, loss=loss, penalty="l2", lam=0.1)
+    frame.loc[77, "y"] = np.nan
+    rows = dg.dataset(written(tmp_path, [frame]), target="y", columns=["x0", "x1"])
+    with pytest.raises(DataError, match=r"target is nan in row 78 of .*part0\.parquet"):
+        dg.fit(rows, loss=loss, penalty="l2", lam=0.1)
+
+
+def test_decimals_are_numbers_and_lists_are_no_column(tmp_path: Path) -> None:
+    frame = numbers(300)
+    cents = frame.assign(x1=[Decimal(f"{value:.2f}") for value in frame["x1"]])
+    rounded = frame.assign(x1=frame["x1"].round(2))
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l2", "lam": 0.1}
+    exact = dg.fit(dg.dataset(written(tmp_path, [rounded]), target="y"), **asked).objective
+    words = pd.Series(["a", "b"] * 150)
+    for table in (cents, cents.assign(kind=words)):
+        found = dg.fit(dg.dataset(written(tmp_path, [table]), target="y"), **asked)
+        assert len(found.coef) == 5 + (table is not cents) and found.converged
+    assert dg.fit(dg.dataset(written(tmp_path, [cents]), target="y"), **asked).objective == exact
+    with pytest.raises(DataError, match=r"'x1' of .*part0\.parquet holds list"):
+        dg.dataset(written(tmp_path, [frame.assign(x1=[[1, 2]] * 300)]), target="y")
+
+
+def test_words_among_numbers_are_named_with_their_file(tmp_path: Path) -> None:
+    numbers(50).to_csv(tmp_path / "a.csv", index=False)
+    frame = numbers(50).astype({"x1": object})
+    frame.loc[40, "x1"] = "oops"
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(DataError, match=r"'x1' holds numbers.*'oops'.*b\.csv"):
+        dg.dataset(str(tmp_path / "*.csv"), target="y")
+
+
+def test_a_filter_and_folders_of_a_pyarrow_data_set_count(tmp_path: Path) -> None:
+    frame = numbers(400).assign(part=np.repeat([1, 2], 200))
+    asked: dict[str, Any] = {"loss": "huber", "penalty": "l2", "lam": 0.1}
+    pyarrow.dataset.write_dataset(
+        pa.table(frame), tmp_path, format="parquet", partitioning=["part"], partitioning_flavor="hive"
+    )
+    whole = pyarrow.dataset.dataset(tmp_path, partitioning="hive")
+    chosen = whole.filter(pyarrow.dataset.field("x0") > 0.0)
+    for rows, kept in ((whole, frame), (chosen, frame[frame["x0"] > 0.0])):
+        found = dg.fit(dg.dataset(rows, target="y"), **asked)
+        own = dg.fit(kept.drop(columns="y"), kept["y"], **asked)
+        assert found.names is not None and "part" in found.names
+        assert found.objective == pytest.approx(own.objective, rel=1e-6)

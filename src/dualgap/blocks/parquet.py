@@ -30,6 +30,7 @@ class ParquetRows(RowSource):
         self.target, self.weights = target, weights
         heads = [_head(one) for one in self.files]
         first = heads[0].schema_arrow.names
+        self.taken = columns is None  # are its columns those that the first file has?
         names = (
             [name for name in first if name not in (target, weights)] if columns is None else list(columns)
         )
@@ -182,7 +183,9 @@ def _cut(batches: Iterator[tuple[Any, int, int, int]], size: int) -> Iterator[tu
 def _whose(source: ParquetRows, name: str) -> str:
     if name == source.target:
         return "is the target"
-    return "holds the weights" if name == source.weights else f"{source.files[0]} has"
+    if name == source.weights:
+        return "holds the weights"
+    return f"{source.files[0]} has" if source.taken else "was asked for"
 
 
 def _fill(out: Any, column: Any, source: ParquetRows, k: int, j: int) -> None:

@@ -122,7 +122,9 @@ class ArrowBatches(Batches):
         if absent:
             raise DataError(f"The table has no column {absent[0]!r}.")
         if hasattr(rows, "get_fragments"):
-            self.pieces, self.rows = list(rows.get_fragments()), rows.count_rows()
+            # the parts of a filtered one know nothing of the filter
+            self.pieces = [rows] if _filtered(rows) else list(rows.get_fragments())
+            self.rows = rows.count_rows()
         else:
             step = rows_a_block(NARROW)
             self.pieces, self.rows = list(range(0, rows.num_rows, step)), rows.num_rows
@@ -133,8 +135,8 @@ class ArrowBatches(Batches):
             for batch in self.table.select(list(self.names)).slice(piece, size).combine_chunks().to_batches():
                 yield batch, "the table", piece
             return
-        fragments = piece.to_batches(schema=self.table.schema, columns=list(self.names), batch_size=size)
-        for batch in fragments:
+        more = {} if piece is self.table else {"schema": self.table.schema}
+        for batch in piece.to_batches(columns=list(self.names), batch_size=size, **more):
             if batch.num_rows:
                 yield batch, str(getattr(piece, "path", "the data set")), before
             before += batch.num_rows
@@ -181,7 +183,7 @@ class TabularRows(RowSource):
                     yield block
 
     def _encoded(self, batch: Any, where: str, first: int, offset: int) -> RowBlock:
-        raw = from_frame(batch.to_pandas(), _called(where, offset))
+        raw = _raw(batch, _called(where, offset))
         target = raw.column(self.recipe.target)
         if isinstance(target, Dates):
             raise DataError(f"The target {self.recipe.target!r} holds dates; predict a number or a class.")
@@ -224,7 +226,7 @@ def opened(
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
     if _are_csv(files):
         return _learnt(CsvBatches(files, chosen), target, weights, drop, missing)
-    if _only_numbers(files[0], target, weights, columns, drop):
+    if _only_numbers(files, target, weights, columns, drop):
         named = columns
         if drop and columns is None:
             skip = {target, weights, *drop}
@@ -236,24 +238,34 @@ def opened(
     return _learnt(ParquetBatches(files, chosen), target, weights, drop, missing)
 
 
-def _only_numbers(file: str, target: str, weights: str | None, columns: Any, drop: Sequence[str]) -> bool:
-    """Are all columns numbers without gaps, as far as the file's own head says?"""
-    types, head = needed("pyarrow", "scale", "A file of Parquet").types, _head(Path(file))
-    schema, meta = head.schema_arrow, head.metadata
+def _only_numbers(
+    files: Sequence[str], target: str, weights: str | None, columns: Any, drop: Sequence[str]
+) -> bool:
+    """Are all columns numbers without gaps, as far as the files' own heads say?"""
+    schema = _head(Path(files[0])).schema_arrow
     if target not in schema.names:
         shown = ", ".join(repr(name) for name in schema.names[:12])
-        raise DataError(f"{file} has no column {target!r}. It has {shown}.")
-    for j, name in enumerate(schema.names):
-        if name in (target, weights, *drop) or (columns is not None and name not in columns):
-            continue
-        kind = schema.field(name).type
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise DataError(f"{files[0]} has no column {target!r}. It has {shown}.")
+    types = needed("pyarrow", "scale", "A file of Parquet").types
+    wanted = set(schema.names if columns is None else columns) - {target, weights, *drop}
+    for field in schema:
+        numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        if field.name in wanted and not any(are(field.type) for are in numbers):
             return False
+    return not any(_has_gaps(_head(Path(file)), wanted) for file in files)
+
+
+def _has_gaps(head: Any, wanted: set[str]) -> bool:
+    """Does a file say that a value of these columns is missing?"""
+    meta = head.metadata
+    for j in range(meta.num_columns):
+        if meta.schema.column(j).path not in wanted:
+            continue
         for g in range(meta.num_row_groups):
             found = meta.row_group(g).column(j).statistics
             if found is not None and found.has_null_count and found.null_count:
-                return False
-    return True
+                return True
+    return False
 
 
 def _learnt(
@@ -265,11 +277,25 @@ def _learnt(
     gathered = GatheredTable(Wishes(target, missing, tuple(drop)), weights)
     for piece in batches.pieces:
         for batch, where, offset in batches.read(piece):
-            gathered.see(from_frame(batch.to_pandas(), _called(where, offset)))
+            gathered.see(_raw(batch, _called(where, offset)))
     recipe, notes = gathered.recipe()
     found = TabularRows(batches, recipe, weights)
     found.passes += 1.0
     return found, recipe, notes
+
+
+def _raw(batch: Any, name: str) -> RawTable:
+    """A batch as a table; decimals are numbers, and lists are no column."""
+    arrow = needed("pyarrow", "scale", "Arrow")
+    for j, field in enumerate(batch.schema):
+        if arrow.types.is_nested(field.type):
+            raise DataError(
+                f"Column {field.name!r} of {name} holds {field.type}, which is no number, word or date; "
+                "leave it out."
+            )
+        if arrow.types.is_decimal(field.type):
+            batch = batch.set_column(j, field.name, batch.column(j).cast(arrow.float64()))
+    return from_frame(batch.to_pandas(), name)
 
 
 def _called(where: str, offset: int) -> str:
@@ -292,7 +318,7 @@ def encoded_blocks(
     batches = CsvBatches(files, wanted) if csv else ParquetBatches(files, wanted)
     for piece in batches.pieces:
         for batch, where, before in batches.read(piece):
-            raw = from_frame(batch.to_pandas(), _called(where, before))
+            raw = _raw(batch, _called(where, before))
             encoded = recipe.encode(raw, unseen)
             yield encoded, None if offset is None else offset_of(raw, offset, encoded.rows)
 
@@ -309,7 +335,7 @@ def followed(
     chosen = list(dict.fromkeys([*wanted, *more]))
     plain = all(rule.kind == "number" and not rule.part and rule.fill is None for rule in recipe.rules)
     found: RowSource
-    if not csv and plain and _only_numbers(files[0], recipe.target, weights, wanted, ()):
+    if not csv and plain and _only_numbers(files, recipe.target, weights, wanted, ()):
         found = ParquetRows(files, recipe.target, weights, wanted)
     else:
         batches = CsvBatches if csv else ParquetBatches
@@ -324,12 +350,27 @@ def _are_csv(files: Sequence[str]) -> bool:
     return kinds.pop()
 
 
+def _filtered(rows: Any) -> bool:
+    """Does a Dataset leave out rows of its files?"""
+    if not hasattr(rows, "get_fragments"):
+        return False
+    try:
+        rows.get_fragments()
+    except ValueError:
+        return True
+    return False
+
+
 def of_arrow(
     rows: Any, target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
 ) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     """A Table or a Dataset of pyarrow; one of Parquet files is read as such."""
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
-    files = getattr(rows, "files", None)
-    if files and all(str(one).endswith((".parquet", ".pq")) for one in files):
+    files = None if _filtered(rows) else getattr(rows, "files", None)
+    if (
+        files
+        and all(str(one).endswith((".parquet", ".pq")) for one in files)
+        and set(rows.schema.names) == set(_head(Path(files[0])).schema_arrow.names)  # none is in the folders
+    ):
         return opened(files, target, weights, columns, drop, missing)
     return _learnt(ArrowBatches(rows, chosen), target, weights, drop, missing)

@@ -36,16 +36,33 @@ def fit_one(
     if stated is not None:
         problem, ahead = stated
         outcome = drive_asked(problem, ahead, lambda working: candidates(working.problem, solver), limits)
-        return _told(reading, problem, outcome, limits, began)
+        outcome = _cleared(problem, outcome, limits)
+        return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)
     problem = reading.terms.problem(reading.table.design, targets)
     if not problem.convex:
         from dualgap.fitting.searched import fit_searched
 
         return fit_searched(reading, problem, solver, limits, warm_start)
+    outcome = _solved(reading, problem, solver, limits, warm_start)
+    return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)
+
+
+def solve_part(reading: Reading, targets: Vector, limits: Limits, warm_start: Any = None) -> Outcome:
+    """A convex problem whose answer goes into another one, where the proof is made: nothing is claimed of it.
+
+    Every row must count.
+    """
+    problem = replace(reading.terms.problem(reading.table.design, targets), part=True)
+    return _solved(reading, problem, "auto", limits, warm_start)
+
+
+def _solved(
+    reading: Reading, problem: Problem, solver: str | Solver, limits: Limits, warm_start: Any
+) -> Outcome:
     first = at_once(problem.unshifted) if solver == "auto" and warm_start is None else None
     if first is not None:
         outcome = drive_asked(problem, first, lambda working: candidates(working.problem, solver), limits)
-        return _told(reading, problem, outcome, limits, began)
+        return _cleared(problem, outcome, limits)
     given = as_given(solver)
     working = unchanged(problem, as_given=True) if given else reduced(problem)
     start = read_iterate(warm_start, working, reading.terms)
@@ -54,14 +71,11 @@ def fit_one(
     )
     refuse_unattained(working, outcome.bounds, reading)
     refuse_unmet(reading.terms, outcome.bounds)
-    return _told(reading, problem, outcome, limits, began, given=given)
+    return outcome if given else _cleared(problem, outcome, limits)
 
 
-def _told(
-    reading: Reading, problem: Problem, outcome: Outcome, limits: Limits, began: float, *, given: bool = False
-) -> Solution:
-    exact = given or getattr(outcome.ran, "exact_zeros", False)
-    found = outcome.bounds if exact else with_zeros(problem, outcome.bounds, limits.tolerance)
-    if found is not outcome.bounds:
-        outcome = replace(outcome, bounds=found)
-    return told(reading, problem, outcome, limits.tolerance, seconds=time.perf_counter() - began)
+def _cleared(problem: Problem, outcome: Outcome, limits: Limits) -> Outcome:
+    """With zeros where θ says so."""
+    if getattr(outcome.ran, "exact_zeros", False):
+        return outcome
+    return replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))

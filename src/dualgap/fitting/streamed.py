@@ -28,7 +28,7 @@ from dualgap.fitting.multiclass import form_of, joined
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import counted_alike, refuse_offset
-from dualgap.fitting.one_problem import fit_one
+from dualgap.fitting.one_problem import solve_part
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.reading import Reading, read
 from dualgap.fitting.solution import Solution
@@ -314,7 +314,9 @@ def read_streamed(  # noqa: PLR0913
     if wide(source):
         few = rows_wanted(source)
     sample = drawn(source, classes, loss, rows=few)
-    if not np.isfinite(sample.X.data if source.sparse else sample.X).all():
+    if not np.isfinite(sample.X.data if source.sparse else sample.X).all() or (
+        classes is None and sample.y.dtype.kind == "f" and not np.isfinite(sample.y).all()
+    ):
         refuse_bad(source, classes)
     if source.shifted() and classes is not None and len(classes) > 2:
         refuse_offset(source, "several classes")
@@ -396,11 +398,10 @@ def solver_of(terms: Objective, limits: Limits) -> Solve:
         inner = replace(timed, tolerance=small.tolerance, iterations=most, callback=None, rule=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = fit_one(reading, y, "auto", inner, start)
-        if found.status == Status.INTERRUPTED.value:
+            found = solve_part(reading, y, inner, start)
+        if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        w = np.append(found.coef, found.intercept) if tied else found.coef
-        return SmallAnswer(w, found.certificate.theta, found.objective)
+        return SmallAnswer(found.bounds.w, found.bounds.theta, found.bounds.primal)
 
     return solve
 
@@ -471,6 +472,8 @@ def shift_of(sample: DrawnRows, targets: Targets) -> Vector:
     """A point near the means, about which squares lose nothing."""
     X, y, _, _ = targets.of(sample.block())
     y = y if y.ndim == 1 else y[:, 0] - y[:, 1]
+    if not len(y):  # of no weight, as all of them may be
+        return np.zeros(X.shape[1] + 1)
     return _finite(np.append(X[:SHIFT].mean(axis=0), y[:SHIFT].mean()))
 
 

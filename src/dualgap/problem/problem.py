@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Problem(Statement):
     """
 
     design: Design
+    part: bool = field(default=False, kw_only=True)  # of a problem whose proof is made elsewhere?
 
     @property
     def n(self) -> int:

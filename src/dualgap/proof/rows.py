@@ -36,8 +36,8 @@ class Rows:
             along = self.matrix.flags.c_contiguous
             for part in _parts(self.n, self.p) if along else _parts(self.p, self.n):
                 where = (part, slice(None)) if along else (slice(None), part)
-                most = tops[where[1]]
-                np.maximum(most, _largest(np.abs(self.matrix[where])), out=most)
+                most, some = tops[where[1]], self.matrix[where]
+                np.maximum(most, _largest(np.abs(some)) if along else _farthest(some), out=most)
             return tops
         tops, size = np.zeros(self.p), np.abs(self.matrix.data)
         if self.matrix.format == "csc":
@@ -280,6 +280,11 @@ def _in_blocks(thetas: Matrix, X: Matrix) -> tuple[Matrix, int]:
     for i in others:
         value = value + thetas[..., i : i + BLOCK] @ X[i : i + BLOCK]
     return value, len(others)
+
+
+def _farthest(table: Matrix) -> Matrix:
+    """The largest |x| of each column, which lies in one piece: both ends, and no copy."""
+    return np.asarray(np.maximum(table.max(axis=0, initial=0.0), -table.min(axis=0, initial=0.0)))
 
 
 def _largest(table: Matrix) -> Vector:

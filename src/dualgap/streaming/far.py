@@ -107,18 +107,30 @@ class NearBend:
     w: Vector  # a constant behind
     reach: float
 
-    def distances(self, X: Any, y: Vector, at: tuple[Vector, Vector] | None = None) -> Vector:
-        """How far each row is from there; `at` are other weights, and predictions of theirs, for they may be
-        the same.
-        """
-        known = at is not None and np.array_equal(at[0], self.w)
-        terms, z = self.loss.terms(y), at[1] if at is not None and known else X @ self.w[:-1] + self.w[-1]
-        away = np.full(len(z), np.inf)
+    def distances(self, y: Vector, z: Vector) -> Vector:
+        """How far rows with these predictions are from there."""
+        terms, away = self.loss.terms(y), np.full(len(z), np.inf)
         for bound in (terms.lower, terms.upper):
-            edge = np.abs(z[:, None] - (terms.kink + terms.softness * bound)).min(axis=1)
-            np.minimum(away, edge, out=away)
+            for edge in (terms.kink + terms.softness * bound).T:
+                np.minimum(away, np.abs(z - edge), out=away)
         return away
 
-    def rows(self, X: Any, y: Vector, at: tuple[Vector, Vector] | None = None) -> Index:
-        """Which are."""
-        return np.flatnonzero(self.distances(X, y, at) <= self.reach)
+
+@dataclass(frozen=True, eq=False)
+class SeenBend:
+    """What a block's rows have to do with a bend: predictions at its weights, and how far off they are."""
+
+    near: NearBend
+    scores: Vector
+    away: Vector
+
+    @classmethod
+    def of(cls, near: NearBend, X: Any, y: Vector, at: tuple[Vector, Vector] | None = None) -> SeenBend:
+        """Of these rows; `at` are weights and predictions of theirs, which may be the same."""
+        known = at is not None and np.array_equal(at[0], near.w)
+        z = at[1] if at is not None and known else X @ near.w[:-1] + near.w[-1]
+        return cls(near, z, near.distances(y, z))
+
+    def scored(self, w: Vector) -> Vector | None:
+        """Predictions at these weights, if they are known."""
+        return self.scores if np.array_equal(w, self.near.w) else None

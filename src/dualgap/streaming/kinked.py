@@ -9,6 +9,7 @@ all its rows, is one of all rows with the same value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +25,15 @@ from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
 from dualgap.traits import Trait
 
-WIDTH = 5.0  # standard deviations of the sample's answer: 6 to 11 % of the rows are near a kink at 50 columns
+WIDTH = 3.5  # standard deviations of the sample's answer: what crosses from beyond costs 1e-8 to 1e-7
 NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move seen; times the first at most
 SAME = 1e-12  # share by which two sums of the same losses may differ
 WIDER = 4.0  # times the reach where weights got worse by the last one
 FINE = 0.1  # of the tolerance: the gap of the small problem
+LOST = (
+    0.3  # of the gap wanted: up to here the next scan is likely to prove it, and gathers no rows for another
+)
+LOT = 1 << 10  # rows that are summed at a time: of all rows of a block it took three times as long
 LIVE = 1 << 25  # numbers of live rows held at a time, 256 MB; beyond, the nearest to a kink, and another scan
 
 
@@ -45,6 +50,7 @@ class KinkedWish:
     share: float  # of a block's rows that may be live
     groups: int
     unit: tuple[Vector, Vector]  # centre and scale: rows far out are solved as they are
+    gather: bool  # or is a proof all that is expected of the scan?
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,7 @@ class KinkedSums:
     live: KeptRows
     resting: Matrix
     null: float
+    reach: float  # up to which all rows near a kink are among the live ones
 
     def plus(self, other: KinkedSums) -> KinkedSums:
         """Of both lots of rows."""
@@ -63,6 +70,7 @@ class KinkedSums:
             self.live.plus(other.live),
             self.resting + other.resting,
             self.null + other.null,
+            min(self.reach, other.reach),
         )
 
     @property
@@ -86,24 +94,39 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
             lambda centre, t: None if rule is None else rule.slopes(X, y, numbers),
         )
         seen, z = visit.weighed(), visit.scores
+        null = 0.0
+        if wish.constant is not None:
+            null = float(s @ loss.value(y, np.full(n, wish.constant)))
+        told = y[:, None] if y.ndim == 1 else y  # targets, with their offsets if there are any
+        count = 1 + told.shape[1]
+        resting = np.zeros((wish.groups, X.shape[1] + count))
+        if not wish.gather:
+            return KinkedSums(seen, KeptRows([], [], [], []), resting, null, wish.reach)
         code, away = pieces(loss, y, z, wish.groups)
         away[far_out(X, suspects(seen.tops, *wish.unit), *wish.unit)] = 0.0
         reach, most = wish.reach, int(np.ceil(wish.share * n))
         live = away <= reach
         if np.count_nonzero(live) > most:
-            live = away <= np.partition(away, most)[most]
-        told = y[:, None] if y.ndim == 1 else y  # targets, with their offsets if there are any
-        count = 1 + told.shape[1]
-        resting = np.zeros((wish.groups, X.shape[1] + count))
-        for k in np.unique(code[~live]):
-            own = np.where((code == k) & ~live, s, 0.0)
-            resting[k, 0], resting[k, 1:count], resting[k, count:] = own.sum(), own @ told, X.T @ own
-        null = 0.0
-        if wish.constant is not None:
-            null = float(s @ loss.value(y, np.full(n, wish.constant)))
+            reach = float(np.partition(away, most)[most])
+            live = away <= reach
+        still = s * ~live
+        resting[:, 0] = np.bincount(code, still, wish.groups)
+        some = np.flatnonzero(resting[:, 0])
+        shares = np.array([still * (code == k) for k in some]).reshape(len(some), n)
+        resting[some, 1:count], resting[some, count:] = shares @ told, pulled(X, shares)
     which = np.flatnonzero(live)
     rows = KeptRows([shortest(X[which])], [y[which]], [s[which]], [numbers[which]])
-    return KinkedSums(seen, rows, resting, null)
+    return KinkedSums(seen, rows, resting, null, reach)
+
+
+def pulled(X: Any, shares: Matrix) -> Matrix:
+    """Σ of the rows of X, for each row of shares; a lot at a time, which a product goes over at once."""
+    if hasattr(X, "indptr"):
+        return np.asarray((X.T @ shares.T).T)
+    found = np.zeros((len(shares), X.shape[1]))
+    for i in range(0, len(X), LOT):
+        found += shares[:, i : i + LOT] @ X[i : i + LOT]
+    return found
 
 
 class KinkedPursuit:
@@ -123,10 +146,13 @@ class KinkedPursuit:
         labels = Trait.CLASSIFICATION in loss.traits
         self.groups = (loss.terms(np.ones(1)).kink.shape[1] + 1) * (2 if labels else 1)
         self.labels, self.n = labels, n
+        terms = loss.terms(np.array([1.0, -1.0]))
+        self.jump = float(np.max(terms.upper - terms.lower))
         self.w, self.unit = inside(asked.statement, start.w), (start.centre, start.scale)
         self.first = self.reach = WIDTH * start.sigma
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
         self.step = 0.0
+        self.gather = True
         self.best: tuple[float, Vector, float] = (np.inf, self.w, self.reach)
 
     @property
@@ -156,6 +182,7 @@ class KinkedPursuit:
             share,
             self.groups,
             self.unit,
+            self.gather,
         )
         return ScanRequest(kinked_scan, (wish,))
 
@@ -168,11 +195,14 @@ class KinkedPursuit:
         scale = max(found.primal, 1e-4 * self.null)
         if found.gap <= asked.tolerance * scale:
             return ScanStep(found, rule, None)
-        if found.primal <= self.best[0] * (1.0 + SAME):
-            self.best = (found.primal, self.w, self.reach)
-            self._solve(result)
-        else:
+        gathered, self.gather = self.gather, True
+        if found.primal > self.best[0] * (1.0 + SAME):
             self._widen()
+        else:
+            self.best = (found.primal, self.w, self.reach)
+            if gathered:
+                lost = self._solve(result)
+                self.gather = lost > LOST * asked.tolerance * scale
         return ScanStep(found, rule, self._request())
 
     def _widen(self) -> None:
@@ -182,8 +212,10 @@ class KinkedPursuit:
         self.first = max(self.first, self.reach / MOST)
         self.best = (primal, self.w, self.reach)
 
-    def _solve(self, result: KinkedSums) -> None:
-        """The small problem: its weights are the next, its slopes the next rule."""
+    def _solve(self, result: KinkedSums) -> float:
+        """The small problem: its weights are the next, its slopes the next rule. What that rule is likely to
+        lose by resting rows that cross their kinks.
+        """
         asked, live = self.asked, result.live
         some = np.flatnonzero(result.resting[:, 0] > 0.0)
         sums = result.resting[some]
@@ -208,3 +240,14 @@ class KinkedPursuit:
         moved = np.abs(asked.scores(X, self.w) - asked.scores(X, last))
         self.step = float(np.sqrt(weight @ (moved * moved) / weight.sum()))
         self.reach = min(max(NEXT * self.reach, MOVED * self.step), MOST * self.first)
+        return self._crossing(moved[:held], result.reach, float(weight[:held].sum() / weight.sum()))
+
+    def _crossing(self, moved: Vector, reach: float, share: float) -> float:
+        """The mean loss of resting rows that cross their kinks, if these move as live ones do.
+
+        As many rows are beyond the reach, for each unit of it, as within it; half of them go the right way.
+        """
+        if not (len(moved) and reach > 0.0):
+            return np.inf
+        beyond = np.maximum(moved - reach, 0.0)
+        return float(share / reach * 0.25 * self.jump * np.mean(beyond * beyond))

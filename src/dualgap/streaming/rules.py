@@ -11,9 +11,9 @@ from scipy.special import softmax
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.losses.shifted import parted_targets
-from dualgap.streaming.far import NearBend, far_out
+from dualgap.streaming.far import NearBend, SeenBend, far_out
 
-FAR = 4.0  # times ρ that a z is taken to move at most: few rows are as far out, and what they lose is clipped
+FAR = 2.5  # times ρ that a z is taken to move at most: few rows are as far out, and what they lose is clipped
 FEWER = 4  # where one row in so many is near an edge, all are looked at in one product
 
 
@@ -71,15 +71,21 @@ class CurvedSlopes:
     near: NearBend | None = None
     kind: ClassVar[str] = "curved"
 
-    def slopes(self, X: Any, y: Vector, numbers: Index) -> Vector:
-        z, step = scored(X, self.w), scored(X, self.ahead - self.w)
+    def slopes(self, X: Any, y: Vector, numbers: Index, seen: SeenBend | None = None) -> Vector:
+        """`seen` is what somebody has found out about these rows and the bend before."""
+        if self.near is not None and (seen is None or seen.near is not self.near):
+            seen = SeenBend.of(self.near, X, y)
+        z = None if seen is None else seen.scored(self.w)
+        z, step = scored(X, self.w) if z is None else z, scored(X, self.ahead - self.w)
         same = np.array_equal(self.w, self.base)
         base, u = z if same else scored(X, self.base), self.loss.derivative(y, z)
         unit = (self.centre, self.scale, self.rho)
         u = u + safe_curvature(self.loss, y, base, X, unit, u if same else None) * step
         far = far_out(X, self.columns, self.centre, self.scale)
-        if self.near is not None:
-            far = np.union1d(far, self.near.rows(X, y, (self.w, z)))
+        if self.near is not None and seen is not None:
+            apart = seen.away <= self.near.reach
+            apart[far] = True
+            far = np.flatnonzero(apart)
         if self.apart is not None and len(far):
             X, y = X[far], y[far]
             z, step = scored(X, self.apart), scored(X, self.ahead - self.apart)
@@ -163,9 +169,12 @@ class PieceSlopes:
 
 def pieces(loss: Loss, y: Vector, z: Vector, groups: int) -> tuple[Any, Matrix]:
     """The linear piece of each row, labels apart where there are so many groups; how far the next kink is."""
-    kink = np.sort(loss.terms(y).kink, axis=1)
-    away = z[:, None] - kink
-    piece = (away > 0.0).sum(axis=1)
-    if groups > kink.shape[1] + 1:
+    kinks = loss.terms(y).kink.T
+    piece, away = np.zeros(len(z), dtype=np.intp), np.full(len(z), np.inf)
+    for kink in kinks:
+        beyond = z - kink
+        piece += beyond > 0.0
+        np.minimum(away, np.abs(beyond), out=away)
+    if groups > len(kinks) + 1:
         piece = 2 * piece + (parted_targets(y)[0] > 0.0)
-    return piece, np.abs(away).min(axis=1)
+    return piece, away

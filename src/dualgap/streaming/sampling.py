@@ -140,7 +140,7 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
     """The sample's answer, and those of two parts of it, which tell by how much such answers differ."""
     X, y, weight, _ = asked.targets.of(rows.block())
     if len(y) == 0:
-        raise DataError("The sample has no rows that count.")
+        raise DataError("No row of the sample counts: all of its weights are zero.")
     # a file may be sorted: neighbours are alike
     order = np.random.default_rng(0).permutation(len(y))
     tolerance = ROUGH if len(y) < (source.n or 0) else min(ROUGH, asked.tolerance)

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
-from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, scratch
-from dualgap.streaming.far import KeptRows, NearBend, bundles, far_out, shortest, suspects
+from dualgap.streaming.asked import ScanTask, SmallProblem, Targets, scratch
+from dualgap.streaming.far import KeptRows, NearBend, SeenBend, bundles, far_out, shortest, suspects
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
 from dualgap.streaming.sampling import Start, has_bends
 
@@ -51,7 +51,7 @@ class SmoothWish:
     statement: StreamStatement
     targets: Targets
     w: Vector
-    rule: SlopeRule | None
+    rule: CurvedSlopes | None
     constant: float | None  # of which the objective without columns is wanted
     unit: tuple[Vector, Vector, float]  # centre, scale and room of the curvature
     curved: bool  # is H wanted?
@@ -90,13 +90,14 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     X, y, weight, numbers = wish.targets.of(block)
     loss, rule = wish.statement.loss, wish.rule
     with np.errstate(all="ignore"):
+        bend = None if wish.near is None or rule is None else SeenBend.of(wish.near, X, y)
         visit = visited(
             wish.statement,
             X,
             y,
             weight,
             wish.w,
-            lambda centre, t: None if rule is None else rule.slopes(X, y, numbers),
+            lambda centre, t: None if rule is None else rule.slopes(X, y, numbers, bend),
         )
         seen, z = visit.weighed(), visit.scores
         slope = loss.derivative(y, z)
@@ -105,11 +106,11 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
         reach = np.inf
         if wish.near is not None:
             w = wish.w if wish.statement.intercept else np.append(wish.w, 0.0)
-            away = wish.near.distances(X, y, (w, z))
-            near, reach = _nearest(
-                away, wish.near.reach, int(np.ceil(wish.share * len(y))) if wish.gather else None
-            )
-            far = np.union1d(far, near)
+            bend = bend or SeenBend.of(wish.near, X, y, (w, z))
+            most = int(np.ceil(wish.share * len(y))) if wish.gather else None
+            apart, reach = _nearest(bend.away, bend.near.reach, most)
+            apart[far] = True
+            far = np.flatnonzero(apart)
         tilted[far] = 0.0
         gradient = np.append(X.T @ tilted, tilted.sum())
         H = None
@@ -128,14 +129,13 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     return SmoothSums(seen, gradient, H, null, kept, reach)
 
 
-def _nearest(away: Vector, reach: float, most: int | None) -> tuple[Index, float]:
-    """The rows so near a bend, no more than that many; and up to which distance these are all."""
-    found = np.flatnonzero(away <= reach)
-    if most is None or len(found) <= most:
+def _nearest(away: Vector, reach: float, most: int | None) -> tuple[Mask, float]:
+    """Which rows are so near a bend, no more than that many; and up to which distance these are all."""
+    found = away <= reach
+    if most is None or np.count_nonzero(found) <= most:
         return found, reach
     reach = float(np.partition(away, most)[most])
-    found = np.flatnonzero(away < reach)
-    return found, np.nextafter(reach, 0.0)
+    return away < reach, np.nextafter(reach, 0.0)
 
 
 def gram(X: Any, h: Vector) -> Matrix:
@@ -165,7 +165,7 @@ class SmoothPursuit:
         self.unit = (start.centre, start.scale, rho if self.flat else min(rho, CURVED))
         self.w = inside(asked.statement, start.w)
         self.base, self.before, self.H = self.w, self.unit, None
-        self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
+        self.rule: CurvedSlopes | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
         self.far: FarLoss | None = None
         self.near: NearBend | None = None
@@ -234,7 +234,7 @@ class SmoothPursuit:
         gradient, H, kept, loss = result.gradient, result.H, [], found.loss
         columns, last = suspects(result.weighed.tops, *self.unit[:2]), self._whole(self.w)
         for X, y, a in found.lots:
-            stays = self.near.distances(X, y) <= result.reach
+            stays = self.near.distances(y, scored(X, self.near.w)) <= result.reach
             stays[far_out(X, columns, *self.unit[:2])] = True
             kept.append((X[stays], y[stays], a[stays]))
             X, y, a = X[~stays].astype(np.float64), y[~stays], a[~stays] * weight
@@ -271,7 +271,8 @@ class SmoothPursuit:
         fall = self._model(last, last, gradient) - self._model(w, last, gradient)
         self.slope = 2.0 * max(fall, 0.0) if np.isfinite(fall) else 0.0
         self.w = inside(asked.statement, w if asked.statement.intercept else w[:-1])
-        self.curved = self.flat or asked.p > WIDE or self.scans > 1
+        # where rows near a bend are kept, the model is right of the others without another look
+        self.curved = (self.flat and self.near is None) or asked.p > WIDE or self.scans > 1
 
     def _minimised(self, last: Vector, gradient: Vector) -> tuple[Vector, Vector, Vector, Vector]:
         """The model's minimiser, the point of its dual, where rows far out were expanded, and −Xᵀθ/τ there.

@@ -16,6 +16,7 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
+from dualgap.errors import DataError
 from dualgap.proof.blocks import StreamStatement
 from dualgap.proof.check import Checked, inside
 from dualgap.proof.moments import MomentSums, judged_by_moments, moments_of
@@ -167,6 +168,8 @@ class MomentPursuit:
             return self.after.advance(result)
         self.sums, whole = result, result.whole
         self.rows = whole.rows
+        if not whole.weight > 0.0:
+            raise DataError("No row counts: all weights are zero.")
         self.asked = self.make(whole)
         tied = self.asked.statement.intercept
         self._null = null_of(whole, tied=tied)

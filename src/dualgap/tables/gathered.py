@@ -29,9 +29,10 @@ class ColumnNotes:
     like: Numbers | Dates | None = None  # the first piece: how a file writes its numbers and dates
     words: Counter[str] = field(default_factory=Counter)
     numbers: int = 0
+    worded: str = ""  # the first piece that holds words
 
-    def see(self, column: Column) -> None:
-        """A piece of it."""
+    def see(self, column: Column, source: str) -> None:
+        """A piece of it, and where that is from."""
         gaps = column.missing
         self.rows += len(gaps)
         self.missing += int(gaps.sum())
@@ -43,6 +44,7 @@ class ColumnNotes:
             if len(self.words) <= MOST_WORDS:
                 counts = column.counts()
                 self.words.update({column.levels[k]: int(counts[k]) for k in np.flatnonzero(counts)})
+            self.worded = self.worded or source
         else:
             self._see_numbers(column, column.values[~gaps])
 
@@ -71,7 +73,9 @@ class GatheredTable:
         self.order = self.order or raw.names
         for name in raw.names:
             column = raw.column(name)
-            self.notes.setdefault(name, ColumnNotes()).see(column if rows.all() else column.take(rows))
+            self.notes.setdefault(name, ColumnNotes()).see(
+                column if rows.all() else column.take(rows), raw.source
+            )
 
     def recipe(self) -> tuple[Recipe, tuple[str, ...]]:
         """The rules, and what a person should know of them."""
@@ -116,9 +120,10 @@ class GatheredTable:
 
     def _rules(self, name: str, seen: ColumnNotes) -> tuple[list[Rule], list[str]]:
         if seen.words and (seen.numbers or seen.days):
-            word = next(iter(seen.words))
+            word = next((one for one in seen.words if not _is_number(one)), next(iter(seen.words)))
             raise DataError(
-                f"Column {name!r} holds numbers in some blocks, words such as {word!r} in others."
+                f"Column {name!r} holds numbers in some blocks, words such as {word!r} in others, first in "
+                f"{seen.worded}."
             )
         if seen.missing and self.wishes.missing == "refuse":
             raise DataError(
@@ -138,6 +143,14 @@ class GatheredTable:
             )
         written = seen.like.decimal if isinstance(seen.like, Numbers) and seen.like.text is not None else ""
         return [Rule(name, "boolean" if seen.boolean else "number", fill, written=written)], said
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _days(seen: ColumnNotes) -> Dates:

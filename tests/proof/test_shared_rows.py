@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dualgap as dg
-from dualgap.proof.rows import Rows, SharedRows
+from dualgap.proof.rows import Rows
 
 
 def test_a_product_is_that_of_the_numbers_asked_about() -> None:
     rng = np.random.default_rng(0)
     X, W, T = rng.normal(size=(2500, 7)), rng.normal(size=(3, 7)), rng.normal(size=(3, 2500))
-    shared, alone = SharedRows(X), Rows(X)
+    shared, alone = Rows(X), Rows(X)
     shared.times_ahead(W)
     shared.against_ahead(T)
     W[0] *= 2.0  # whoever gave them may go on with them

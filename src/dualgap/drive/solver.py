@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.problem.problem import Problem
-from dualgap.proof.rows import SharedRows
+from dualgap.proof.rows import Rows
 
 STEP = 4e6  # operations that take as long as a step of any method on the smallest problem
 
@@ -84,7 +84,7 @@ class Attempting(Protocol):
 class SideBySide(Protocol):
     """One that has the answers of problems with the same rows and penalty sooner than one by one."""
 
-    def side_by_side(self, problems: Sequence[Problem], rows: SharedRows) -> Sequence[Any] | None:
+    def side_by_side(self, problems: Sequence[Problem], rows: Rows) -> Sequence[Any] | None:
         """A solver for each that has its answer; None where it is better to go one by one."""
 
 

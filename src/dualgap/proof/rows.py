@@ -27,6 +27,8 @@ class Rows:
         self.sparse = hasattr(matrix, "indptr")
         self.matrix: Any = _stored_once(matrix) if self.sparse else np.asarray(matrix, dtype=np.float64)
         self.n, self.p = int(matrix.shape[0]), int(matrix.shape[1])
+        self._ahead: list[tuple[Vector, Vector]] = []
+        self._back: list[tuple[Vector, Vector]] = []
 
     @once
     def tops(self) -> Vector:
@@ -93,8 +95,25 @@ class Rows:
         some = self._read_apart(support)
         return self._times_all(w) if some is None else some @ w[support]
 
+    def times_ahead(self, weights: Matrix) -> Matrix:
+        """Xw for every row of weights, a row each, for who needs it before a proof does.
+
+        It is kept in place of what was, and given out for the very numbers that it was made of.
+        """
+        own = weights.copy()
+        value: Matrix = np.asarray(own @ self.matrix.T)
+        value.flags.writeable = False
+        self._ahead = list(zip(own, value, strict=True))
+        return value
+
+    def against_ahead(self, thetas: Matrix) -> None:
+        """Xᵀθ for every row of θ, kept likewise."""
+        own = thetas.copy()
+        self._back = list(zip(own, _in_blocks(own, self.matrix)[0], strict=True))
+
     def _times_all(self, w: Vector) -> Any:
-        return self.matrix @ w
+        known = _known(self._ahead, w)
+        return self.matrix @ w if known is None else known
 
     def _read_apart(self, support: Index) -> Any:
         """The columns of weights that are not zero, where these are few; None where all are read."""
@@ -123,7 +142,9 @@ class Rows:
 
     def _products_with(self, live: Index, theta: Vector) -> tuple[Vector, int]:
         """Xᵀθ, of rows whose θ is not zero, and how often a term is rounded."""
-        terms = min(self.tallest, len(live))
+        terms, known = min(self.tallest, len(live)), _known(self._back, theta)
+        if known is not None:
+            return known, min(self.n, BLOCK) + len(range(BLOCK, self.n, BLOCK))
         if self.sparse:
             return self.matrix.T @ theta, terms
         some = live if FEWER * len(live) <= self.n else slice(None)
@@ -193,41 +214,6 @@ class Rows:
             high, low = _dots(self.matrix[:, part][live], theta)
             value[part] = high + low
         return value, lost(len(live))
-
-
-class SharedRows(Rows):
-    """The same array under several statements: products with many vectors are made at once, and kept.
-
-    A product is given out for the very numbers that it was made of, of which there is a copy here.
-    """
-
-    def __init__(self, matrix: Matrix) -> None:
-        super().__init__(matrix)
-        self._ahead: list[tuple[Vector, Vector]] = []
-        self._back: list[tuple[Vector, Vector]] = []
-
-    def times_ahead(self, weights: Matrix) -> Matrix:
-        """Xw for every row of weights, a row each, in place of those kept before."""
-        own = weights.copy()
-        value: Matrix = np.asarray(own @ self.matrix.T)
-        value.flags.writeable = False
-        self._ahead = list(zip(own, value, strict=True))
-        return value
-
-    def against_ahead(self, thetas: Matrix) -> None:
-        """The same for Xᵀθ."""
-        own = thetas.copy()
-        self._back = list(zip(own, _in_blocks(own, self.matrix)[0], strict=True))
-
-    def _times_all(self, w: Vector) -> Any:
-        known = _known(self._ahead, w)
-        return super()._times_all(w) if known is None else known
-
-    def _products_with(self, live: Index, theta: Vector) -> tuple[Vector, int]:
-        known = _known(self._back, theta)
-        if known is None:
-            return super()._products_with(live, theta)
-        return known, min(self.n, BLOCK) + len(range(BLOCK, self.n, BLOCK))
 
 
 def _known(kept: list[tuple[Vector, Vector]], asked: Vector) -> Vector | None:

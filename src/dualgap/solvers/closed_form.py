@@ -12,7 +12,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import cholesky
 from dualgap.problem.problem import Problem
-from dualgap.proof.rows import SharedRows
+from dualgap.proof.rows import Rows
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
 from dualgap.solvers.one_gram import CentredGram, OneGram
 from dualgap.solvers.prices import lacks_squares, plain, prices
@@ -94,7 +94,7 @@ class OneSystem:
             point.move(w + solve(point.residual - ridge * w))
             yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))
 
-    def side_by_side(self, problems: Sequence[Problem], rows: SharedRows) -> Sequence[Any] | None:
+    def side_by_side(self, problems: Sequence[Problem], rows: Rows) -> Sequence[Any] | None:
         """For problems that differ in their targets alone: one factor, and products of matrices.
 
         `rows` are those of all of them, and keep the products that a proof will ask for.

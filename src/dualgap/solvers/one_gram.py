@@ -37,13 +37,12 @@ class OneGram(CentredGram):
 
     def _settle(self) -> None:
         self.theta = self.problem.slope(self.z)
-        self.pull = self.design.transpose_matvec(self.theta)
         self.level = float(self.theta.sum()) if self.problem.intercept else 0.0
 
     @property
     def residual(self) -> Vector:
         """By how much the loss falls along each centred column."""
-        return self.pull - self.level * self.centre
+        return self.design.transpose_matvec(self.theta) - self.level * self.centre
 
     @property
     def balanced(self) -> Vector:
@@ -51,12 +50,11 @@ class OneGram(CentredGram):
         return self.theta - (self.level / self.total) * self.shares
 
     def move(self, w: Vector) -> None:
-        """To these weights of the columns, with the intercept that is best there."""
+        """To these weights of the columns, with the best intercept there; a proof asks for Xw, too."""
         step = w - self.w[: self.p]
         self.w[: self.p] = w
-        self.z = self.z + self.design.matvec(step)
+        self.z = self.problem.rows.times_ahead(w[None, :])[0]
         if self.problem.intercept:
-            shift = self.level / self.total
-            self.w[self.p] += shift - float(self.centre @ step)
-            self.z += shift - float(self.centre @ step)
+            self.w[self.p] += self.level / self.total - float(self.centre @ step)
+            self.z = self.z + self.w[self.p]
         self._settle()

@@ -7,14 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.dual_point import MARGIN
 from dualgap.problem.problem import Problem
-from dualgap.solvers.bounded.box_quadratic import solve_in_box
+from dualgap.proof.check import MANY
+from dualgap.proof.rounding import gamma
+from dualgap.proof.rows import BLOCK, length
+from dualgap.solvers.bounded.box_quadratic import EXACT, solve_in_box
 from dualgap.solvers.one_gram import OneGram
 from dualgap.solvers.prices import prices
 
-ATTEMPTS = 3  # from true residuals; the second nearly always suffices
+ATTEMPTS = 3  # from true residuals, and at a model: the first nearly always suffices
+SAFE = 3.0  # times what a product of a proof may be off by: θ is known to fewer roundings
 
 
 class WholeBox:
@@ -37,11 +42,20 @@ class WholeBox:
             return
         price, ridge = (each[:p] for each in prices(problem))
         outwards = np.where(np.isinf(high), 1.0, -1.0) * ((np.isinf(low) != np.isinf(high)) & (ridge == 0.0))
-        outwards *= 4.0 * MARGIN * problem.rows.tops
-        for k in range(ATTEMPTS):
+        for _ in range(ATTEMPTS):
             w = point.w[:p].copy()
-            residual = point.residual - outwards * float(np.abs(point.theta).sum())
-            solve_in_box(point.matrix, w, residual, (price, ridge), ends)
+            residual = point.residual - outwards * _hidden(problem, point.theta)
+            left = EXACT * (float(np.abs(residual).max()) + float(price.max()))
+            for _ in range(ATTEMPTS):
+                if solve_in_box(point.matrix, w, residual, (price, ridge), ends) <= left:
+                    break
             point.move(w)
-            if k:
-                yield Iterate(point.w.copy(), point.theta, point.z, outright=True)
+            yield Iterate(point.w.copy(), point.theta, point.z, outright=True)
+
+
+def _hidden(problem: Problem, theta: Vector) -> Vector | float:
+    """More than rounding may hide of x_j·θ: of small tables by the largest number of each column."""
+    rows = problem.rows
+    if rows.stored < MANY:
+        return np.asarray(4.0 * MARGIN * rows.tops * float(np.abs(theta).sum()))
+    return float(SAFE * gamma(BLOCK + rows.n // BLOCK) * rows.size * length(theta))

@@ -31,8 +31,8 @@ def feasible(problem: Problem, theta: Vector, correlation: Vector | None = None)
     if not theta.any():  # feasible for every problem, without a look at the matrix
         return theta, np.zeros(problem.p)
     if problem.bounded:
-        theta = held(problem, theta)
-        return _scaled(problem, theta, problem.correlation(theta))
+        theta, v = held(problem, theta, correlation if np.array_equal(given, theta) else None)
+        return _scaled(problem, theta, problem.correlation(theta) if v is None else v)
     free = np.flatnonzero(problem.free)
     if problem.levels == len(free) > 0 and problem.regulariser.gauge.sums is None:
         parts = (np.split(part, len(free)) for part in (theta, lower, upper))
@@ -55,10 +55,11 @@ def _scaled(problem: Problem, theta: Vector, v: Vector) -> tuple[Vector, Vector]
     return theta, v
 
 
-def held(problem: Problem, theta: Vector) -> Vector:
+def held(problem: Problem, theta: Vector, v: Vector | None = None) -> tuple[Vector, Vector | None]:
     """θ where no free column, nor one that a single end holds, pulls: at right angles, or on the right side.
 
     Columns that are on the wrong side, or so near that rounding could not tell, are put a little inside.
+    Beside it Xᵀθ, `v` being that of the θ given, if it is known.
     """
     lower, upper = problem.dual_bounds
     half, box = problem.regulariser.half_open, problem.regulariser.box
@@ -66,11 +67,14 @@ def held(problem: Problem, theta: Vector) -> Vector:
     if half is None or box is None or not half.any():
         summed = problem.regulariser.gauge.sums is not None
         if problem.constraints is None and problem.intercept and len(free) == 1 and not summed:
-            return balance(theta, lower, upper)
-        return orthogonal(theta, lower, upper, _stacked(problem, free)) if len(free) or summed else theta
+            found = balance(theta, lower, upper)
+            return found, v if _moved(theta, found) <= ROUNDING * float(np.abs(theta).sum()) else None
+        if not len(free) and not summed:
+            return theta, v
+        return orthogonal(theta, lower, upper, _stacked(problem, free)), None
     inwards, watched = np.where(np.isinf(box.high), -1.0, 1.0), np.zeros(problem.p, dtype=bool)
     for _ in range(ROUNDS):
-        v = problem.correlation(theta)
+        v = problem.correlation(theta) if v is None else v
         size = float(np.abs(theta).sum())
         wrong = half & (inwards * v < MARGIN * size) & ~watched
         if not wrong.any() and watched.any():
@@ -80,12 +84,12 @@ def held(problem: Problem, theta: Vector) -> Vector:
         if not len(which):
             break
         if len(which) >= len(theta):  # as many columns as rows: 0 alone is at right angles to them
-            return np.zeros_like(theta)
+            return np.zeros_like(theta), None
         columns = _stacked(problem, which)
         tops = np.abs(columns).max(axis=0, initial=0.0)
         margin = np.where(half[which], inwards[which] * 4.0 * MARGIN * size * tops, 0.0)
-        theta = orthogonal(theta, lower, upper, columns, margin)
-    return theta
+        theta, v = orthogonal(theta, lower, upper, columns, margin), None
+    return theta, v
 
 
 def _stacked(problem: Problem, which: Index) -> Matrix:

@@ -109,15 +109,19 @@ class TallPoint:
         priced = bool(self.price.any())
         constant, linear = float((ridge * w) @ step), float((ridge * step) @ step)
 
+        tried = 0.0, self.theta
+
         def slope(s: float) -> float:
+            nonlocal tried
             theta = self.theta if s == 0.0 else problem.slope(self.z + s * along)
+            tried = s, theta
             paid = float((self.price * step) @ np.sign(w + max(s, NEAR) * step)) if priced else 0.0
             return constant + s * linear + paid - float(theta @ along)
 
         length = min(convex_step(slope), self.longest)
         if length > 0.0:
             self.w, self.z = w + length * step, self.z + length * along
-            self.theta = problem.slope(self.z)
+            self.theta = tried[1] if tried[0] == length else problem.slope(self.z)  # it mostly is the last
             self.pull = self._pulls(self.theta)
         return length
 

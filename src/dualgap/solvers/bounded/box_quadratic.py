@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
-from dualgap.linalg.cholesky import cholesky
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.linalg.support_factor import SupportFactor
 
 ROUNDS = (
     12  # of sweeps and a step of Newton, then other columns come in: 60 took three times as long, 500 × 2000
 )
 SWEEPS = 8  # between two steps: enough for the ends to settle mostly
 EXACT = 1e-13  # of the largest force: what is left is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class _Gathered:
+    """G and the ridge, as `SupportFactor` asks for them."""
+
+    gram: Matrix
+    ridge: Vector
+
+    def block(self, which: Index) -> Matrix:
+        """On these columns."""
+        block: Matrix = self.gram[np.ix_(which, which)]
+        block.flat[:: len(which) + 1] += self.ridge[which]
+        return block
+
+    def cross(self, rows: Index, columns: Index) -> Matrix:
+        """The same, of two sets that are equal or have nothing in common."""
+        return self.block(rows) if np.array_equal(rows, columns) else self.gram[np.ix_(rows, columns)]
 
 
 def solve_in_box(
@@ -27,17 +47,22 @@ def solve_in_box(
 
     (price, ridge), (low, high) = prices, ends
     scale = float(np.abs(residual).max(initial=0.0) + price.max(initial=0.0)) or 1.0
-    force = np.inf
+    force, factor = np.inf, SupportFactor(_Gathered(gram, ridge))
     for _ in range(ROUNDS):
         force = sweep_in_box(gram, w, residual, price, ridge, low, high, SWEEPS)
         if force <= max(EXACT * scale, enough):
             break
-        _newton(gram, w, residual, prices, ends)
+        _newton(gram, w, residual, prices, ends, factor)
     return force
 
 
 def _newton(
-    gram: Matrix, w: Vector, residual: Vector, prices: tuple[Vector, Vector], ends: tuple[Vector, Vector]
+    gram: Matrix,
+    w: Vector,
+    residual: Vector,
+    prices: tuple[Vector, Vector],
+    ends: tuple[Vector, Vector],
+    factor: SupportFactor,
 ) -> None:
     """A step on the weights that are inside; those that would leave stop at an end or at zero.
 
@@ -47,13 +72,10 @@ def _newton(
     inside = np.flatnonzero((w > low) & (w < high) & ((w != 0.0) | (price == 0.0)))
     if not len(inside):
         return
-    own = gram[np.ix_(inside, inside)]
-    system = own.copy()
-    system.flat[:: len(inside) + 1] += ridge[inside]
     here, cost, bend = w[inside], price[inside], ridge[inside]
     right = residual[inside] - cost * np.sign(here) - bend * here
     try:
-        step = cholesky(system)(right)
+        step = factor.solve(inside, right)
     except np.linalg.LinAlgError:  # columns that repeat each other: sweeps alone
         return
     below = np.where((cost > 0.0) & (here > 0.0), np.maximum(low[inside], 0.0), low[inside])
@@ -63,10 +85,11 @@ def _newton(
             step > 0.0, (above - here) / step, np.where(step < 0.0, (below - here) / step, np.inf)
         )
     short = room[room < 1.0]
+    change = np.zeros_like(w)
     for share in (1.0, float(np.median(short)), float(short.min())) if len(short) else (1.0,):
-        change = np.clip(here + share * step, below, above) - here
-        image = own @ change
-        if float(change @ (0.5 * (image + bend * change) - right)) <= 0.0:
-            residual -= change @ gram[inside]
-            w[inside] = here + change
+        change[inside] = moved = np.clip(here + share * step, below, above) - here
+        image = gram @ change
+        if float(moved @ (0.5 * (image[inside] + bend * moved) - right)) <= 0.0:
+            residual -= image
+            w[inside] = here + moved
             return

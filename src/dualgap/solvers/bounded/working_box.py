@@ -76,12 +76,13 @@ class BoxNewton:
         z = problem.predict(w)
         value, width, idle, due = problem.primal(w, z), FIRST, 0, np.inf
         for k in range(ROUNDS):
-            v = design.transpose_matvec(problem.slope(z))
+            theta = problem.slope(z)
+            v = design.transpose_matvec(theta)
             which, left = self._working(problem, (w, v), (price, ridge), width)
             near = left <= due or idle > 0
             due = SETTLED * left if not k else FURTHER * left if near else due
             if k:
-                yield Iterate(w, None, z, certify=near)
+                yield Iterate(w, theta, z, certify=near, correlation=v)
             if idle > PATIENCE:
                 return
             width = max(width, 2 * len(which))

@@ -144,24 +144,27 @@ def test_one_look_proves_what_several_do(loss: str, n: int, p: int, kind: Any) -
     X = (rng.normal(size=(n, p)) * 10.0 ** rng.uniform(-3, 3, size=p)).astype(kind)
     y, w, s = np.sign(rng.normal(size=n)), rng.normal(size=p) / 10.0**3, rng.uniform(0.5, 2.0, size=n)
     formula = losses.CATALOGUE[loss]()
-    for penalty in (L2(), L1()):
+    for penalty, tied in ((L2(), False), (L1(), False), (L1(), True)):
         gauge: Any = penalty.gauge(np.ones(p), np.ones(p))
-        problem = StreamStatement.stated(formula, Penalised(gauge, 0.1), intercept=False)
+        regulariser = Penalised(gauge.extended() if tied else gauge, 0.1)
+        problem, at = StreamStatement.stated(formula, regulariser, intercept=tied), np.append(w, [0.1] * tied)
         for weight in (None, put(s)):
-            given = (problem, DeviceMatrix(put(X)), put(y), weight, w)
+            given = (problem, DeviceMatrix(put(X)), put(y), weight, at)
             one = visited(*given, RowSlopes(OwnSlopes(formula)))
             two = visited(*given[:1], DeviceMatrix(put(X)), *given[2:], lambda y, t: formula.derivative(y, t))
+            assert one.known is not None and two.known is None
             assert np.array_equal(one.block.rows.tops, np.abs(X.astype(float)).max(axis=0))
             apart = np.abs(one.t.cpu().numpy() - two.t.cpu().numpy()).max()
             assert apart <= one.error + two.error
-            off = one.pull.error[:p] + two.pull.error[:p]
-            moved = formula.curvature * (one.error + two.error) * np.abs(X).sum(axis=0)[:, None] * 2.0
-            assert np.all(abs(one.pull.value[:p] - two.pull.value[:p]) <= off + moved)
-            exact = X.astype(np.longdouble).T @ (
-                (1.0 if weight is None else s) * one.u.cpu().numpy().astype(np.longdouble)
-            )
-            assert np.all(abs(one.pull.value[:p, 0] - exact) <= one.pull.error[:p, 0])
-            first, second = (judged(problem, seen.weighed(0.7), w) for seen in (one, two))
+            for k in range(1 + tied):
+                u = one.u.cpu().numpy().astype(np.longdouble) * (1.0 if weight is None else s)
+                u = np.where(u < 0.0, k * u, (1 - k) * u) if tied else u
+                exact = np.append(X.astype(np.longdouble).T @ u, u.sum())[: p + tied]
+                assert np.all(abs(one.pull.value[: p + tied, k] - exact) <= one.pull.error[: p + tied, k])
+            off = (one.pull.error[:p] + two.pull.error[:p]).sum(axis=1)
+            moved = formula.curvature * (one.error + two.error) * np.abs(X).sum(axis=0) * 2.0
+            assert np.all(abs((one.pull.value - two.pull.value)[:p].sum(axis=1)) <= off + moved)
+            first, second = (judged(problem, seen.weighed(0.7), at) for seen in (one, two))
             assert first.dual <= second.primal and second.dual <= first.primal
             assert np.isclose(first.primal, second.primal, rtol=1e-9)
             assert np.isclose(first.gap, second.gap, rtol=1e-6)

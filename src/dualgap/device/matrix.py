@@ -47,8 +47,9 @@ def gamma(k: float) -> float:
 @dataclass(frozen=True, eq=False)
 class Met:
     """One look at X: misses and slopes, row by row; the error of Xw; the largest |Xw|, and the largest of
-    what was added to it; Xᵀ of the slopes, times weights, its error, and Σ of their sizes, from above; Σ of
-    losses, of which nothing is claimed.
+    what was added to it; Xᵀ of the slopes, times weights, and its error, a column for all of them or for
+    those above zero and below; Σ of their sizes, its error, and that Σ from above; Σ of losses, of which
+    nothing is claimed.
     """
 
     t: Any
@@ -56,10 +57,17 @@ class Met:
     error: float
     far: float
     base: float
-    pull: Vector
-    off: Vector
-    size: float
+    pull: Matrix
+    off: Matrix
+    sums: Vector
+    loose: Vector
+    size: Vector
     risk: float
+
+
+def _looked(dot: Any, row: Any) -> tuple[Any, ...]:
+    """Xw alone."""
+    return dot, 0.0, 0.0, 0.0, 0.0
 
 
 class DeviceMatrix:
@@ -125,7 +133,11 @@ class DeviceMatrix:
     def times(self, w: Vector, *, exact: bool = False) -> tuple[Any, Any, float]:
         """Xw, no correction, and the error. The last are kept: the kernel asks for them again."""
         if w.tobytes() not in self._known:
-            self._known = {w.tobytes(): self.product(self.here(w))}
+            met = None
+            if self.sweeps and "tops" not in self.__dict__:  # the largest numbers of X come along
+                rows = self.torch.empty(self.n, dtype=self.torch.float64, device=self.place)
+                met = self.swept(w, _looked, [rows], ())
+            self._known = {w.tobytes(): self.product(self.here(w)) if met is None else met.t}
         return self._known[w.tobytes()], np.zeros(1), self._missed(w)
 
     @property
@@ -133,22 +145,30 @@ class DeviceMatrix:
         """Is one look at X likely to do for all of a pass, the largest numbers of X included?"""
         return self.X.device == self.place and can_sweep(self.X)
 
-    def swept(self, w: Vector, formula: Any, arrays: Sequence[Any], numbers: Sequence[float]) -> Met | None:
+    def swept(
+        self,
+        w: Vector,
+        formula: Any,
+        arrays: Sequence[Any],
+        numbers: Sequence[float],
+        *,
+        parted: bool = False,
+    ) -> Met | None:
         """Xw, what the formula makes of it, and Xᵀ of that, by one look at X; None where it takes several."""
         if self.X.device != self.place:
             return None
         torch, new = self.torch, "tops" not in self.__dict__
         tops = torch.zeros(self.p, dtype=torch.int64, device=self.place) if new else None
-        found = swept(self.X, self.here(w), formula, arrays, numbers, tops)
+        found = swept(self.X, self.here(w), formula, arrays, numbers, tops, parted=parted)
         if found is None:
             return None
         if tops is not None:
             self.__dict__["tops"] = np.asarray(self.host(tops.view(torch.float64)))
         size = found.size * (1.0 + gamma(found.roundings + 1)) * (1.0 + FEW)
-        off = (gamma(found.roundings) * size * self.tops + self.n * LEAST) * (1.0 + FEW)
-        return Met(
-            found.t, found.u, self._missed(w), found.far, found.base, found.pull, off, size, found.risk
-        )
+        loose = gamma(found.roundings) * size
+        off = (loose * self.tops[:, None] + self.n * LEAST) * (1.0 + FEW)
+        far, missed = (found.far, found.base), self._missed(w)
+        return Met(found.t, found.u, missed, *far, found.pull.T, off, found.size, loose, size, found.risk)
 
     def _missed(self, w: Vector) -> float:
         """What Xw may be off by, row by row, in whatever order its terms are added."""

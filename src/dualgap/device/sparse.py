@@ -170,7 +170,15 @@ class SparseMatrix(DeviceMatrix):
         owner = self.torch.arange(self.p, device=self.place).repeat_interleave(self.turned.start.diff())
         return np.asarray(self.host(found.scatter_reduce_(0, owner, size, "amax")))
 
-    def swept(self, w: Vector, formula: Any, arrays: Sequence[Any], numbers: Sequence[float]) -> Met | None:
+    def swept(
+        self,
+        w: Vector,
+        formula: Any,
+        arrays: Sequence[Any],
+        numbers: Sequence[float],
+        *,
+        parted: bool = False,
+    ) -> Met | None:
         return None
 
     def _missed(self, w: Vector) -> float:

@@ -31,6 +31,7 @@ SWEEP = (
 #define K %(width)d
 #define W %(warps)d
 #define BLOCK %(threads)d
+#define SIDES %(sides)d
 typedef %(kind)s XT;
 extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
     const XT* __restrict__ X, const double* __restrict__ w, %(takes)sdouble* __restrict__ tout,
@@ -45,14 +46,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
   __shared__ double held[2][W][R];
   int turn = 0;
 #endif
-  double g[K], own[K], size = 0.0, risk = 0.0, far = 0.0, base = 0.0;
+  double g[SIDES][K], own[K], size[SIDES], risk = 0.0, far = 0.0, base = 0.0;
 #if %(look)d
   bits top[K];
 #endif
 #pragma unroll
+  for (int q = 0; q < SIDES; q++) {
+    size[q] = 0.0;
+#pragma unroll
+    for (int k = 0; k < K; k++) g[q][k] = 0.0;
+  }
+#pragma unroll
   for (int k = 0; k < K; k++) {
     const int c = me + k * 32 * W;
-    g[k] = 0.0;
     own[k] = c < p ? w[c] : 0.0;
 #if %(look)d
     top[k] = 0ull;
@@ -106,7 +112,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
       {
         tout[at] = %(t)s;
         uout[at] = %(u)s;
-        size += fabs(pull);
+#if SIDES == 2
+        size[0] += dg_max(pull, 0.0);
+        size[1] += dg_max(-pull, 0.0);
+#else
+        size[0] += fabs(pull);
+#endif
         risk += %(risk)s;
         far = dg_max(far, fabs(dot));
         base = dg_max(base, fabs(%(base)s));
@@ -120,7 +131,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
       const double much = __shfl_sync(~0u, pull, source);
 #pragma unroll
       for (int k = 0; k < K; k++) {
-        g[k] = fma(x[r][k], much, g[k]);
+#if SIDES == 2
+        g[0][k] = fma(x[r][k], much < 0.0 ? 0.0 : much, g[0][k]);
+        g[1][k] = fma(x[r][k], much < 0.0 ? much : 0.0, g[1][k]);
+#else
+        g[0][k] = fma(x[r][k], much, g[0][k]);
+#endif
 #if %(look)d
         const bits b = (bits)__double_as_longlong(x[r][k]) & 0x7fffffffffffffffull;
         top[k] = b > top[k] ? b : top[k];
@@ -130,27 +146,30 @@ extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
   }
 #pragma unroll
   for (int bit = 16; bit >= 1; bit >>= 1) {
-    size += __shfl_xor_sync(~0u, size, bit);
+#pragma unroll
+    for (int q = 0; q < SIDES; q++) size[q] += __shfl_xor_sync(~0u, size[q], bit);
     risk += __shfl_xor_sync(~0u, risk, bit);
     far = dg_max(far, __shfl_xor_sync(~0u, far, bit));
     base = dg_max(base, __shfl_xor_sync(~0u, base, bit));
   }
-  const long long mine = (long long)group * (p + 4);
+  const long long mine = (long long)group * (SIDES * (p + 1) + 3);
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const int c = me + k * 32 * W;
     if (c < p) {
-      part[mine + c] = g[k];
+#pragma unroll
+      for (int q = 0; q < SIDES; q++) part[mine + q * (p + 1) + c] = g[q][k];
 #if %(look)d
       atomicMax(tops + c, top[k]);
 #endif
     }
   }
   if (me == 0) {
-    part[mine + p] = size;
-    part[mine + p + 1] = risk;
-    part[mine + p + 2] = far;
-    part[mine + p + 3] = base;
+#pragma unroll
+    for (int q = 0; q < SIDES; q++) part[mine + q * (p + 1) + p] = size[q];
+    part[mine + SIDES * (p + 1)] = risk;
+    part[mine + SIDES * (p + 1) + 1] = far;
+    part[mine + SIDES * (p + 1) + 2] = base;
   }
 }
 """
@@ -159,12 +178,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, %(crowd)d) sweep(
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What one look at X says; the last four are NumPy's."""
+    """What one look at X says, but for the vectors NumPy's: a row for all slopes, or one each for those that
+    are above zero and below.
+    """
 
     t: Any
     u: Any
     pull: Any
-    size: float  # Σ|s u|
+    size: Any  # Σ|s u|
     risk: float  # Σ s L, of which nothing is claimed
     far: float  # the largest |Xw|, and
     base: float  # the largest of what was added to it
@@ -181,7 +202,9 @@ def shape_of(p: int) -> tuple[int, int, int, int]:
 
 
 @lru_cache(maxsize=256)
-def source_of(function: Any, arrays: int, numbers: int, p: int, kind: str, look: int) -> str | None:
+def source_of(
+    function: Any, arrays: int, numbers: int, p: int, kind: str, look: int, sides: int
+) -> str | None:
     """The kernel; None where the function cannot be followed."""
     tape = Tape()
     given = [tape.named("dot"), *(tape.named(f"x{k}") for k in range(arrays))]
@@ -193,6 +216,7 @@ def source_of(function: Any, arrays: int, numbers: int, p: int, kind: str, look:
     warps, width, threads, crowd = shape_of(p)
     words = {"rows": ROWS, "width": width, "warps": warps, "threads": threads, "crowd": crowd, "kind": kind}
     words |= {
+        "sides": sides,
         "takes": takes(arrays),
         "with": along(numbers),
         "look": look,
@@ -214,14 +238,23 @@ def can_sweep(X: Any) -> bool:
 
 
 def swept(
-    X: Any, w: Any, function: Any, arrays: Sequence[Any], numbers: Sequence[float], tops: Any
+    X: Any,
+    w: Any,
+    function: Any,
+    arrays: Sequence[Any],
+    numbers: Sequence[float],
+    tops: Any,
+    *,
+    parted: bool = False,
 ) -> Swept | None:
-    """One look at X; None where it takes several. `tops`, if given, are filled with the largest |x|."""
+    """One look at X; None where it takes several. `tops`, if given, are filled with the largest |x|; `parted`
+    tells slopes above zero and below apart.
+    """
     torch, (n, p) = sys.modules["torch"], X.shape
     if not can_sweep(X) or not fits(arrays, 1) or X.device != arrays[0].device:
         return None
     kind = {torch.float64: "double", torch.float32: "float"}[X.dtype]
-    source = source_of(function, len(arrays), len(numbers), p, kind, int(tops is not None))
+    source = source_of(function, len(arrays), len(numbers), p, kind, int(tops is not None), 1 + parted)
     kernel = None if source is None else compiled(source, "sweep", X.device)
     if kernel is None:
         return None
@@ -229,10 +262,11 @@ def swept(
     blocks = crowd * processors(X.device)
     groups = blocks * (threads // 32) // warps
     put: dict[str, Any] = {"dtype": torch.float64, "device": X.device}
-    t, u, part = torch.empty(n, **put), torch.empty(n, **put), torch.empty((groups, p + 4), **put)
+    sums = (1 + parted) * (p + 1) + 1
+    t, u, part = torch.empty(n, **put), torch.empty(n, **put), torch.empty((groups, sums + 2), **put)
     tensors = [X, w, *arrays, t, u, part, part if tops is None else tops]
     kernel(blocks, threads, tensors, [*(float(one) for one in numbers), n, p, int(X.stride(0))])
-    found = torch.cat([part[:, : p + 2].sum(0), part[:, p + 2 :].amax(0)]).cpu().numpy()
+    found = torch.cat([part[:, :sums].sum(0), part[:, sums:].amax(0)]).cpu().numpy()
     roundings = -(-n // (groups * ROWS)) * ROWS + groups + 8
-    size, risk, far, base = found[p:].tolist()
-    return Swept(t, u, found[:p], size, risk, far, base, roundings)
+    sides, (risk, far, base) = found[: sums - 1].reshape(-1, p + 1), found[sums - 1 :].tolist()
+    return Swept(t, u, sides[:, :p], sides[:, p], risk, far, base, roundings)

@@ -248,11 +248,14 @@ class _RowFormula:
     loss: Loss
     formula: Any
     weighted: bool
+    tied: bool  # is the last number the intercept?
 
     def __call__(self, dot: Any, y: Any, *rest: Any) -> tuple[Any, Any, Any, Any, Any]:
         s, rest = (rest[0], rest[1:]) if self.weighted else (None, rest)
         inner, centre, shifts = self.loss.centred(y)
         base: Any = 0.0
+        if self.tied:
+            base, rest = rest[-1], rest[:-1]
         for shift in shifts:
             base = base + shift
         t, xp = dot + base, space(y)
@@ -264,20 +267,30 @@ class _RowFormula:
 def _swept(
     problem: StreamStatement, X: Any, y: Any, s: Any, whole: bool, w: Vector, chosen: RowSlopes
 ) -> Visit | None:
-    """All of it by one look at the rows, where they can do that and no column is free."""
-    block = problem.of_block(X, y, s)
-    if len(problem.tied) or not hasattr(block.rows, "swept") or len(problem.loss.centred(y[:1])[2]) > 1:
+    """All of it by one look at the rows, where they can do that and no column is free but the intercept's.
+
+    Rows then are in two groups by the sign of their slopes.
+    """
+    block, tied = problem.of_block(X, y, s), len(problem.tied) > 0
+    if len(problem.tied) > problem.intercept:
+        return None
+    if not hasattr(block.rows, "swept") or len(problem.loss.centred(y[:1])[2]) > 1:
         return None
     arrays = [y, *(() if whole else (s,)), *chosen.arrays]
-    met = block.rows.swept(w, _RowFormula(problem.loss, chosen.formula, not whole), arrays, chosen.numbers)
+    formula = _RowFormula(problem.loss, chosen.formula, not whole, tied)
+    numbers = (*chosen.numbers, float(w[-1])) if tied else chosen.numbers
+    met = block.rows.swept(w[: problem.columns], formula, arrays, numbers, parted=tied)
     if met is None:
         return None
-    slip = 0.0 if whole else _slipped(2.0 * U, met.size, len(met.u))
-    off = (met.off + slip * block.rows.tops) * (1.0 + FEW)
-    # nobody asks for the pull at the column of ones: it is no more than the slopes' sizes
-    pull = Charged(np.append(met.pull, 0.0)[:, None], np.append(off, met.size * (1.0 + FEW))[:, None])
+    slip = np.zeros(len(met.size)) if whole else _slipped(2.0 * U, met.size, len(met.u))
+    off = (met.off + slip * block.rows.tops[:, None]) * (1.0 + FEW)
+    # where it is not free nobody asks for the pull at the column of ones, no more than the slopes' sizes
+    ones = met.sums * [1.0, -1.0] if tied else np.zeros(1)
+    loose = (met.loose + FEW * met.size + slip if tied else met.size) * (1.0 + FEW)
+    pull = Charged(np.vstack([met.pull, ones]), np.vstack([off, loose]))
     error = met.error + 4.0 * U * (met.base + met.far)
-    sides = [(slice(0, len(met.u)), None)]
+    side = space(met.u).where(met.u < 0.0, 1.0, 0.0) if tied else None
+    sides = [(slice(0, len(met.u)), side)]
     return Visit(problem, block, whole, w, met.t, error, met.u, sides, pull, known=met.risk)
 
 

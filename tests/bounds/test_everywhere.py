@@ -213,3 +213,11 @@ def test_a_fit_starts_from_one_with_and_without_constraints(penalty: str) -> Non
     for start in (held, loose):
         assert dg.fit(X, y, **asked, constraints=ROWS, warm_start=start).converged
         assert dg.fit(X, y, **asked, warm_start=start).converged
+
+
+def test_weights_under_a_budget_that_miss_a_constraint_by_rounding_keep_their_objective() -> None:
+    """A step onto the constraint breaks the budget, which takes back a thousand times as much."""
+    rows: Any = ([[1.0, 1.0]], [1000.0 + 1e-9], [1000.0 + 1e-9])
+    asked: dict[str, Any] = dict(loss="squared", penalty="l1", budget=1.0, penalty_factors=[1e-3, 1e3])
+    found = dg.certify(X[["a", "b"]], 1000.0 * X["a"] + Y, [1000.0, 0.0], 0.0, **asked, constraints=rows)
+    assert found.objective == pytest.approx(np.mean(Y**2)) and found.certificate.violation <= 1e-8

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 20  # of projections; what is not met then is too far away
 ROUNDED = 4e-16  # of the size of a row's terms: nothing is to be had below
+LEAST = 2.0**-1022  # sizes below it count as this
 NEAR = 1e-11  # of the size of a row's terms: rows that are met so closely are kept in a move
 INDEPENDENT = 1e-6  # share of a row's square that the others must leave; a singular value decomposition of
 # 49 × 50 took ten times as long
@@ -46,12 +47,16 @@ def nearest_on(constraints: Constraints, box: WeightBounds, coef: Vector) -> Vec
 def _projected(
     constraints: Constraints, box: WeightBounds | None, coef: Vector, inside: Callable[[Vector], Vector]
 ) -> Vector:
-    A = constraints.matrix
-    for _ in range(ROUNDS):
+    A, best, least = constraints.matrix, coef, np.inf
+    for _ in range(ROUNDS + 1):
         value, size = A @ coef, constraints.sizes(coef)
         off = np.clip(value, constraints.lower, constraints.upper) - value
         if np.all(np.abs(off) <= ROUNDED * size) or not np.all(np.isfinite(size)):
-            break
+            return coef
+        # a ball may take back more than a step has given
+        missed = float(np.max(np.abs(off) / np.maximum(size, LEAST)))
+        if missed < least and (box is None or np.array_equal(box.clip(coef), coef)):
+            best, least = coef, missed
         near = np.minimum(np.abs(value - constraints.lower), np.abs(value - constraints.upper))
         rows = (near <= NEAR * size) | (off != 0.0)
         loose = np.ones(len(coef), dtype=bool)
@@ -65,7 +70,7 @@ def _projected(
         except np.linalg.LinAlgError:  # numbers beyond floats: these weights are not to be mended
             break
         coef = inside(moved)
-    return coef
+    return best
 
 
 def _shortest(A: Matrix, right: Vector) -> Vector:

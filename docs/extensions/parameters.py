@@ -53,6 +53,10 @@ WORDS: dict[str, Words] = {
     "method": ('{"bootstrap", "subsample"}', "n rows with replacement, or half of them without."),
     "crossing": ("bool", "Whether the lines of several quantiles may cross: then each is fitted on its own."),
     "copies": ("int", "How many outputs the columns stand for; `dg.fit` sets it."),
+    "AugmentedLagrangian.alone": (
+        "bool",
+        "Whether conjugate gradients alone solve its linear systems; it gives up where they do not do.",
+    ),
     "over": ('{"strength", "quantile"}', "What the path runs over."),
     "exact": ('bool or "auto"', "True insists on an exact path, False takes a grid, auto what can be had."),
     "everywhere": ("float", "Choose points so that every λ between is proven within this relative gap."),

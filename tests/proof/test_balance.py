@@ -536,7 +536,7 @@ def test_more_room_is_tried_where_some_have_none(
     F = np.column_stack([np.ones(4), [1.0, 1.0, 1.0, 1.0 + 2.0**-52]])
     found = orthogonal(F, theta, (np.array([-9.0, -9.0, -9.0, ends[0]]), np.array([9.0, 9.0, 9.0, ends[1]])))
     assert found is not None and found.open_.tolist() == [1] and len(made) == tries
-    assert found.theta.tolist() == theta.tolist()  # nothing is given up for it
+    assert np.abs(found.theta - theta).max() <= 2.0**-53  # nothing is given up for it but what rounding takes
 
 
 def test_a_point_just_outside_is_refused() -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from cases import FORMS, LOSSES
 from dualgap import losses, penalties
-from dualgap.arrays import Mask, Vector
+from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Compressed, Dense, Design
 from dualgap.drive import memory
 from dualgap.drive.limits import Limits, Status
@@ -27,6 +29,7 @@ from dualgap.solvers.augmented_lagrangian.scope import Scope
 from dualgap.solvers.augmented_lagrangian.system import Grams, NewtonSystem
 from dualgap.solvers.augmented_lagrangian.weights import QuadraticWeights, SplitWeights, WeightCurve
 from dualgap.solvers.sampling import worth
+from exact.arithmetic import solve_square
 from random_problems import Recipe, relative_gap, run
 
 PENALTIES: dict[str, Penalty] = {
@@ -282,12 +285,26 @@ def test_newton_systems_by_rows_and_by_columns(shape: str, rows: int, sparse: bo
     delta, rank_one, blocks = _second_derivative(shape, rng)
     eta = 1e-9 if rows >= 7 else 1e-3  # so faint only where the rows hold the soft coordinates
     right = rng.normal(size=9)
-    matrix = array.T @ (curvature[:, None] * array) + np.diag(delta + eta)
     curve = WeightCurve(right, delta, rank_one, blocks, right)
-    matrix += np.array([curve.times(axis) - delta * axis for axis in np.eye(9)])
+    rest = np.diag(delta) + np.array([curve.times(axis) - delta * axis for axis in np.eye(9)])
     found = NewtonSystem(design, curvature, curve, eta).solve(right, free)
-    expected = np.linalg.solve(matrix, right)
+    expected = _solved_exactly(array, curvature, rest, eta, right)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+
+
+def _solved_exactly(array: Matrix, curvature: Vector, rest: Matrix, eta: float, right: Vector) -> Vector:
+    """(Xᵀ diag(h) X + rest + η) x = right. Doubles lose six digits of it where coordinates are faint."""
+    X = [[Fraction(value) for value in line] for line in array.tolist()]
+    h = [Fraction(value) for value in curvature.tolist()]
+    size = range(len(right))
+    matrix = [
+        [sum(a * row[i] * row[j] for a, row in zip(h, X, strict=True) if a) for j in size] for i in size
+    ]
+    for i in size:
+        matrix[i] = [value + Fraction(rest[i, j]) for j, value in enumerate(matrix[i])]
+        matrix[i][i] += Fraction(eta)
+    found = solve_square(matrix, [Fraction(value) for value in right.tolist()], Fraction(0))
+    return np.array([float(value) for value in found])
 
 
 def _second_derivative(shape: str, rng: np.random.Generator) -> tuple[Vector, Vector | None, BlockSum | None]:

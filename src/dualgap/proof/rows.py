@@ -109,7 +109,9 @@ class Rows:
     def against_ahead(self, thetas: Matrix) -> None:
         """Xᵀθ for every row of θ, kept likewise."""
         own = thetas.copy()
-        self._back = list(zip(own, _in_blocks(own, self.matrix)[0], strict=True))
+        value = _in_blocks(own, self.matrix)[0]
+        value.flags.writeable = False  # whoever is given it could change what the next one is given
+        self._back = list(zip(own, value, strict=True))
 
     def _times_all(self, w: Vector) -> Any:
         known = _known(self._ahead, w)
@@ -242,8 +244,11 @@ def norm(matrix: Any) -> float:
 
 
 def _root(squares: float, count: int) -> float:
-    """The root of so many squares, added in any order, from above: they round once more, or underflow."""
-    return math.sqrt(squares * (1.0 + gamma(count + 8)) + count * LEAST)
+    """The root of so many squares, added in any order, from above: they round once more, or underflow.
+
+    A sum that is off by γ_k of the true one is off by no more than γ_2k of itself.
+    """
+    return math.sqrt(squares * (1.0 + gamma(2 * count + 8)) + count * LEAST)
 
 
 def with_products(matrix: Any) -> Any:

@@ -42,6 +42,7 @@ class PricedColumns:
 
     @property
     def paid(self) -> float:
+        """What the penalty is at this point."""
         which = self.taken.columns
         return float(self.price[which] @ np.abs(self.w)) + 0.5 * float(self.ridge[which] @ (self.w * self.w))
 

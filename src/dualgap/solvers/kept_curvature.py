@@ -13,7 +13,7 @@ from dualgap.solvers.curvature_floor import has_flat_pieces
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
-BLOCK, LEAST = 1 << 17, 512  # numbers of a block, 1 MiB, and the fewest columns of one
+BLOCK, LEAST = 1 << 17, 2048  # numbers of a block, 1 MiB, and the fewest columns of one
 FADED = 4  # times as many columns as are wanted: then those that left are let go
 
 
@@ -57,8 +57,16 @@ class KeptCurvature:
         if len(new):
             self._grow(array, new)
             where[new] = np.arange(len(self._columns) - len(new), len(self._columns))
-        places = where[which]
-        return self._matrix[np.ix_(places, places)], self._edge[places]
+        return self._block(where[which]), self._edge[where[which]]
+
+    def _block(self, places: Index) -> Matrix:
+        from dualgap.solvers.weighted_lines import gather_block
+
+        if len(places) == len(self._columns) and bool((places[1:] > places[:-1]).all()):
+            return self._matrix.copy()
+        found = np.empty((len(places), len(places)))
+        gather_block(self._matrix, places, found)
+        return found
 
     def learn(self, promise: float) -> None:
         """What a step promised: where little was gained, a few rows have changed much."""
@@ -67,35 +75,35 @@ class KeptCurvature:
         self._before = promise
 
     def _grow(self, array: Matrix, new: Index) -> None:
-        fresh, before = array.T[new], len(self._columns)
-        own, edge = weighted(fresh, self.h)
-        matrix = np.empty((before + len(new), before + len(new)))
+        before = len(self._columns)
+        self._columns = np.concatenate([self._columns, new])
+        fresh, edge = _products(array.T, self.h, self._columns, before)
+        matrix = np.empty((len(self._columns), len(self._columns)))
         matrix[:before, :before] = self._matrix
-        matrix[before:, before:] = own
-        fresh *= self.h
-        matrix[before:, :before] = (fresh @ array)[:, self._columns]
-        matrix[:before, before:] = matrix[before:, :before].T
-        self._columns, self._matrix = np.concatenate([self._columns, new]), matrix
-        self._edge = np.concatenate([self._edge, edge])
+        matrix[before:] = fresh
+        matrix[:before, before:] = fresh[:, :before].T
+        self._matrix, self._edge = matrix, np.concatenate([self._edge, edge])
 
 
 def weighted(rows: Matrix, h: Vector, which: Index | None = None) -> tuple[Matrix, Vector]:
-    """Σ h_i x_i x_iᵀ, where the x_i are columns here, and Σ h_i x_i; of some of the rows, or of all.
+    """Σ h_i x_i x_iᵀ, where the x_i are columns here, and Σ h_i x_i; of some of the rows, or of all."""
+    which = np.arange(len(rows)) if which is None else which
+    return _products(rows, h, which, 0)
+
+
+def _products(rows: Matrix, h: Vector, which: Index, first: int) -> tuple[Matrix, Vector]:
+    """Those of rows `which[first:]` with all of `which`, and the sums of the former.
 
     In blocks that stay in the cache: copies of the whole take as long as the products.
     """
-    n = rows.shape[1]
-    every = which is None or (len(which) == len(rows) and bool((which[1:] > which[:-1]).all()))
-    size = len(rows) if which is None else len(which)
-    single, step, root = float(size) ** 2 * n > SINGLE, max(BLOCK // max(size, 1), LEAST), np.sqrt(h)
-    matrix, edge = np.zeros((size, size)), np.zeros(size)
+    from dualgap.solvers.weighted_lines import fill_weighted
+
+    lines, root, n, size = np.ascontiguousarray(rows), np.sqrt(h), len(h), len(which)
+    kind: Any = np.float32 if float(size) * (size - first) * n > SINGLE else np.float64
+    step = min(n, max(BLOCK // max(size, 1), LEAST))
+    matrix, edge, room = np.zeros((size - first, size)), np.zeros(size), np.empty((size, step), kind)
     for i in range(0, n, step):
-        own = root[i : i + step]
-        part: Any = rows[:, i : i + step] * own if every else rows[which, i : i + step]
-        if not every:
-            part *= own
-        edge += part @ own
-        if single:
-            part = part.astype(np.float32)
-        matrix += part @ part.T
-    return matrix, edge
+        part = room if i + step <= n else np.empty((size, n - i), kind)
+        fill_weighted(lines, which, root, i, part, edge)
+        matrix += part[first:] @ part.T
+    return matrix, edge[first:]

@@ -165,6 +165,25 @@ def test_rows_that_stay_on_the_host_come_in_parts_and_in_order(
     assert all(torch.equal(part, X[i:j].double()) for i, j, part in parts)
 
 
+def test_parts_on_their_way_wait_for_those_that_are_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dualgap.device.matrix.LOT", 1 << 10)
+    done: list[int] = []
+
+    class Queued(HostMatrix):
+        sent = 0
+
+        def _sent(self, i: int, step: int) -> Any:
+            self.sent += 1
+            assert self.sent - len(done) <= 3, "all of X would be on its way"
+            return super()._sent(i, step)
+
+        def _used(self) -> Any:
+            return SimpleNamespace(synchronize=lambda: done.append(1))
+
+    matrix = Queued(torch.zeros((40_000, 2)), torch.device("cpu"))
+    assert sum(j - i for i, j, _ in matrix.parts()) == 40_000 and matrix.sent == 10
+
+
 def test_neither_library_is_imported_before_it_is_wanted() -> None:
     said = "import sys, dualgap as dg; dg.fit([[1.0], [2.0]], [1.0, 2.0], loss='squared', lam=1.0); "
     said += "print(sorted({'torch', 'cupy', 'triton', 'array_api_compat'} & set(sys.modules)))"

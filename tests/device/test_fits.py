@@ -304,3 +304,18 @@ def test_more_columns_with_weights_than_rows_are_taken_in() -> None:
     found = dg.fit(put(X), put(y), sample_weight=put(weight), **asked)
     assert found.converged and found.solver == "resident columns" and found.n_nonzero > 150
     assert agrees(found, dg.fit(X, y, sample_weight=weight, **asked))
+
+
+@pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+def test_hundreds_of_columns_with_a_price(loss: str) -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(4000, 300)) + 0.5 * rng.normal(size=(4000, 1))
+    z = X[:, :20] @ rng.normal(size=20)
+    y = z + rng.normal(size=4000) if loss == "squared" else np.where(z + rng.logistic(size=4000) > 0.0, 1, 0)
+    factors = np.append(0.0, rng.uniform(0.5, 2.0, size=299))
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l1", "lam": 0.02, "penalty_factors": factors}
+    found = dg.fit(put(X), put(y), **asked)
+    assert found.converged and found.solver == "resident passes" and 0 < found.n_nonzero < 250
+    assert agrees(found, dg.fit(X, y, **asked))
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective

@@ -58,6 +58,13 @@ def place_named(name: Any) -> Any:
     return place
 
 
+def stays(tensor: Any, place: Any) -> bool:
+    """Is a tensor where it is wanted? Any device of a kind will do where its number is left out."""
+    if place is None or tensor.device == place:
+        return True
+    return bool(tensor.device.type == place.type and place.index is None)
+
+
 def to_host(values: Any) -> Any:
     """NumPy's array of what is anywhere."""
     if values is None or isinstance(values, np.ndarray):

@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector, on_device
-from dualgap.device.arrivals import ROOM, as_tensor, free_bytes, is_sparse, refuse_full, torch_library
+from dualgap.device.arrivals import (
+    ROOM,
+    as_tensor,
+    free_bytes,
+    is_sparse,
+    refuse_full,
+    stays,
+    torch_library,
+)
 from dualgap.device.sweep import can_sweep, swept
 from dualgap.errors import DataError
 
@@ -37,6 +45,8 @@ NARROW = 512  # columns whose matrix is small in any case
 SQUARES = 8  # rows for each column from which it is: three of them are beside X
 FEW_VALUES = 200_000  # of which a quantile is taken: all of 10⁷ took 74 ms
 FEW_ROWS = 10_000  # from which the spread of a column is told
+SLAB = 1 << 25  # bytes of rows that are looked at beside X where no more than a few of them are needed
+BULK = 1 << 20  # bytes of what comes to the host from which registered memory pays
 
 
 def gamma(k: float) -> float:
@@ -123,8 +133,14 @@ class DeviceMatrix:
         return np.asarray(self.host(most))
 
     def host(self, values: Any) -> Any:
-        """As NumPy's."""
-        return values.cpu().numpy()
+        """As NumPy's. Fresh memory of the host costs more than the way there: large ones come into memory
+        that torch has registered and keeps.
+        """
+        if not (values.is_cuda and BULK <= values.numel() * values.element_size() <= LOT):
+            return values.cpu().numpy()
+        there = values.to("cpu", non_blocking=True)
+        self.torch.cuda.current_stream(values.device).synchronize()
+        return there.numpy()
 
     def here(self, values: Any) -> Any:
         """A vector of the host, on the device."""
@@ -134,7 +150,8 @@ class DeviceMatrix:
         """Xw, no correction, and the error. The last are kept: the kernel asks for them again."""
         if w.tobytes() not in self._known:
             met = None
-            if self.sweeps and "tops" not in self.__dict__:  # the largest numbers of X come along
+            short = self.X.dtype != self.torch.float64  # which else are widened first, in memory
+            if self.sweeps and (short or "tops" not in self.__dict__):  # the largest numbers of X come along
                 rows = self.torch.empty(self.n, dtype=self.torch.float64, device=self.place)
                 met = self.swept(w, _looked, [rows], ())
             self._known = {w.tobytes(): self.product(self.here(w)) if met is None else met.t}
@@ -273,8 +290,12 @@ class DeviceMatrix:
 
     def sample_spread(self) -> Vector:
         """Standard deviations of the columns in a few rows; 1 if constant."""
-        rows = self.gathered(self.drawn(min(FEW_ROWS, max(2, LOT // (8 * max(self.p, 1))))))
-        spread = self.host(rows.std(0, correction=0))
+        torch, p = self.torch, max(self.p, 1)
+        rows = self.drawn(min(FEW_ROWS, max(2, LOT // (8 * p))))
+        rows = torch.arange(self.n, device=self.X.device) if rows is None else rows.to(self.X.device)
+        step = max(1, SLAB // (8 * max(len(rows), 1)))
+        slabs = (self.X[:, j : j + step][rows].to(self.place) for j in range(0, p, step))
+        spread = self.host(torch.cat([one.to(torch.float64).std(0, correction=0) for one in slabs]))
         return np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0)
 
     def labelled(self, y: Any) -> tuple[Any, Any]:
@@ -422,9 +443,17 @@ class HostMatrix(DeviceMatrix):
         step = max(TILE, LOT // (8 * max(self.p, 1)) // TILE * TILE)
         begins = range(0, self.n, step)
         ahead = self._sent(0, step) if self.n else None
+        used: list[Any] = []
         for i in begins:
             part, ahead = ahead, self._sent(i + step, step) if i + step < self.n else None
             yield i, min(i + step, self.n), self._arrived(part).to(self.torch.float64)
+            used.append(self._used())  # or the host would send all of X before the first part is done with
+            if used[0] is not None and len(used) > 1:
+                used.pop(0).synchronize()
+
+    def _used(self) -> Any:
+        """Says when all that was asked for until now is done; None where nothing is ahead of the host."""
+        return None if self._side is None else self.torch.cuda.current_stream(self.place).record_event()
 
     def _sent(self, i: int, step: int) -> tuple[Any, Any]:
         """Rows on their way, and what says that they are there."""
@@ -484,11 +513,7 @@ def held(X: Any, place: Any = None) -> DeviceMatrix:
         raise DataError(f"X must have rows and columns, not the shape {tuple(tensor.shape)}.")
     if not tensor.dtype.is_floating_point or tensor.dtype not in (torch.float64, torch.float32):
         tensor = tensor.to(torch.float64)
-    if (
-        place is None
-        or tensor.device == place
-        or (tensor.is_cuda and place.type == "cuda" and place.index is None)
-    ):
+    if stays(tensor, place):
         refuse_full(tensor.device, tensor)
         return DeviceMatrix(tensor)
     size = tensor.numel() * tensor.element_size()

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Vector
-from dualgap.device.arrivals import as_tensor, free_bytes, refuse_sparse
+from dualgap.device.arrivals import as_tensor, free_bytes, refuse_sparse, stays
 from dualgap.device.matrix import BIG, FEW, LEAST, LOT, TILE, DeviceMatrix, Met, gamma
 from dualgap.errors import DataError
 
@@ -308,7 +308,7 @@ def sparse_held(torch: Any, X: Any, place: Any = None) -> SparseMatrix:
             X = (X.coalesce() if X.layout == torch.sparse_coo else X).to_sparse_csr()
     if X.ndim != 2:
         raise DataError(f"X must have rows and columns, not the shape {tuple(X.shape)}.")
-    if place is not None and X.device != place:
+    if not stays(X, place):
         size = sum(one.numel() * one.element_size() for one in (X.crow_indices(), X.values()))
         refuse_sparse(place, float(size + 4.0 * X.values().numel()), 1.0 + COPIES)
         X = X.to(place)

@@ -25,7 +25,8 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
 from dualgap.proof.blocks import OwnSlopes, RowSlopes, StreamStatement, Visit, all_visited, judged
 from dualgap.proof.rounding import added_up, sums_of
-from dualgap.solvers.metrics import Metric, Priced, unpriced
+from dualgap.solvers.metrics import SMALL, Metric, Priced, unpriced
+from dualgap.streaming.resident_priced import PricedThere
 from dualgap.streaming.rules import SlopeAt
 from dualgap.traits import Trait
 
@@ -400,7 +401,12 @@ class Sampled:
         """The metric of these curvatures."""
         H = self.gram(h)
         if price.any():
-            return Priced(self.matrix.host(H), ridge, price)
+            there = len(H) > SMALL
+            return (
+                PricedThere(self.matrix, H, ridge, price)
+                if there
+                else Priced(self.matrix.host(H), ridge, price)
+            )
         return unpriced(self.matrix, H, ridge)
 
     def fitted(

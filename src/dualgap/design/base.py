@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.proof.rows import Rows
 
 if TYPE_CHECKING:
     from dualgap.design.compressed import Compressed
@@ -33,6 +34,11 @@ class Design(Protocol):
     def matrix(self) -> Any:
         """The numbers as NumPy or SciPy hold them, without a column of ones: what proofs are made of."""
         return self.toarray()
+
+    @property
+    def measured(self) -> Rows | None:
+        """`matrix` with what proofs have asked of it before, None where nothing is known."""
+        return None
 
     @property
     def features(self) -> Design:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design.base import Design, ScaledSparse, Wrapped
+from dualgap.proof.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,10 @@ class WithOnes(Wrapped):
     @property
     def matrix(self) -> Any:
         return self.inner.matrix
+
+    @property
+    def measured(self) -> Rows | None:
+        return self.inner.measured
 
     @property
     def features(self) -> Design:

@@ -8,7 +8,6 @@ from dualgap.drive.registry import at_once
 from dualgap.drive.solver import SideBySide, Solver
 from dualgap.fitting.reading import Reading
 from dualgap.problem.problem import Problem
-from dualgap.proof.rows import Rows
 
 TOGETHER = 1 << 20  # predictions at once: a few tables of 8 MiB
 
@@ -39,7 +38,7 @@ class Stated:
         if not isinstance(solver, SideBySide):
             return []
         count = max(1, min(reading.count - k, TOGETHER // problem.n))
-        rows, used = Rows(problem.design.matrix), reading.terms.used
+        rows, used = problem.rows, reading.terms.used
         targets = [reading.targets(k + j)[used] for j in range(count)]
         problems = [replace(problem, y=y).knowing(rows=rows) for y in targets]
         solved = solver.side_by_side(problems, rows)

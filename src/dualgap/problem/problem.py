@@ -14,6 +14,7 @@ from dualgap.penalties import Regulariser
 from dualgap.problem.dual_point import feasible, null_dual
 from dualgap.problem.on_constraints import onto
 from dualgap.proof.check import Checked, check
+from dualgap.proof.rows import with_products
 from dualgap.proof.statement import SMALL, Statement, moved_exactly
 from dualgap.traits import Trait
 
@@ -36,6 +37,12 @@ class Problem(Statement):
 
     design: Design
     part: bool = field(default=False, kw_only=True)  # of a problem whose proof is made elsewhere?
+
+    @once
+    def rows(self) -> Any:
+        """X; of a table that was just read, with what was asked of it then."""
+        known = self.design.measured
+        return with_products(self.design.matrix) if known is None else known
 
     @property
     def n(self) -> int:
@@ -113,8 +120,11 @@ class Problem(Statement):
         """The objective at `null_weights`; targets far from zero are counted from there, to keep it sharp."""
         loss, y, shifts = self.centred
         constant = self.null_weights[-1] if self.intercept else 0.0
-        base, rest, _ = moved_exactly(np.full(self.n, constant), shifts)
-        t = base + rest
+        if len(shifts) == 1:
+            t = constant + shifts[0]
+        else:
+            base, rest, _ = moved_exactly(np.full(self.n, constant), shifts)
+            t = base + rest
         if self.intercept and loss.translates:
             t = t + loss.best_constant(-t, self.a)
         found = loss.value(y, t)

@@ -8,18 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
-from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.cholesky import Solve, cholesky
 from dualgap.problem.problem import Problem
 from dualgap.proof.rows import Rows
 from dualgap.solvers.normal_equations import ModelPoint, direct, fitted, system, work
-from dualgap.solvers.one_gram import CentredGram, OneGram
+from dualgap.solvers.one_gram import CentredGram, OneGram, large
 from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.traits import Trait
 
 LARGEST = 2000  # columns: beyond, other ways to a system may be cheaper
 FIRM = 1e-8  # what is left of a column beside the others: below it "independent" may be rounding
+FIRM_SINGLE = 1e-3  # the same of a matrix in 4-byte numbers, which leaves errors that true residuals mend
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning
 ATTEMPTS = 3  # of one system: the first nearly always suffices
 RESTARTS = 60  # of conjugate gradients; each leaves a thousandth of the residual, if it can
@@ -83,16 +85,17 @@ class OneSystem:
     name: ClassVar[str] = "closed_form"
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
-        point = OneGram(problem, start)
-        p, ridge = point.p, prices(problem)[1][: point.p]
-        if not point.firm:
-            return
-        point.matrix.flat[:: p + 1] += ridge
-        solve = cholesky(point.matrix, (0.0,), lost=FIRM)
-        for _ in range(ATTEMPTS):
-            w = point.w[:p]
-            point.move(w + solve(point.residual - ridge * w))
-            yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))
+        for single in (True, False) if large(problem) else (False,):
+            point = OneGram(problem, start, single=single)
+            ridge = prices(problem)[1][: point.p]
+            solve = _firm_factor(point, ridge, single=single)
+            if solve is None:
+                continue
+            for _ in range(ATTEMPTS):
+                w = point.w[: point.p]
+                point.move(w + solve(point.residual - ridge * w))
+                yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))
+            start = replace(start, w=point.w)
 
     def side_by_side(self, problems: Sequence[Problem], rows: Rows) -> Sequence[Any] | None:
         """For problems that differ in their targets alone: one factor, and products of matrices.
@@ -100,13 +103,12 @@ class OneSystem:
         `rows` are those of all of them, and keep the products that a proof will ask for.
         """
         first = problems[0]
-        gram, ridge = CentredGram(first), prices(first)[1]
-        if not gram.firm:
-            return None
-        gram.matrix.flat[:: gram.p + 1] += ridge[: gram.p]
-        try:
-            solve = cholesky(gram.matrix, (0.0,), lost=FIRM)
-        except np.linalg.LinAlgError:
+        for single in (True, False) if large(first) else (False,):
+            gram = CentredGram(first, single=single)
+            solve = _firm_factor(gram, prices(first)[1][: gram.p], single=single)
+            if solve is not None:
+                break
+        else:
             return None
         levels = np.array([one.null_weights[-1] if one.intercept else 0.0 for one in problems])
         slopes = np.array(
@@ -122,6 +124,17 @@ class OneSystem:
             answers.append(replace(fitted(one, point), outright=True))
         rows.against_ahead(np.array([answer.theta for answer in answers]))
         return [SolvedSystem(answer) for answer in answers]
+
+
+def _firm_factor(gram: CentredGram, ridge: Vector, *, single: bool) -> Solve | None:
+    """Of the matrix with its ridge; None where it is not known to enough digits."""
+    if not gram.firm:
+        return None
+    gram.matrix.flat[:: gram.p + 1] += ridge
+    try:
+        return cholesky(gram.matrix, (0.0,), lost=FIRM_SINGLE if single else FIRM)
+    except np.linalg.LinAlgError:
+        return None
 
 
 @dataclass(frozen=True, eq=False)

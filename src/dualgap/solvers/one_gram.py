@@ -9,28 +9,38 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 
 CENTRED = 1e-6  # share of a column's square that is left once it is centred: six digits are lost, ten remain
+ROUGH = 1e-2  # the same of a matrix in 4-byte numbers
+SINGLE = 1e8  # operations from which on these are worth it: their matrix is a step that true residuals mend
+
+
+def large(problem: Problem) -> bool:
+    """Does the matrix take much longer than the products with X that mend one in 4-byte numbers?"""
+    n, p = problem.design.features.shape
+    return float(n) * p * p > SINGLE
 
 
 class CentredGram:
-    """XᵀHX over centred columns, and what it was centred by."""
+    """XᵀHX over centred columns, and what it was centred by; `single`: of products in 4-byte numbers."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, single: bool = False) -> None:
         self.design = problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
         self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
-        self.matrix, self.centre = self.design.weighted_gram(h), np.zeros(self.p)
-        square = self.matrix.diagonal().copy()
-        if problem.intercept:
-            self.centre = self.design.transpose_matvec(h) / self.total
-            self.matrix -= (self.total * self.centre)[:, None] * self.centre
-        self.firm = bool((self.matrix.diagonal() > CENTRED * square).all())  # else columns far from zero
+        with np.errstate(over="ignore", invalid="ignore"):  # of 4-byte numbers: not firm, then
+            self.matrix, self.centre = self.design.weighted_gram(h, single=single), np.zeros(self.p)
+            square = self.matrix.diagonal().copy()
+            if problem.intercept:
+                self.centre = self.design.transpose_matvec(h) / self.total
+                self.matrix -= (self.total * self.centre)[:, None] * self.centre
+        # else columns far from zero
+        self.firm = bool((self.matrix.diagonal() > (ROUGH if single else CENTRED) * square).all())
 
 
 class OneGram(CentredGram):
     """Weights that move, and all that the loss has to say of them."""
 
-    def __init__(self, problem: Problem, start: Iterate) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, start: Iterate, *, single: bool = False) -> None:
+        super().__init__(problem, single=single)
         self.problem = problem
         self.w, self.z = start.w.copy(), problem.predict(start.w)
         self._settle()
@@ -58,3 +68,20 @@ class OneGram(CentredGram):
             self.w[self.p] += self.level / self.total - float(self.centre @ step)
             self.z = self.z + self.w[self.p]
         self._settle()
+
+    def for_proof(self) -> Vector:
+        """The residual at a θ as a proof will have it; the product is kept for that."""
+        problem = self.problem
+        self.theta = problem.levelled(self.theta)
+        self.level = 0.0
+        problem.rows.against_ahead(self.theta[None, :])
+        found: Vector = problem.rows.against_roughly(self.theta)[0]
+        return found
+
+    def proves(self, residual: Vector, wanted: float) -> bool:
+        """Is the relative gap with these Xᵀθ so small, but for rounding?"""
+        problem, w = self.problem, self.w
+        v = problem.spread(residual)
+        primal = problem.risk(self.z) + problem.regulariser.value(w)
+        gap = primal - problem.dual_near(self.theta, v, (w, self.z, primal))
+        return problem.relative(gap, primal) <= wanted

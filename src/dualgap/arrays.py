@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -15,6 +15,7 @@ Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]
 T = TypeVar("T")
+KEPT, LONGEST = 16, 100_000  # vectors of ones that are kept, and the numbers of the longest
 
 
 class once(cached_property[T]):  # noqa: N801 - a decorator
@@ -40,6 +41,21 @@ def frozen(values: Any) -> Vector:
         array = array.copy() if array is values else array
         array.flags.writeable = False
     return array
+
+
+@lru_cache(KEPT)
+def _kept_ones(count: int) -> Vector:
+    return frozen(np.ones(count))
+
+
+def ones(count: int) -> Vector:
+    """Read-only ones; up to LONGEST of them the same array each time, which `are_ones` knows again."""
+    return _kept_ones(count) if count <= LONGEST else np.ones(count)
+
+
+def are_ones(values: Vector) -> bool:
+    """Is this an array made by `ones`? No look at the numbers: False says nothing of them."""
+    return len(values) <= LONGEST and values is _kept_ones(len(values))
 
 
 def positive(what: str, value: float) -> None:

@@ -93,7 +93,7 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
     # -- what seems ----------------------------------------------------------------------------------
 
     def sound(self, iterate: Iterate) -> bool:
-        return bool(np.all(np.isfinite(iterate.w)))
+        return bool(np.isfinite(iterate.w).all())
 
     def take(self, iterate: Iterate, *, watched: bool) -> Look | None:
         if not iterate.look and not watched:

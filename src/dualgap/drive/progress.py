@@ -31,10 +31,9 @@ class ProgressLine:
         self._drawn = False
         self._thread: threading.Thread | None = None
         self._stream: TextIO | None = None
-        if wanted and ProgressLine._open is None and _outermost():
-            watched = sys.stderr if stream is None else stream
-            self._stream = watched if _terminal(watched) else None
-        if self._stream is not None:
+        watched = sys.stderr if stream is None else stream
+        if wanted and ProgressLine._open is None and _terminal(watched) and _outermost():
+            self._stream = watched
             ProgressLine._open = self
 
     @property

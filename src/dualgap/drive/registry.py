@@ -19,7 +19,7 @@ from dualgap.errors import NoSolverError
 SOLVERS: dict[str, type[Any]] = {}
 MANUAL: set[str] = set()  # run only when asked for by name
 GIVEN: set[str] = set()  # work on the problem as it was asked
-AT_ONCE: list[type[Any]] = []  # may need neither good coordinates nor a comparison
+AT_ONCE: dict[str, list[type[Any]]] = {}  # by kind: may need neither good coordinates nor a comparison
 BY_NAME = (
     "convex",
     "multinomial",
@@ -74,7 +74,7 @@ def solver(
         if given:
             GIVEN.add(name)
         if hasattr(cls, "at_once"):
-            AT_ONCE.append(cls)
+            AT_ONCE.setdefault(kind, []).append(cls)
         return cls
 
     return enter
@@ -115,11 +115,10 @@ def lacking(candidate: Any, problem: Any) -> tuple[str, ...]:
 
 def at_once(problem: Any) -> Any:
     """The solver that no other can beat on the problem exactly as it was asked, None if none says so."""
-    for cls in AT_ONCE:
-        if cls.kind != problem.kind:
-            continue
+    bounded = problem.bounded
+    for cls in AT_ONCE.get(problem.kind, ()):
         candidate = cls()
-        found = None if problem.bounded and lacking(candidate, problem) else candidate.at_once(problem)
+        found = None if bounded and lacking(candidate, problem) else candidate.at_once(problem)
         if found is not None:
             return found
     return None

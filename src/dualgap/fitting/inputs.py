@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Matrix, Vector, ones
 from dualgap.design import Compressed, Dense, Design
 from dualgap.errors import DataError
 from dualgap.proof.rows import Rows, norm
@@ -41,6 +41,8 @@ def read_table(X: Any, *, learn: bool = False) -> Table:
 
     To `learn` is to decide what to do with columns of words and dates; else they are refused.
     """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64:  # nothing to turn into numbers
+        return _checked(Table(Dense(X), None), X)
     recipe = getattr(X, "recipe", None)  # of columns that a formula made
     if recipe is not None:
         X = np.asarray(X)
@@ -55,6 +57,12 @@ def read_table(X: Any, *, learn: bool = False) -> Table:
         array, names = _frame(X) if _is_frame(X) else (_array(X), None)
         table = Table(Dense(array, Rows(array)), names)
         values = array
+    table = _checked(table, values)
+    return table if recipe is None else Table(table.design, recipe.names, recipe)
+
+
+def _checked(table: Table, values: NDArray[Any]) -> Table:
+    """The table, which has rows and columns, and finite numbers."""
     n, p = table.design.shape
     if n == 0:
         raise DataError("X has no rows (0 samples).")
@@ -62,7 +70,7 @@ def read_table(X: Any, *, learn: bool = False) -> Table:
         raise DataError(f"X has no columns: 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     if not _tame(table.design, values):
         _complain(table)
-    return table if recipe is None else Table(table.design, recipe.names, recipe)
+    return table
 
 
 def _tame(design: Design, values: NDArray[Any]) -> bool:
@@ -253,6 +261,8 @@ def read_outputs(y: Any, n: int) -> tuple[Matrix, tuple[str, ...]]:
 
 def has_columns(y: Any) -> bool:
     """Is this more than one column of targets?"""
+    if type(y) is np.ndarray:
+        return y.ndim == 2 and y.shape[1] != 1
     if y is None or sp.issparse(y):
         return False
     shape = np.shape(y)
@@ -311,6 +321,8 @@ def _refuse_continuous(array: NDArray[Any]) -> None:
 
 
 def _one_dimensional(y: Any, n: int, name: str) -> NDArray[Any]:
+    if type(y) is np.ndarray and y.ndim == 1 and len(y) == n and y.dtype == np.float64:
+        return y
     if y is None:
         raise DataError(f"{name} is None: requires y to be passed, but the target y is None.")
     if sp.issparse(y):
@@ -346,7 +358,7 @@ def _floats(array: NDArray[Any], name: str, advice: str = " where numbers are ne
 def read_weights(sample_weight: Any, n: int) -> Vector:
     """Row weights: finite, not negative, not all zero; ones by default."""
     if sample_weight is None:
-        return np.ones(n)
+        return ones(n)
     if np.ndim(sample_weight) == 0 and not isinstance(sample_weight, str):
         sample_weight = np.full(n, sample_weight)
     weights = _floats(_one_dimensional(sample_weight, n, "sample_weight"), "sample_weight")
@@ -364,7 +376,7 @@ def read_factors(factors: Any, table: Table) -> Vector:
     """Per-column penalty factors, an array or a dict by column name; ones by default."""
     p = table.design.shape[1]
     if factors is None:
-        return np.ones(p)
+        return ones(p)
     if isinstance(factors, dict):
         if table.names is None:
             raise DataError("penalty_factors by name need a data frame with column names.")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Mask, Vector, once
+from dualgap.arrays import Mask, Vector, are_ones, once, ones
 from dualgap.design import Design, WithOnes
 from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.losses.shifted import with_offset
 from dualgap.penalties import Penalised, Penalty, Regulariser
+from dualgap.penalties.base import Gauge
 from dualgap.penalties.bounded import bounded
 from dualgap.penalties.bounds_as_rows import beside_rows
 from dualgap.penalties.forms import unregularised
@@ -26,6 +28,9 @@ from dualgap.traits import Trait
 
 if TYPE_CHECKING:
     from dualgap.proof.certificate import Certificate, Task
+
+
+GAUGES = 16  # gauges that are kept: what they know of themselves took a tenth of a fit of 442 × 10 numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,7 @@ class Objective:
     @once
     def all_used(self) -> bool:
         """Does every row count?"""
-        return bool(self.used.all())
+        return are_ones(self.sample_weight) or bool(self.used.all())
 
     @once
     def regulariser(self) -> Regulariser:
@@ -137,13 +142,20 @@ class Objective:
         p = len(self.scale)
         if self.budget is None and not self.lam:
             return unregularised(p + self.fit_intercept)
-        gauge = self.penalty.at(self.lam or 1.0).gauge(self.factors, self.scale)
-        if self.fit_intercept:
-            gauge = gauge.extended()
+        gauge = self._gauge
         if self.budget is not None:
             return self.penalty.within(gauge, self.budget)
         assert self.lam is not None
         return Penalised(gauge, self.lam)
+
+    @property
+    def _gauge(self) -> Gauge:
+        """h of the weights, the intercept free behind the columns."""
+        penalty, factors, scale = self.penalty.at(self.lam or 1.0), self.factors, self.scale
+        if penalty.even and are_ones(factors) and are_ones(scale):
+            return _priced_alike(penalty, len(scale), self.fit_intercept)
+        gauge = penalty.gauge(factors, scale)
+        return gauge.extended() if self.fit_intercept else gauge
 
     @property
     def dual_unit(self) -> float | None:
@@ -269,6 +281,12 @@ class Objective:
         if np.any(self.factors != 1.0):
             said.append("with penalty factors")
         return f" [{', '.join(said)}]" if said else ""
+
+
+@lru_cache(GAUGES)
+def _priced_alike(penalty: Penalty, count: int, tied: bool) -> Gauge:
+    gauge = penalty.gauge(ones(count), ones(count))
+    return gauge.extended() if tied else gauge
 
 
 def _interval(bounds: WeightBounds) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Vector, ones
 from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.feasibility import refuse_infeasible
 from dualgap.fitting.groups import read_groups
@@ -167,7 +167,7 @@ def read(  # noqa: PLR0913
     if classes is not None:
         refuse_one_class(classes, counted)
     else:
-        for one in np.atleast_2d(counted.T):
+        for one in counted.T if counted.ndim > 1 else (counted,):
             (loss.each or (loss,))[0].check_targets(one)
             refuse_runaway(loss, one, table, intercept=fit_intercept)
     lam_, budget_ = _strength(penalty, lam, C, budget, float(weights.sum()))
@@ -175,7 +175,7 @@ def read(  # noqa: PLR0913
     if standardize:
         scale = column_scales(table.design, weights, centred=fit_intercept)
     else:
-        scale = np.ones(table.design.shape[1])
+        scale = ones(table.design.shape[1])
     terms = Objective(
         loss,
         penalty,

@@ -328,6 +328,7 @@ class Penalty(ABC):
     parts: tuple[int, ...] | None = None  # the group of each column, by number, where they are known
     slope_at_zero: ClassVar[str | None] = None  # the convex penalty that has the same there, by name
     ordered: ClassVar[bool] = False  # neighbouring columns belong together
+    even: ClassVar[bool] = False  # is its gauge the same for all tables of so many columns?
     joint: ClassVar[bool] = False  # are the weights of a column in several outputs priced together?
     takes_sizes: ClassVar[bool] = False  # a path goes over the number of columns, not over λ
     formula: ClassVar[str]

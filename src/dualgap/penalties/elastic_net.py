@@ -17,6 +17,7 @@ class ElasticNet(Penalty):
     name = "elastic_net"
     formula = "sum |w_j| + alpha w_j^2"
     takes_factors = True
+    even = True
 
     def __post_init__(self) -> None:
         positive("The alpha of elastic_net(alpha)", self.alpha)

@@ -18,6 +18,7 @@ class L1(Penalty):
     name = "l1"
     formula = "sum |w_j|"
     takes_factors = True
+    even = True
 
     def gauge(self, factors: Vector, scale: Vector) -> Separable:
         return Separable(factors * scale, np.zeros_like(scale))

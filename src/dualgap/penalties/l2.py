@@ -19,6 +19,7 @@ class L2(Penalty):
     name = "l2"
     formula = "sum w_j^2"
     takes_factors = True
+    even = True
 
     def gauge(self, factors: Vector, scale: Vector) -> Separable:
         return Separable(np.zeros_like(scale), factors * scale * scale)

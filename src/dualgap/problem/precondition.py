@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector, ones
 from dualgap.design import Compressed, Dense, Design, Standardised, WithOnes
 from dualgap.penalties.differences import Sums
 from dualgap.penalties.forms import Constrained, Penalised, unregularised
@@ -100,8 +100,8 @@ class Unchanged(Working):
 def unchanged(asked: Problem, *, as_given: bool = False) -> Working:
     """The problem exactly as it was asked; `as_given` for algorithms that are to be watched, not helped."""
     p = asked.p - asked.intercept
-    one, zero = np.ones(p), np.zeros(p)
-    return Unchanged(asked, asked.unshifted, one > 0.0, zero, one, None, 1.0, 0.0, as_given=as_given)
+    every = np.ones(p, dtype=bool)
+    return Unchanged(asked, asked.unshifted, every, np.zeros(p), ones(p), None, 1.0, 0.0, as_given=as_given)
 
 
 def precondition(asked: Problem) -> Working:

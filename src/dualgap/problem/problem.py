@@ -54,10 +54,10 @@ class Problem(Statement):
         """Number of coordinates, the intercept among them."""
         return self.design.shape[1]
 
-    @property
+    @once
     def convex(self) -> bool:
         """Does the duality gap close?"""
-        return Trait.CONVEX in self.loss.traits & self.regulariser.traits
+        return Trait.CONVEX in self.loss.traits and Trait.CONVEX in self.regulariser.traits
 
     @property
     def kind(self) -> str:

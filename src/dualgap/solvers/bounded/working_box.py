@@ -58,9 +58,9 @@ class BoxNewton:
 
     def at_once(self, problem: Problem) -> WholeBox | TallBox | None:
         """Few dense columns, each of more rows."""
-        n, p = problem.design.features.shape
-        if self.missing(problem) or not plain(problem):
+        if problem.regulariser.box is None or self.missing(problem) or not plain(problem):
             return None
+        n, p = problem.design.features.shape
         if not problem.loss_has(Trait.QUADRATIC):
             return TallBox() if p <= FEW and not has_flat_pieces(problem) and TallBox.fits(problem) else None
         return WholeBox() if p <= FEW and p <= n and not problem.free[:p].any() else None

@@ -158,7 +158,7 @@ class Reader:
             budget,
             part.flag("fit_intercept"),
             np.ones(0) if self.scanned else self._weights(part, "sample_weight", self.n),
-            self._weights(part, "penalty_factors", self.p),
+            self._weights(part, "penalty_factors", self.p, zeros=True),
             self._weights(part, "scale", self.p),
         )
         signed: Any = {"bounds": self._bounds(part), "constraints": self._constraints(part)}
@@ -244,11 +244,12 @@ class Reader:
         offset = given if self.scanned else read_offset(given, count, terms.loss, name)
         return dataclasses.replace(terms, offset=offset, offset_name=name)
 
-    def _weights(self, part: Fields, name: str, length: int) -> NDArray[np.float64]:
+    def _weights(self, part: Fields, name: str, length: int, *, zeros: bool = False) -> NDArray[np.float64]:
+        """Numbers that are not negative, and ones where nothing is said; may all of them be zero?"""
         if not part.has(name):
             return np.ones(length)
         found = part.array(name, (length,))
-        if np.any(found < 0) or not found.any():
+        if np.any(found < 0) or not (zeros or found.any()):
             raise part.refuse(name, "numbers that are not negative, some positive")
         return found
 

@@ -32,6 +32,8 @@ def rule_fields(rule: Any, array: Any) -> dict[str, Any]:
     found |= {name: array(getattr(rule, name)) for name in WEIGHTS[rule.kind]}
     if rule.kind == "curved":
         found |= {"tau": float(rule.tau), "rho": float(rule.rho)}
+        if rule.hair > 0.0:
+            found |= {"hair": float(rule.hair)}
         if rule.apart is not None:
             found |= {
                 "columns": array(np.asarray(rule.columns, dtype=np.float64)),
@@ -74,7 +76,8 @@ def _curved(part: Fields, loss: Loss, whole: Any) -> CurvedSlopes:
     if not np.all(scale >= 0.0):
         raise part.refuse("scale", "numbers that are not negative")
     tau, rho = part.number("tau", low=0.0), part.number("rho", low=0.0)
-    found = CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho)
+    hair = part.number("hair", low=0.0) if part.has("hair") else 0.0
+    found = CurvedSlopes(loss, whole, ahead, base, tau, centre, scale, rho, hair=hair)
     if not part.has("apart"):
         return found
     columns = part.array("columns", (None,))

@@ -41,13 +41,14 @@ from dualgap.proof.blocks import StreamStatement, Weighed, judged
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
-from dualgap.proof.moments import MomentSums
+from dualgap.proof.moments import MomentSums, judged_by_moments
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallAnswer, SmallProblem, Solve, Targets
 from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
 from dualgap.streaming.kinked import KinkedPursuit
+from dualgap.streaming.rules import AffineSlopes
 from dualgap.streaming.sampling import DrawnRows, Start, drawn, started
 from dualgap.streaming.smooth import SmoothPursuit
-from dualgap.streaming.squared import MomentPursuit, largest, scales_of
+from dualgap.streaming.squared import MomentPursuit, largest, moments_scan, scales_of
 from dualgap.streaming.wide import GradientPursuit, rows_wanted, served, wide
 from dualgap.traits import Trait
 
@@ -111,10 +112,13 @@ class StreamTask:
         """What the kernel says of the weights and the rule for θ."""
         seen = self.weighed(w, rule)
         found = judged(self.statement, seen, w, self.tolerance)
-        if (
-            found.rounding > 0.125 * self.tolerance * found.primal
-            and found.gap > self.tolerance * found.primal
-        ):
+        if found.gap <= self.tolerance * found.primal:
+            return found
+        if isinstance(rule, AffineSlopes) and Trait.QUADRATIC in self.statement.loss.traits:
+            sums = self.source.reduced(moments_scan, self.targets, rule.shift).whole
+            again = judged_by_moments(self.statement, sums, sums, w, rule.kappa, self.tolerance)
+            return found.improved(again)
+        if found.rounding > 0.125 * self.tolerance * found.primal:
             seen = self.weighed(w, rule, exact=True)
             found = judged(self.statement, seen, w, self.tolerance).improved(found)
         return found
@@ -417,11 +421,13 @@ def _softened(own: Objective, small: SmallProblem) -> Objective:
     The scan balances all rows against them: what this price moves of θ costs as small a share of the bound.
     """
     soft = ROUGH if small.rough else SOFT
-    if own.lam or own.budget is not None:
-        return replace(own, factors=np.where(own.factors == 0.0, soft, own.factors))
     a = own.sample_weight / own.sample_weight.sum()
     mean = a @ small.X
     scale = np.sqrt(np.maximum(a @ (small.X * small.X) - mean * mean, 0.0))
+    if own.lam or own.budget is not None:
+        size = scale / own.scale  # squared where prices are: weights of small columns are large
+        prices = soft * np.where(size > 0.0, np.minimum(size, size * size), 1.0)
+        return replace(own, factors=np.where(own.factors == 0.0, prices, own.factors))
     level = float(a @ own.loss.value(small.y, own.shifted(np.zeros(len(small.y)))))
     scale = np.where(scale > 0.0, scale, 1.0)
     return replace(own, penalty=L2(), lam=soft * max(level, 1e-300), scale=scale)

@@ -16,9 +16,12 @@ from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.losses.shifted import paired
 from dualgap.proof.blocks import StreamStatement
+from dualgap.proof.check import Checked
+from dualgap.proof.statement import SMALL
 
 LARGEST = 1e100  # of an offset: squares of it stay finite
 MOST_POWER = 700.0  # e^709 is the largest power that is a number
+MOSTLY = 0.5  # of a gap: where rounding is that much of it, a scan in twice the digits is worth it
 MOST_CLASSES = 1000  # a choice: a target with more values is no class
 
 
@@ -201,6 +204,11 @@ class ScanTask:
     def p(self) -> int:
         """Columns without the intercept."""
         return self.statement.columns
+
+    def blurred(self, found: Checked, null: float) -> bool:
+        """Is it rounding, more than anything else, that keeps a gap above the tolerance?"""
+        scale = max(found.primal, SMALL * null)
+        return found.gap > self.tolerance * scale and found.rounding > MOSTLY * found.gap
 
     def scores(self, X: Any, w: Vector) -> Vector:
         """Xw + b."""

@@ -23,7 +23,8 @@ from dualgap.proof.joint_blocks import JointStreamStatement
 from dualgap.streaming.asked import ScanTask, Targets
 from dualgap.streaming.rules import JointSlopes
 from dualgap.streaming.sampling import Start
-from dualgap.streaming.smooth import INSIDE, minimised
+from dualgap.streaming.second_order import minimised
+from dualgap.streaming.smooth import INSIDE
 
 Curvature = Callable[[Any, Vector, Matrix], Matrix]  # Σ s (π_k δ_kl − π_k π_l) xxᵀ of rows x, s and π
 

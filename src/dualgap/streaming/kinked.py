@@ -30,6 +30,7 @@ NEXT, MOVED, MOST = 0.2, 2.0, 4.0  # next reach: share of this one, of the move 
 SAME = 1e-12  # share by which two sums of the same losses may differ
 WIDER = 4.0  # times the reach where weights got worse by the last one
 FINE = 0.1  # of the tolerance: the gap of the small problem
+SETTLED = 1e-8  # of a jump: a slope as near to that of its piece is that
 LOST = (
     0.3  # of the gap wanted: up to here the next scan is likely to prove it, and gathers no rows for another
 )
@@ -51,6 +52,7 @@ class KinkedWish:
     groups: int
     unit: tuple[Vector, Vector]  # centre and scale: rows far out are solved as they are
     gather: bool  # or is a proof all that is expected of the scan?
+    exact: bool  # in twice the digits?
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,7 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
             weight,
             wish.w,
             lambda centre, t: None if rule is None else rule.slopes(X, y, numbers),
+            exact=wish.exact,
         )
         seen, z = visit.weighed(), visit.scores
         null = 0.0
@@ -152,7 +155,7 @@ class KinkedPursuit:
         self.first = self.reach = WIDTH * start.sigma
         self.rule: SlopeRule | None = None  # the slopes of a sample prove next to nothing
         self.step = 0.0
-        self.gather = True
+        self.gather, self.exact = True, False
         self.best: tuple[float, Vector, float] = (np.inf, self.w, self.reach)
 
     @property
@@ -183,6 +186,7 @@ class KinkedPursuit:
             self.groups,
             self.unit,
             self.gather,
+            self.exact,
         )
         return ScanRequest(kinked_scan, (wish,))
 
@@ -195,6 +199,9 @@ class KinkedPursuit:
         scale = max(found.primal, 1e-4 * self.null)
         if found.gap <= asked.tolerance * scale:
             return ScanStep(found, rule, None)
+        if rule is not None and not self.exact and asked.blurred(found, self.null):
+            self.exact = True
+            return ScanStep(found, rule, self._request())
         gathered, self.gather = self.gather, True
         if found.primal > self.best[0] * (1.0 + SAME):
             self._widen()
@@ -235,12 +242,22 @@ class KinkedPursuit:
         groups[some] = slopes[held:]
         numbers = np.concatenate(live.numbers)
         loss, last = asked.statement.loss, self.w
-        self.rule = PieceSlopes(loss, self._whole(last), groups, numbers, slopes[:held])
         self.w = inside(asked.statement, small.w)
+        own = self._settled(slopes[:held], y[:held], asked.scores(X[:held], self.w))
+        self.rule = PieceSlopes(loss, self._whole(last), groups, numbers, own)
         moved = np.abs(asked.scores(X, self.w) - asked.scores(X, last))
         self.step = float(np.sqrt(weight @ (moved * moved) / weight.sum()))
         self.reach = min(max(NEXT * self.reach, MOVED * self.step), MOST * self.first)
         return self._crossing(moved[:held], result.reach, float(weight[:held].sum() / weight.sum()))
+
+    def _settled(self, slopes: Vector, y: Vector, z: Vector) -> Vector:
+        """Slopes that the small problem leaves a hair beside that of their piece, or beside none, as that.
+
+        A free column that only such rows have is orthogonal to them then, not nearly so.
+        """
+        piece, hair = self.asked.statement.loss.derivative(y, z), SETTLED * self.jump
+        slopes = np.where(np.abs(slopes - piece) <= hair, piece, slopes)
+        return np.where(np.abs(slopes) <= hair, 0.0, slopes)
 
     def _crossing(self, moved: Vector, reach: float, share: float) -> float:
         """The mean loss of resting rows that cross their kinks, if these move as live ones do.

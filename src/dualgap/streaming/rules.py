@@ -69,6 +69,7 @@ class CurvedSlopes:
     columns: Index = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     apart: Vector | None = None
     near: NearBend | None = None
+    hair: float = 0.0  # slopes of no more are none: a free column that one row has is orthogonal to θ then
     kind: ClassVar[str] = "curved"
 
     def slopes(self, X: Any, y: Vector, numbers: Index, seen: SeenBend | None = None) -> Vector:
@@ -90,6 +91,8 @@ class CurvedSlopes:
             X, y = X[far], y[far]
             z, step = scored(X, self.apart), scored(X, self.ahead - self.apart)
             u[far] = self.loss.derivative(y, z) + self.loss.second_derivative(y, z) * step
+        if self.hair > 0.0:
+            u[np.abs(u) <= self.hair] = 0.0
         return np.asarray(self.tau * u)
 
 

@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
-from dualgap.streaming.asked import ScanTask, SmallProblem, Targets, scratch
+from dualgap.streaming.asked import ScanTask, Targets, scratch
 from dualgap.streaming.far import KeptRows, NearBend, SeenBend, bundles, far_out, shortest, suspects
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
 from dualgap.streaming.sampling import Start, has_bends
+from dualgap.streaming.second_order import FINE, modelled
 
 RHO = 4.0  # standard deviations that z may move: without this room squared_hinge with l1 stalled at 2e-4
 CURVED = (
@@ -34,12 +35,11 @@ CURVED = (
 SHRINK = 0.05  # of that room, what the next scan leaves: the second step is that much shorter
 WIDE = 200  # columns from which the second scan makes a Gram matrix too: at 500 that saved two scans of five
 LEAST, NARROW = 1e-3, 0.25  # of a way that went too far: what is taken at least; of that room, what is left
-RANK = 1e-14  # share of the largest eigenvalue below which one is rounding
 INSIDE = 1e-9  # share by which θ is kept within its prices, or rounding would be charged as excess
-FINE = 1e-3  # of the tolerance: the gap of the model's own fit
 NEAR = 3.0  # standard deviations of z: rows nearer to a bend are kept; without them a third scan was needed
 HELD = 1 << 25  # numbers of such rows, 128 MB in 4 bytes each; where they are more, the nearest of each block
 LOT = 1 << 14  # rows far out, or near a bend, that are worked on at a time
+HAIR = 1e-11  # of a usual slope: rows that a free column of their own fits have less, all of it rounding
 INNER = 40  # steps within a model that has rows far out: five to ten were counted
 DOWN, SHORTEST = 0.1, 1e-9  # share of the promised fall that a step must keep; the shortest that is tried
 
@@ -58,6 +58,7 @@ class SmoothWish:
     gather: bool  # are rows far out, and near a bend?
     near: NearBend | None
     share: float  # of a block's rows that may be near a bend
+    exact: bool  # in twice the digits?
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,7 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
             weight,
             wish.w,
             lambda centre, t: None if rule is None else rule.slopes(X, y, numbers, bend),
+            exact=wish.exact,
         )
         seen, z = visit.weighed(), visit.scores
         slope = loss.derivative(y, z)
@@ -167,6 +169,7 @@ class SmoothPursuit:
         self.base, self.before, self.H = self.w, self.unit, None
         self.rule: CurvedSlopes | None = None  # the slopes of a sample prove next to nothing
         self.best, self.kept, self.scans, self.curved = np.inf, self.w, 0, True
+        self.exact = False
         self.far: FarLoss | None = None
         self.near: NearBend | None = None
         if self.flat and start.sigma > 0.0:
@@ -202,6 +205,7 @@ class SmoothPursuit:
             gather,
             self.near,
             self.share,
+            self.exact,
         )
         return ScanRequest(smooth_scan, (wish,))
 
@@ -213,6 +217,9 @@ class SmoothPursuit:
             self._null = result.null / weight
         found = judged(asked.statement, result.weighed, self.w, asked.tolerance, self.null)
         rule = self.rule
+        if rule is not None and not self.exact and asked.blurred(found, self.null):
+            self.exact = True
+            return ScanStep(found, rule, self._request())
         if self.far is None:
             self.far, result = self._set_apart(result, weight)
         if result.H is not None:
@@ -264,7 +271,10 @@ class SmoothPursuit:
         pull = pull[: len(self.w)]
         pull[asked.statement.free] = 0.0
         tau = min(1.0, asked.statement.regulariser.dual_scale(pull) * (1.0 - INSIDE))
-        self.rule = CurvedSlopes(loss, last, ahead, self._whole(self.base), tau, *self.before)
+        base, hair = self._whole(self.base), 0.0
+        if asked.statement.free[: asked.p].any():
+            hair = HAIR * (np.sqrt(max(self.best, 0.0)) if self.flat else 1.0)
+        self.rule = CurvedSlopes(loss, last, ahead, base, tau, *self.before, hair=hair)
         if self.far.lots:
             columns = suspects(self.tops, *self.unit[:2])
             self.rule = replace(self.rule, columns=columns, apart=at, near=self.near)
@@ -351,43 +361,3 @@ class FarLoss:
             g += np.append(X.T @ slope, slope.sum())
             H += gram(X, a * self.loss.second_derivative(y, z))
         return g, H
-
-
-def modelled(asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float) -> tuple[Vector, Vector]:
-    """The model's minimiser and the point of its dual, constants behind."""
-    if asked.statement.intercept and H[-1, -1] > 0.0:
-        return minimised(asked, w, g, H, value, np.array([len(w) - 1]))
-    # without a constant it is 0
-    found, ahead = minimised(asked, w[:-1], g[:-1], H[:-1, :-1], value, np.empty(0, dtype=np.intp))
-    return np.append(found, 0.0), np.append(ahead, 0.0)
-
-
-def minimised(
-    asked: ScanTask, w: Vector, g: Vector, H: Matrix, value: float, levels: Index
-) -> tuple[Vector, Vector]:
-    """The same where some coordinates, which no penalty sees, are eliminated."""
-    rest = np.delete(np.arange(len(w)), levels)
-    A, c, gx, w0 = H[np.ix_(rest, rest)], H[np.ix_(rest, levels)], g[rest], w[rest]
-    back = np.linalg.pinv(H[np.ix_(levels, levels)], hermitian=True) if len(levels) else np.zeros((0, 0))
-    A, gx = A - c @ back @ c.T, gx - c @ (back @ g[levels])
-    d = np.sqrt(np.maximum(np.diagonal(A), 0.0))
-    d[d == 0.0] = 1.0
-    size, V = np.linalg.eigh(A / d / d[:, None])
-    keep = size > RANK * max(float(size.max()), 0.0)
-    V, root = V[:, keep], np.sqrt(0.5 * size[keep])
-    R = root[:, None] * V.T * d
-    # a direction without curvature in which the gradient is not zero is left to the penalty
-    q = 0.5 * (V.T @ ((A @ w0 - gx) / d)) / root
-    rest_of = max(value - float(q @ q), 0.0) if np.isfinite(value) else 0.0
-    k = np.sqrt(len(R) + 1.0)
-    rows, targets = np.vstack([R, np.zeros(len(w0))]) * k, np.append(q, np.sqrt(rest_of)) * k
-    small = asked.solve(SmallProblem(rows, targets, None, True, FINE * asked.tolerance, w0))
-    r = -0.5 * k * small.theta[:-1]  # R·ahead − q
-    ahead = (V @ ((q + r) / root)) / d
-
-    def whole(u: Vector) -> Vector:
-        found = np.empty(len(w))
-        found[rest], found[levels] = u, w[levels] - back @ (g[levels] + c.T @ (u - w0))
-        return found
-
-    return whole(small.w), whole(ahead)

@@ -23,9 +23,9 @@ from dualgap.proof.moments import MomentSums, judged_by_moments, moments_of
 from dualgap.streaming.asked import ScanTask, SmallProblem, Targets, fold_of
 from dualgap.streaming.rules import AffineSlopes
 from dualgap.streaming.sampling import Start
+from dualgap.streaming.second_order import LOST, RANK
 from dualgap.streaming.smooth import SmoothPursuit
 
-RANK = 1e-15  # share of the largest eigenvalue below which one is rounding
 FINE = 0.1  # of the tolerance: the gap of the small problem
 
 
@@ -80,6 +80,8 @@ class PseudoRows:
         M, n, shift = sums.matrix, sums.weight, sums.shift
         mean = M[:-1, -1] / n
         S = M[:-1, :-1] / n - np.outer(mean, mean)
+        constant = np.diagonal(S) <= LOST * np.diagonal(M)[:-1] / n
+        S[constant], S[:, constant] = 0.0, 0.0
         level = shift + mean
         if not centred:
             S = S + np.outer(level, level)
@@ -88,6 +90,7 @@ class PseudoRows:
         size, V = np.linalg.eigh(S / d / d[:, None])
         keep = size > RANK * max(float(size.max()), 0.0)
         R = np.sqrt(size[keep])[:, None] * V[:, keep].T * d
+        R[:, constant & (np.diagonal(S) == 0.0)] = 0.0  # what rounding makes of it is no column
         k = np.sqrt(max(len(R), 1))
         return cls(R[:, :-1] * k, R[:, -1] * k, mean, level)
 

@@ -96,7 +96,8 @@ class GatheredTable:
             rules += made
             remarks += said
         if not rules:
-            raise DataError(f"{self.source} has no column to predict from beside {wishes.target!r}.")
+            reasons = "".join(f"; {name!r} {why}" for name, why in left_out[:3] if why != "as asked")
+            raise DataError(f"There is no column to predict {wishes.target!r} from{reasons}.")
         remarks += [f"{name!r} is left out: {why}" for name, why in left_out if why != "as asked"]
         return (
             Recipe(tuple(rules), wishes.missing, wishes.target, False, tuple(left_out), wishes.absent),

@@ -24,6 +24,15 @@ OBJECTIVES: list[dict[str, Any]] = [
 ]
 
 
+FACTORS = [1.0, 0.0, 2.0, 1.0, 0.5, 1.0]
+WEIGHED: list[dict[str, Any]] = [
+    {"penalty": "none"},
+    {"penalty": "l1", "lam": 0.02, "penalty_factors": FACTORS},
+    {"penalty": "elastic_net(0.3)", "C": 0.05, "standardize": True, "penalty_factors": FACTORS},
+    {"penalty": "l2", "lam": 0.01, "standardize": True, "fit_intercept": False},
+]
+
+
 def agrees(one: Any, other: Any) -> bool:
     """Each objective is above the other's bound."""
     return bool(one.objective >= other.bound and other.objective >= one.bound)
@@ -39,6 +48,20 @@ def test_every_cell_is_proven_there_and_again_on_the_host(loss: Loss, asked: dic
     assert agrees(found, whole)
     assert isinstance(found.coef, np.ndarray)
     again = found.certificate.recheck(X, y)
+    assert again.gap <= 1e-6 * again.objective
+    assert abs(again.objective - found.objective) <= 1e-9 * found.objective
+
+
+@pytest.mark.parametrize("asked", WEIGHED, ids=lambda one: " ".join(map(str, one.values())))
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_weighed_rows_of_four_bytes_are_proven_there_and_again(loss: Loss, asked: dict[str, Any]) -> None:
+    X, y, labels = drawn(700, seed=31)
+    X, y = X.astype(np.float32), targets(loss, y, labels)
+    weight = np.random.default_rng(1).integers(0, 3, size=len(y)).astype(float)
+    found = dg.fit(put(X), put(y), loss=loss, sample_weight=put(weight), **asked)
+    assert found.converged and found.solver.startswith("resident"), found.status
+    assert agrees(found, dg.fit(X.astype(float), y, loss=loss, sample_weight=weight, **asked))
+    again = found.certificate.recheck(X.astype(float), y)
     assert again.gap <= 1e-6 * again.objective
     assert abs(again.objective - found.objective) <= 1e-9 * found.objective
 
@@ -105,6 +128,23 @@ def test_arrays_of_the_host_are_taken_there_and_streamed_where_they_have_no_room
         assert found.converged and agrees(found, dg.fit(X, target, loss=loss, penalty="l2", lam=0.01))
 
 
+@pytest.mark.parametrize("asked", WEIGHED[1:], ids=lambda one: " ".join(map(str, one.values())))
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "hinge", "quantile(0.3)"])
+def test_rows_without_room_are_streamed(
+    loss: str, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dualgap.device.matrix.stays", lambda tensor, place: False)
+    monkeypatch.setattr("dualgap.device.matrix.free_bytes", lambda place: 10.0)
+    monkeypatch.setattr("dualgap.device.matrix.LOT", 1 << 10)
+    X, y, labels = drawn(9000, seed=32)
+    X, y = X / np.abs(X).max(axis=0), {"logistic": labels, "hinge": labels, "poisson": np.abs(y)}.get(loss, y)
+    weight = np.random.default_rng(1).integers(0, 3, size=len(y)).astype(float)
+    asked = {"loss": loss, "sample_weight": weight, **asked}
+    found = dg.fit(X, y, device=PLACE, **asked)
+    assert found.converged and found.solver.startswith("resident") and agrees(found, dg.fit(X, y, **asked))
+    assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_classes_one_against_the_rest(loss: str) -> None:
     X, y, _ = drawn(1500, seed=7)
@@ -132,6 +172,11 @@ def test_predictions_are_where_the_rows_are() -> None:
         assert there.device.type == PLACE and np.allclose(there.cpu().numpy(), here, rtol=1e-12)
     with pytest.raises(DataError, match="columns"):
         found.predict(put(X[:, :3]))
+    y = np.digitize(X[:, 0], [-1.0, 1.0]) * 2 + 5
+    for target, loss in ((X[:, 0] + 1.0, "absolute"), (y, "squared_hinge"), (abs(X[:, 0]), "poisson")):
+        found = dg.fit(put(X), put(target), loss=loss, penalty="l1", lam=0.01)
+        there, here = found.predict(put(X)), found.predict(X)
+        assert there.device.type == PLACE and np.allclose(there.cpu().numpy(), here, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "absolute"])
@@ -169,13 +214,17 @@ def test_strengths_together_are_what_each_is_alone(loss: str, penalty: str) -> N
             assert agrees(path.solution(lam=lam), alone)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_cross_validation_is_that_of_rows_in_blocks(loss: str) -> None:
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber(1.0)", "gamma", "hinge", "quantile(0.3)"])
+def test_cross_validation_is_that_of_rows_in_blocks(loss: str, penalty: str) -> None:
     X, y, labels = drawn(1200, seed=11)
-    y = labels if loss == "logistic" else y
+    X, y = (
+        X / np.abs(X).max(axis=0),
+        {"logistic": labels, "hinge": labels, "gamma": abs(y) + 0.1}.get(loss, y),
+    )
     lams = [0.3, 0.03, 0.003]
-    found = dg.cross_validate(put(X), put(y), loss=loss, penalty="l2", lams=lams, cv=3)
-    other = dg.cross_validate(dg.dataset(X, y), loss=loss, penalty="l2", lams=lams, cv=3)
+    found = dg.cross_validate(put(X), put(y), loss=loss, penalty=penalty, lams=lams, cv=3)
+    other = dg.cross_validate(dg.dataset(X, y), loss=loss, penalty=penalty, lams=lams, cv=3)
     assert np.allclose(found.scores, other.scores, rtol=2e-3) and np.all(found.gaps <= 1e-6)
     assert found.solution.converged
 

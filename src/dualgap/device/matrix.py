@@ -292,8 +292,8 @@ class DeviceMatrix:
         """Standard deviations of the columns in a few rows; 1 if constant."""
         torch, p = self.torch, max(self.p, 1)
         rows = self.drawn(min(FEW_ROWS, max(2, LOT // (8 * p))))
-        rows = torch.arange(self.n, device=self.X.device) if rows is None else rows.to(self.X.device)
-        step = max(1, SLAB // (8 * max(len(rows), 1)))
+        step = max(1, SLAB // (8 * max(self.n if rows is None else len(rows), 1)))
+        rows = slice(None) if rows is None else rows.to(self.X.device)
         slabs = (self.X[:, j : j + step][rows].to(self.place) for j in range(0, p, step))
         spread = self.host(torch.cat([one.to(torch.float64).std(0, correction=0) for one in slabs]))
         return np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0)

@@ -325,3 +325,43 @@ def test_sorted_prices_of_nothing_are_refused() -> None:
     with pytest.raises(dg.errors.DataError, match="single column"):
         dg.fit(X[:, :1], y, loss="squared", penalty="slope(1.0)", budget=1.0)
     assert dg.fit(X[:, :2], y, loss="squared", penalty="slope(1.0)", budget=1.0).converged
+
+
+def test_a_series_goes_by_the_names_in_its_index() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(40, 4)), columns=list("abcd"))
+    y = rng.normal(size=40)
+    turned = pd.Index(list("dcba"))
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "group_lasso", "lam": 0.05}
+    plain = dg.fit(frame, y, groups=[0, 1, 1, 1], **asked)
+    found = dg.fit(frame, y, groups=pd.Series([1, 1, 1, 0], index=turned), **asked)
+    assert found.objective == pytest.approx(plain.objective, rel=1e-12)
+    asked = {"loss": "squared", "penalty": "l1", "lam": 0.02}
+    low = pd.Series([0.3, 0.2, -1.0, 0.1], index=turned)
+    found = dg.fit(
+        frame, y, bounds=(low, 1.0), penalty_factors=pd.Series([0, 1, 2, 3], index=turned), **asked
+    )
+    assert np.all(found.coef >= [0.1, -1.0, 0.2, 0.3])
+    plain = dg.fit(frame, y, bounds=([0.1, -1.0, 0.2, 0.3], 1.0), penalty_factors=[3, 2, 1, 0], **asked)
+    np.testing.assert_array_equal(found.coef, plain.coef)
+    # an index of other words says nothing of columns
+    by_place = dg.fit(frame, y, penalty_factors=pd.Series([3, 2, 1, 0], index=list("wxyz")), **asked)
+    plain = dg.fit(frame, y, penalty_factors=[3, 2, 1, 0], **asked)
+    np.testing.assert_array_equal(by_place.coef, plain.coef)
+
+
+def test_a_search_says_which_groups_are_those_of_columns() -> None:
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    with pytest.raises(dg.errors.DataError, match="needs column_groups="):
+        dg.cross_validate(X, y, loss="squared", penalty="group_lasso", groups=[0, 0, 1, 1])
+    found = dg.cross_validate(
+        X, y, loss="squared", penalty="group_lasso", column_groups=[0, 0, 1, 1], n_lams=3, progress=False
+    )
+    assert found.solution.converged
+
+
+@pytest.mark.parametrize(("loss", "level", "end"), [("poisson", 0.0, "minus"), ("binomial", 1.0, "plus")])
+def test_an_intercept_without_end_is_told_with_its_side(loss: str, level: float, end: str) -> None:
+    with pytest.raises(dg.errors.UnboundedError, match=f"the intercept goes to {end} infinity"):
+        dg.fit(np.arange(6.0)[:, None], np.full(6, level), loss=loss, penalty="l2", lam=0.1)

@@ -11,6 +11,7 @@ from dualgap.arrays import Index
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import Table
 from dualgap.penalties import Penalty
+from dualgap.tables.columns import by_column
 from dualgap.tables.formula import FormulaRecipe
 from dualgap.tables.recipe import Recipe
 
@@ -42,7 +43,7 @@ def numbered(groups: Any, table: Table) -> Index:
         return _by_rule(table)
     if not isinstance(groups, Iterable) or isinstance(groups, dict):
         raise DataError(f"groups must be labels, lists of columns or 'columns', not {type(groups).__name__}.")
-    given = list(groups)
+    given = list(by_column(groups, table.names))
     if given and all(isinstance(one, list | tuple | set | frozenset | range | np.ndarray) for one in given):
         return _by_lists(given, table)
     if len(given) != p:

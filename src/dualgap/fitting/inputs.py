@@ -15,6 +15,7 @@ from dualgap.arrays import Matrix, Vector, ones
 from dualgap.design import Compressed, Dense, Design
 from dualgap.errors import DataError
 from dualgap.proof.rows import Rows, norm
+from dualgap.tables.columns import by_column
 
 if TYPE_CHECKING:
     from dualgap.tables.formula import FormulaRecipe
@@ -373,7 +374,7 @@ def read_weights(sample_weight: Any, n: int) -> Vector:
 
 
 def read_factors(factors: Any, table: Table) -> Vector:
-    """Per-column penalty factors, an array or a dict by column name; ones by default."""
+    """Per-column penalty factors, an array or by column name; ones by default."""
     p = table.design.shape[1]
     if factors is None:
         return ones(p)
@@ -386,7 +387,7 @@ def read_factors(factors: Any, table: Table) -> Vector:
         given = {str(name): value for name, value in factors.items()}
         values = _floats(np.array([given.get(name, 1.0) for name in table.names]), "penalty_factors")
     else:
-        array = np.asarray(factors)
+        array = np.asarray(by_column(factors, table.names))
         if array.shape != (p,):
             raise DataError(
                 f"penalty_factors must hold one number for each of the {p} columns, not shape {array.shape}."

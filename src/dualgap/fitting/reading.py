@@ -244,7 +244,8 @@ def refuse_runaway(loss: Loss, y: Vector, table: Table, *, intercept: bool) -> N
     if len(sides) == 1 and sides[0]:
         raise UnboundedError(
             f"No finite minimiser exists: every target is {y[0]:g}, so the {loss} loss falls for ever as the "
-            "intercept grows. Leave the intercept out, or give rows with other targets.",
+            f"intercept goes to {'plus' if sides[0] > 0 else 'minus'} infinity. Leave the intercept out, or "
+            "give rows with other targets.",
             direction=np.zeros(table.design.shape[1]),
             intercept=float(sides[0]),
         )

@@ -13,6 +13,7 @@ from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.inputs import LARGEST, Table
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.proof.constraints import Constraints
+from dualgap.tables.columns import by_column
 from dualgap.traits import Trait
 
 WAYS = (
@@ -39,7 +40,7 @@ def read_bounds(bounds: Any, table: Table) -> WeightBounds | None:
             j = _column(name, table)
             low[j], high[j] = _pair(ends, f"bounds of {table.label(j)}")
     else:
-        low, high = _ends(bounds, p, table)
+        low, high = _ends(bounds, table)
     return _checked(low, high, table)
 
 
@@ -74,23 +75,25 @@ def _number(value: Any, missing: float) -> float:
     return missing if value is None else float(value)
 
 
-def _ends(bounds: Any, p: int, table: Table) -> tuple[Vector, Vector]:
+def _ends(bounds: Any, table: Table) -> tuple[Vector, Vector]:
     """A pair of numbers or arrays."""
     try:
         low, high = bounds
     except (TypeError, ValueError):
         raise DataError(f"bounds must be {WAYS}, not {type(bounds).__name__} {bounds!r:.80}.") from None
-    return _side(low, -np.inf, p, "lower"), _side(high, np.inf, p, "upper")
+    return _side(low, -np.inf, table, "lower"), _side(high, np.inf, table, "upper")
 
 
-def _side(side: Any, missing: float, p: int, name: str) -> Vector:
+def _side(side: Any, missing: float, table: Table, name: str) -> Vector:
+    p = table.design.shape[1]
     if side is None or np.ndim(side) == 0:
         try:
             return np.full(p, _number(side, missing))
         except (TypeError, ValueError):
             raise DataError(f"The {name} bound is {side!r}, not a number; bounds are {WAYS}.") from None
     try:
-        values = np.array([_number(value, missing) for value in np.asarray(side, dtype=object).ravel()])
+        listed = np.asarray(by_column(side, table.names), dtype=object).ravel()
+        values = np.array([_number(value, missing) for value in listed])
     except (TypeError, ValueError):
         raise DataError(f"The {name} bounds hold what is no number.") from None
     if values.shape != (p,):

@@ -148,6 +148,12 @@ def cross_validate(  # noqa: PLR0913
             raise DataError("Over rows in blocks a search within budgets needs them: give budgets.")
         within = None if budgets is None else np.unique(read_rising("budgets", budgets, zero=True))
         return streamed_search(rows, cv, wanted(), read_rule(rule), asked, within, score)
+    grouped = penalty_named(penalty)
+    if column_groups is None and grouped.takes_groups and grouped.parts is None:
+        raise DataError(
+            f"{grouped.name} needs column_groups=: one label for each column, a list of lists "
+            "of columns, or 'columns'; groups= are those of the rows, which folds keep together."
+        )
     reading = read(X, y, **{**asked_of(locals()), "lam": 1.0, "groups": column_groups})
     rule, scoring = read_rule(rule), read_score(score, reading, weighted=sample_weight is not None)
     folds = read_folds(cv, reading, X, groups, random_state)

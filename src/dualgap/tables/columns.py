@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -178,3 +179,14 @@ def numbered(count: int, first: int = 0) -> tuple[str, ...]:
 def rows_in_words(count: int) -> str:
     """1 row, 2 rows."""
     return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def by_column(values: Any, names: Sequence[str] | None) -> Any:
+    """A Series whose index holds these names of columns, in their order; anything else as it is."""
+    index = getattr(values, "index", None)
+    if names is None or index is None or callable(index):
+        return values
+    place = {str(name): k for k, name in enumerate(index)}
+    if len(place) != len(index) or place.keys() != set(names):
+        return values
+    return np.asarray(values)[[place[name] for name in names]]

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
@@ -84,3 +86,17 @@ def test_reasons_for_refusing() -> None:
     assert Newton().missing(hinge) == ("the loss is not smooth",)
     assert Newton().missing(lasso) == ("the penalty is not quadratic",)
     assert not Newton().missing(Recipe().build(losses.Exponential(), penalties.Unpenalised()))
+
+
+@pytest.mark.parametrize("seed", [3, 12, 22])
+def test_an_old_factor_is_left_where_it_hardly_gets_on(seed: int) -> None:
+    """Few curvatures changed, but on raw scales those counted: 500 steps ended short of a proof."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array(
+        (150, 230), density=0.03, format="csr", rng=rng, data_sampler=rng.standard_exponential
+    )
+    X = sp.csr_array(X.multiply(10.0 ** rng.uniform(-4.0, 4.0, 230)))
+    y = np.where(rng.random(150) < 0.5, 1.0, -1.0)
+    found = dg.fit(X, y, loss="squared_hinge", penalty="l2", lam=0.1, solver="newton")
+    assert found.converged
+    assert found.trace[-1].iteration < 250

@@ -45,6 +45,7 @@ SAMPLE_ROWS, LOOSE_ROWS = 2, 20  # for each column in a sample, with a ridge and
 SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
 SAMPLE_PROMISE, SAMPLE_STEPS = 0.3, 8  # how well a sample is solved, beside what its answer is off by
 CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
+CHORD_FALL = 0.5  # unless it hardly gets on: of what the step before promised
 SMALL_TABLE, SMALL_SIDE = 1_000_000, 1000  # numbers, and order of a matrix, made in milliseconds: choices
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
@@ -207,9 +208,10 @@ class _Model:
         if self._factored is not None and self.equations.costly:
             changed = float(np.abs(ahead - self.curvature).sum()) / float(ahead.sum())
             enough = self.wanted * scale / (CHORD_SAFETY * max(changed * changed, 1e-300))
-            if changed < CHORD and self._promise**2 / scale <= enough:  # what to expect of a full step
+            before = self._promise
+            if changed < CHORD and before**2 / scale <= enough:  # what to expect of a full step
                 found = self._solve(self._factored, point, accuracy)
-                if found[2] <= enough:
+                if found[2] <= min(enough, CHORD_FALL * before):
                     return found
         self.curvature, self._factored = ahead, self.equations.factored(ahead)
         return self._solve(self._factored, point, accuracy)

@@ -14,7 +14,7 @@ from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.linalg.cholesky import Bordered, Solve, cholesky
 from dualgap.solvers.interior_point.extension import Equations, Linear
-from dualgap.solvers.interior_point.inexact import BLOCKED, FINE, LEAST, ROUGH, Inexact, Left, SparseLines
+from dualgap.solvers.interior_point.inexact import FINE, ROUGH, Inexact, Left, SparseLines, spared
 
 REFINEMENTS = 2  # steps against the rounding of the elimination, which D over many scales magnifies
 EXACT = 1e-14  # relative residual not worth refining
@@ -133,11 +133,5 @@ Elimination = Tall | Wide
 def system(design: Design, free: Mask) -> Elimination:
     """The smaller side."""
     n, p = design.shape
-    inexact = Inexact(SparseLines(design, rows=p <= n)) if _spares(design) else None
+    inexact = Inexact(SparseLines(design, rows=p <= n)) if spared(design) else None
     return Wide(design, free, inexact) if p > n else Tall(inexact)
-
-
-def _spares(design: Design) -> bool:
-    """Do many products take less time than a dense factor?"""
-    small = float(min(design.shape))
-    return design.sparse is not None and small**3 / 3.0 / BLOCKED > LEAST * 4.0 * design.stored

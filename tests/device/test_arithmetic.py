@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import subprocess
 import sys
+import threading
+from contextlib import nullcontext
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +17,8 @@ import pytest
 
 from device.rows import LOSSES, drawn, put, targets, torch
 from dualgap import losses
-from dualgap.device.matrix import DeviceMatrix, HostMatrix, Pinned
+from dualgap.device.kernels import Launch
+from dualgap.device.matrix import DeviceMatrix, HostMatrix, Pinned, rough
 from dualgap.losses import Loss
 from dualgap.penalties import L1, L2
 from dualgap.penalties.forms import Penalised
@@ -189,3 +193,41 @@ def test_neither_library_is_imported_before_it_is_wanted() -> None:
     said += "print(sorted({'torch', 'cupy', 'triton', 'array_api_compat'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_threads_do_not_share_the_numbers_that_a_kernel_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, seen = threading.Barrier(2), []
+
+    def launched(*given: Any) -> int:
+        both.wait(10.0)  # each has written its own before either is read
+        seen.append(ctypes.cast(given[9][0], ctypes.POINTER(ctypes.c_uint64))[0])
+        return 0
+
+    driver, stream = SimpleNamespace(cuLaunchKernel=launched), SimpleNamespace(_as_parameter_=None)
+    monkeypatch.setattr(torch.cuda._utils, "_get_gpu_runtime_library", lambda: driver, raising=False)
+    monkeypatch.setattr(torch.cuda, "device", lambda place: nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: stream)
+    kernel = Launch(SimpleNamespace(func=None), None)
+    threads = [threading.Thread(target=kernel, args=(1, 1, [], [number])) for number in (3, 4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(seen) == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["allow_tf32", "fp32_precision"])
+def test_how_products_are_made_is_left_as_it_was(name: str) -> None:
+    matmul = torch.backends.cuda.matmul
+    if not hasattr(matmul, name):
+        pytest.skip("this torch has the old name alone")
+    before, choices = getattr(matmul, name), {"allow_tf32": (False, True)}.get(name, ("ieee", "tf32"))
+    try:
+        for one in choices:
+            setattr(matmul, name, one)
+            for wanted in (False, True):
+                with rough(torch, wanted):
+                    assert getattr(matmul, name) == choices[wanted]
+                assert getattr(matmul, name) == one
+    finally:
+        setattr(matmul, name, before)

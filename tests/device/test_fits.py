@@ -112,6 +112,21 @@ def test_four_byte_rows_are_what_they_are(loss: str) -> None:
     assert found.converged and agrees(found, dg.fit(X.astype(float), y, loss=loss, penalty="l2", lam=0.01))
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "int8", "int32", "bool"])
+def test_numbers_of_other_kinds_are_widened_exactly(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = drawn(900, seed=33)
+    there = put(np.round(4.0 * X / np.abs(X).max(axis=0))).to(getattr(torch, kind))
+    target = put(np.column_stack([y, y]))[:, 0]  # not side by side
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 0.05}
+    found = dg.fit(there, target, **asked)
+    here = there.to(torch.float64).cpu().numpy()
+    assert found.converged and agrees(found, dg.fit(here, y, **asked))
+    assert found.certificate.recheck(here, y).gap <= 1e-6 * found.objective
+    monkeypatch.setattr("dualgap.device.arrivals.free_bytes", lambda place: float(there.numel() * 2))
+    with pytest.raises(DataError, match="GiB"):
+        dg.fit(there, target, **asked)
+
+
 def test_arrays_of_the_host_are_taken_there_and_streamed_where_they_have_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

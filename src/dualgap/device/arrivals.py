@@ -107,10 +107,12 @@ def free_bytes(place: Any) -> float:
     return float(torch.cuda.mem_get_info(place)[0] + held)
 
 
-def refuse_full(place: Any, X: Any) -> None:
-    """DataError with GiB in it where X is on a device that has no room left for the work."""
-    size = float(X.numel() * X.element_size()) if hasattr(X, "numel") else float(X.nbytes)
-    wanted, left = ROOM * size, free_bytes(place)
+def refuse_full(place: Any, X: Any, width: int = 0) -> None:
+    """DataError with GiB in it where X is on a device that has no room left for the work, nor for a copy of
+    numbers of that width, if it is given.
+    """
+    size = float(X.numel() * (width or X.element_size()))
+    wanted, left = (ROOM + (width > 0)) * size, free_bytes(place)
     if wanted > left:
         raise DataError(
             f"X takes {size / GIB:.1f} GiB of the device and the fit up to {wanted / GIB:.1f} GiB beside it, "

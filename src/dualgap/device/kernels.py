@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -72,8 +73,10 @@ def compiler() -> Callable[..., Any] | None:
     return found
 
 
-class Launch:
-    """A kernel and the room for its arguments: what torch does for each call took ten times as long."""
+class Launch(threading.local):
+    """A kernel and, for each thread, the room for its arguments: what torch does for each call took ten times
+    as long.
+    """
 
     def __init__(self, kernel: Any, place: Any) -> None:
         self.kernel, self.place = kernel, place

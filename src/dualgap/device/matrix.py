@@ -8,6 +8,7 @@ widened, exactly.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ FEW_VALUES = 200_000  # of which a quantile is taken: all of 10⁷ took 74 ms
 FEW_ROWS = 10_000  # from which the spread of a column is told
 SLAB = 1 << 25  # bytes of rows that are looked at beside X where no more than a few of them are needed
 BULK = 1 << 20  # bytes of what comes to the host from which registered memory pays
+ONE_AT_A_TIME = threading.Lock()  # who changes what torch's products are made of
 
 
 def gamma(k: float) -> float:
@@ -421,13 +423,22 @@ class DeviceMatrix:
 
 @contextmanager
 def rough(torch: Any, wanted: bool) -> Iterator[None]:
-    """Products of 4-byte numbers by the units that keep ten bits of them, as long as this lasts."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = bool(wanted)
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
+    """Products of 4-byte numbers by the units that keep ten bits of them, as long as this lasts.
+
+    The setting is one for all threads, and has two names: the old one is refused where the new one was used.
+    """
+    matmul: Any = torch.backends.cuda.matmul
+    choices: tuple[Any, Any]
+    with ONE_AT_A_TIME:
+        try:
+            name, choices, before = "allow_tf32", (False, True), matmul.allow_tf32
+        except RuntimeError:
+            name, choices, before = "fp32_precision", ("ieee", "tf32"), matmul.fp32_precision
+        setattr(matmul, name, choices[bool(wanted)])
+        try:
+            yield
+        finally:
+            setattr(matmul, name, before)
 
 
 class HostMatrix(DeviceMatrix):
@@ -511,8 +522,10 @@ def held(X: Any, place: Any = None) -> DeviceMatrix:
     tensor = as_tensor(X if on_device(X) else _numbers(X))
     if tensor.ndim != 2:
         raise DataError(f"X must have rows and columns, not the shape {tuple(tensor.shape)}.")
-    if not tensor.dtype.is_floating_point or tensor.dtype not in (torch.float64, torch.float32):
-        tensor = tensor.to(torch.float64)
+    if tensor.dtype not in (torch.float64, torch.float32):
+        few = tensor.dtype.itemsize < 4  # 4 bytes hold any number of two
+        refuse_full(tensor.device, tensor, 4 if few else 8)
+        tensor = tensor.to(torch.float32 if few else torch.float64)
     if stays(tensor, place):
         refuse_full(tensor.device, tensor)
         return DeviceMatrix(tensor)

@@ -172,7 +172,7 @@ def _weights(given: Any, matrix: Any) -> Any:
     if given is None:
         return None
     weight = as_tensor(given if on_device(given) else np.asarray(given, dtype=np.float64), matrix.place)
-    weight = weight.to(matrix.torch.float64)
+    weight = weight.to(matrix.torch.float64).contiguous()  # or no kernel takes it
     if weight.shape != (matrix.n,):
         raise DataError(f"sample_weight must hold one number for each of the {matrix.n} rows.")
     bad = ~(matrix.torch.isfinite(weight) & (weight >= 0.0))
@@ -201,7 +201,7 @@ def _targets(y: Any, loss: Loss, matrix: Any, weight: Any) -> tuple[NDArray[Any]
         numbers = y if on_device(y) else np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError("y holds no numbers, but a regression loss needs them.") from None
-    target = as_tensor(numbers, matrix.place).to(matrix.torch.float64)
+    target = as_tensor(numbers, matrix.place).to(matrix.torch.float64).contiguous()
     if target.ndim != 1:
         raise DataError(f"y must be a vector, not of the shape {tuple(target.shape)}.")
     beyond = ~matrix.torch.isfinite(target) | (target < loss.lowest) | (target > loss.highest)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 import dualgap as dg
 from dualgap.errors import DataError
@@ -160,3 +161,28 @@ def test_nothing_is_proven_zero_of_columns_that_changed_places() -> None:
     assert kept.proven_zero.any()
     X[:] = X[:, ::-1].copy()
     assert not moved.proven_zero.any()
+
+
+def test_nothing_is_proven_zero_by_products_that_were_kept() -> None:
+    """What a box asks for ahead of its proof is of the table as it was."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 3, size=(60, 8)) * np.array([9.0, 1, 1, 1, 1, 1, 1, 1])
+    y = 0.5 * X[:, 0] + rng.normal(size=60)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 0.3, "bounds": (0, None)}
+    kept, moved = (dg.fit(X, y, **asked) for _ in range(2))
+    assert kept.proven_zero.any()
+    X[:] = X[:, ::-1].copy()
+    assert not moved.proven_zero.any()
+
+
+def test_what_is_proven_zero_does_not_hang_on_threads() -> None:
+    """Sums in another order are of the same table."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(3000, 20))
+    y = X[:, 0] + 0.3 * rng.normal(size=3000)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": "l1", "lam": 0.1}
+    alone, together = (dg.fit(X, y, **asked) for _ in range(2))
+    with threadpool_limits(1):
+        assert np.count_nonzero(alone.proven_zero) == 19
+    with threadpool_limits(2):
+        assert np.count_nonzero(together.proven_zero) == 19

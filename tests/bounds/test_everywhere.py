@@ -136,6 +136,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (dict(bounds="positive"), "nonnegative"),
         (dict(bounds=([0, 0], None)), "2 lower bounds"),
         (dict(bounds=(np.nan, 1)), "NaN"),
+        (dict(constraints=(1j * np.ones((1, 3)), 0.0, 1.0)), "Complex"),
         (dict(constraints=(np.ones((1, 3)), 0, 1)), "3 columns"),
         (dict(constraints=np.ones((1, 4))), "A, lower, upper"),
         (dict(penalty="l0", lam=None, budget=2, bounds="nonnegative"), "l0"),

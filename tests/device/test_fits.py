@@ -11,7 +11,7 @@ import pytest
 
 import dualgap as dg
 from device.rows import LOSSES, PLACE, drawn, put, small_samples, targets, torch
-from dualgap.errors import DataError, NotCertifiedWarning
+from dualgap.errors import DataError, NotCertifiedWarning, UnboundedError
 from dualgap.losses import Loss
 
 __all__ = ["small_samples"]
@@ -301,6 +301,49 @@ def test_bad_rows_are_named() -> None:
         dg.fit(put(X), put(labels * 0), loss="logistic", penalty="l2", lam=0.1)
     with pytest.raises(DataError, match="60 rows"):
         dg.fit(put(X), put(y[:20]), loss="squared", penalty="l2", lam=0.1)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l2_norm"])
+def test_what_holds_no_real_numbers_is_refused(penalty: str) -> None:
+    """On the device, and where the host solves it: a cast would leave imaginary parts out unseen."""
+    X, y, _ = drawn(60)
+    asked: dict[str, Any] = {"loss": "squared", "penalty": penalty, "lam": 0.1}
+    for rows, target, words in (
+        (put(X + 1j), put(y), "Complex"),
+        (put(X), put(y + 1j), "Complex"),
+        (put(X), y + 1j, "Complex"),
+        (put(X)[:0], put(y)[:0], "0"),
+        (put(X)[:, :0], put(y), "0"),
+        (put(X).to("meta"), put(y), "no numbers"),
+    ):
+        with pytest.raises(DataError, match=words):
+            dg.fit(rows, target, **asked)
+    with pytest.raises(DataError, match="Complex"):
+        dg.fit(put(X), put(y), sample_weight=put(np.ones(60) + 1j), **asked)
+
+
+def test_tensors_of_every_sort_are_rechecked() -> None:
+    """With gradients, of two bytes, sparse, targets as a column; by the device's proof and the host's."""
+    X, y, _ = drawn(60)
+    for penalty in ("l2", "l2_norm"):
+        asked: dict[str, Any] = {"loss": "squared", "penalty": penalty, "lam": 0.1}
+        for rows in (put(X).requires_grad_(), put(X).to(torch.bfloat16), put(X).to_sparse()):
+            for target in (put(y), put(y)[:, None]):
+                found = dg.fit(rows, target, **asked)
+                again = found.certificate.recheck(rows, target)
+                assert found.converged and agrees(found, again)
+
+
+def test_targets_that_are_all_alike_are_proven_or_refused() -> None:
+    X, y, _ = drawn(60)
+    found = dg.fit(put(X), put(np.full(60, y[0])), loss="squared", penalty="l2", lam=0.1)
+    assert found.converged
+    with pytest.raises(UnboundedError):
+        dg.fit(put(X), put(0.0 * y), loss="poisson", penalty="l2", lam=0.1)
+    found = dg.fit(put(X), put(0.0 * y), loss="poisson", penalty="l2", lam=0.1, fit_intercept=False)
+    assert found.converged and agrees(
+        found, dg.fit(X, 0.0 * y, loss="poisson", penalty="l2", lam=0.1, fit_intercept=False)
+    )
 
 
 def test_a_device_without_room_is_refused_in_gibibytes(monkeypatch: pytest.MonkeyPatch) -> None:

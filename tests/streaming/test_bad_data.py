@@ -13,7 +13,7 @@ import pyarrow.dataset
 import pytest
 
 import dualgap as dg
-from dualgap.errors import DataError
+from dualgap.errors import DataError, UnboundedError
 from streaming.rows import drawn, parquet, small_blocks
 
 __all__ = ["small_blocks"]
@@ -133,6 +133,26 @@ def test_what_cannot_be_a_data_set(tmp_path: Path) -> None:
         dg.dataset(written(tmp_path, [numbers(10)]))
     with pytest.raises(DataError, match="no column 'z'"):
         dg.dataset(written(tmp_path, [numbers(10)]), target="z")
+    with pytest.raises(DataError, match="list of files is empty"):
+        dg.dataset([], target="y")
+    with pytest.raises(DataError, match="data frame is in memory"):
+        dg.dataset(numbers(10), np.ones(10))
+    X, y = np.ones((3, 1)), np.ones(3)
+    for rows, target, weights, words in (
+        (X[:0], y[:0], None, "nothing to fit"),
+        (X[:, :0], y, None, "nothing to fit"),
+        (X + 1j, y, None, "Complex"),
+        (X, y + 1j, None, "Complex"),
+        (X, y, np.ones(2), "weights must be a number for each"),
+        (X, y, ["a", "b", "c"], "weights must be numbers"),
+        (X, y[:2], None, "same rows"),
+    ):
+        with pytest.raises(DataError, match=words):
+            dg.dataset(rows, target, weights=weights)
+    with pytest.raises(DataError, match="Complex"):
+        dg.dataset(lambda: iter([(X, y + 1j)]))
+    with pytest.raises(DataError, match="no rows"):
+        dg.fit(dg.dataset(lambda: iter([(X[:0], y[:0])])), loss="squared", penalty="l2", lam=0.1)
     with pytest.raises(DataError, match="its own target"):
         dg.fit(dg.dataset(np.ones((3, 1)), np.ones(3)), np.ones(3), loss="squared", penalty="none")
 
@@ -217,3 +237,24 @@ def test_a_filter_and_folders_of_a_pyarrow_data_set_count(tmp_path: Path) -> Non
         own = dg.fit(kept.drop(columns="y"), kept["y"], **asked)
         assert found.names is not None and "part" in found.names
         assert found.objective == pytest.approx(own.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "poisson"])
+def test_a_row_or_two_and_blocks_without_rows(loss: str) -> None:
+    """What is proven of them in memory is proven of them in blocks."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(12, 2)), rng.poisson(3.0, size=12) + 1.0
+    asked: dict[str, Any] = {"loss": loss, "penalty": "l2", "lam": 0.1, "fit_intercept": False}
+    for n in (1, 2, 12):
+        blocks = [(X[:0], y[:0]), (X[:n], y[:n]), (X[:0], y[:0])]
+        found = dg.fit(dg.dataset(lambda blocks=blocks: iter(blocks)), **asked)
+        whole = dg.fit(X[:n], y[:n], **asked)
+        assert found.converged and found.objective >= whole.bound and whole.objective >= found.bound
+
+
+def test_counts_that_are_all_zero_have_no_intercept() -> None:
+    X = np.random.default_rng(4).normal(size=(40, 3))
+    with pytest.raises(UnboundedError, match="every target is 0"):
+        dg.fit(dg.dataset(X, np.zeros(40)), loss="poisson", penalty="l2", lam=0.1)
+    asked: dict[str, Any] = {"loss": "poisson", "penalty": "l2", "lam": 0.1, "fit_intercept": False}
+    assert dg.fit(dg.dataset(X, np.zeros(40)), **asked).converged

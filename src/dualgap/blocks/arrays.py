@@ -12,7 +12,7 @@ import numpy as np
 from dualgap.arrays import on_device
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
 from dualgap.blocks.stacks import as_rows
-from dualgap.device.arrivals import is_sparse, to_host
+from dualgap.device.arrivals import is_sparse, refuse_complex, to_host
 from dualgap.errors import DataError
 
 
@@ -30,8 +30,18 @@ class ArrayRows(RowSource):
         if hasattr(X, "toarray"):
             X = as_rows(X)
         self.sparse = self.stored = hasattr(X, "indptr")
+        y = to_host(y) if hasattr(y, "ndim") else np.asarray(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y.reshape(-1)
         if X.ndim != 2 or y.ndim != 1 or X.shape[0] != len(y):
-            raise DataError(f"{where} has the shape {X.shape}, y {y.shape}: they must have the same rows.")
+            shapes = f"{where} has the shape {tuple(X.shape)}, y {tuple(y.shape)}"
+            raise DataError(f"{shapes}: they must have the same rows.")
+        n, p = X.shape
+        if not n * p:
+            raise DataError(f"{where} has {n} rows and {p} columns: there is nothing to fit.")
+        refuse_complex(X, where)
+        refuse_complex(y, "y")
+        weight = None if weight is None else _of_each_row("weights", weight, len(y))
         self.X, self.y, self.weight, self.names, self.where = X, y, weight, names, where
         self.n, self.p = X.shape
         self._cut()
@@ -133,9 +143,16 @@ def offsets_of(offset: Any, n: int) -> Any:
                 f"offset={str(offset)!r} names a column, and X has no names; give the numbers themselves."
             )
         offset = _mapped(Path(offset)).reshape(-1)
-    values = np.full(n, offset) if np.ndim(offset) == 0 else offset
-    if values.shape != (n,) or values.dtype.kind not in "biuf":
-        raise DataError(f"The offset has the shape {values.shape}; it must be a number for each of {n} rows.")
+    return _of_each_row("offset", np.full(n, offset) if np.ndim(offset) == 0 else offset, n)
+
+
+def _of_each_row(name: str, given: Any, n: int) -> Any:
+    """A number for each row; memory maps stay such."""
+    values = np.asanyarray(to_host(given))
+    if values.shape != (n,):
+        raise DataError(f"The {name} must be a number for each of {n} rows; the shape is {values.shape}.")
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"The {name} must be numbers, one for each row; they are {values.dtype}.")
     return values
 
 

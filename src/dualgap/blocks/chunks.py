@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap.blocks.source import RowBlock, RowSource
 from dualgap.blocks.stacks import as_rows
+from dualgap.device.arrivals import refuse_complex
 from dualgap.errors import DataError
 
 LARGEST = 1 << 27  # numbers of a block with its zeros, 1 GiB
@@ -69,6 +70,8 @@ class Chunks(RowSource):
                 raise DataError(
                     f"Block {k} is no pair (X, y), no (X, y, weights) and no (X, y, weights, offset)."
                 )
+            for part, what in zip(parts, ("X", "y", "weights", "offset"), strict=False):
+                refuse_complex(part, f"{what} of block {k}")
             if hasattr(parts[0], "toarray"):
                 X = as_rows(parts[0])
                 X = _filled(X, k) if self.filled and hasattr(X, "indptr") else X

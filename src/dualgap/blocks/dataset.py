@@ -104,6 +104,10 @@ def _opened(
         return Dataset(Chunks(rows))
     if _is_arrow(rows):
         return _of_arrow(rows, target, weights, columns, wishes)
+    if hasattr(rows, "iloc"):
+        raise DataError(
+            "A data frame is in memory as a whole: give it to dg.fit, or its numbers (frame.to_numpy())."
+        )
     if hasattr(rows, "ndim") and y is not None:
         from dualgap.blocks.arrays import ArrayRows
 
@@ -123,6 +127,8 @@ def _of_files(
     if not isinstance(rows, str | Path | tuple | list):
         raise DataError(f"A data set cannot be made of {type(rows).__name__}; see dg.dataset.")
     given = [str(one) for one in ([rows] if isinstance(rows, str | Path) else rows)]
+    if not given:
+        raise DataError("The list of files is empty.")
     if y is not None:
         given.append(str(y))
     if len(given) in (2, 3) and all(one.endswith(".npy") for one in given):

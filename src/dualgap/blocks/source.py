@@ -162,9 +162,11 @@ class RowSource(ABC):
                 limit = np.partition(np.concatenate([k for k, _ in kept]), m)[m]
                 kept = [(k[k <= limit], b.taken(k <= limit)) for k, b in kept]
                 held = sum(len(k) for k, _ in kept)
-            share = np.flatnonzero(key <= min(1.0, 4.0 * m / n))
+            share = np.flatnonzero(key <= min(1.0, 4.0 * m / max(n, 1)))  # a block may have no rows
             kept.append((key[share], block.taken(share)))
             held += len(share)
+        if not n:
+            raise DataError("There are no rows.")
         self.n = n
         keys = np.concatenate([k for k, _ in kept])
         order = np.sort(np.argsort(keys, kind="stable")[:m])

@@ -31,7 +31,7 @@ def as_tensor(values: Any, place: Any = None) -> Any:
     torch = torch_library()
     library = type(values).__module__.split(".", 1)[0]
     if library == "torch":
-        found = values.detach()
+        found = _with_numbers(values.detach())
     elif library == "cupy":
         found = torch.from_dlpack(values)
     else:
@@ -40,6 +40,18 @@ def as_tensor(values: Any, place: Any = None) -> Any:
             warnings.simplefilter("ignore")
             found = torch.from_numpy(array)
     return found if place is None else found.to(place)
+
+
+def refuse_complex(values: Any, what: str) -> None:
+    """DataError where numbers have an imaginary part, which a cast would leave out."""
+    if "complex" in str(getattr(values, "dtype", "")):
+        raise DataError(f"Complex data not supported in {what}: give the real and imaginary parts apart.")
+
+
+def _with_numbers(tensor: Any) -> Any:
+    if tensor.is_meta:
+        raise DataError("A tensor on the device 'meta' has a shape and no numbers; give it some.")
+    return tensor
 
 
 def place_named(name: Any) -> Any:
@@ -72,8 +84,12 @@ def to_host(values: Any) -> Any:
     if hasattr(values, "get") and type(values).__module__.startswith("cupy"):
         return values.get()  # NumPy's, or SciPy's where it is sparse
     if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        return of_torch(values) if is_sparse(values) else values.numpy()
+        values = _with_numbers(values.detach()).cpu()
+        if is_sparse(values):
+            return of_torch(values)
+        if str(values.dtype) == "torch.bfloat16":  # which NumPy has not, and 4 bytes hold
+            values = values.float()
+        return values.resolve_conj().resolve_neg().numpy()
     return values
 
 

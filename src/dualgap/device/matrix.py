@@ -24,6 +24,7 @@ from dualgap.device.arrivals import (
     as_tensor,
     free_bytes,
     is_sparse,
+    refuse_complex,
     refuse_full,
     stays,
     torch_library,
@@ -515,6 +516,7 @@ def held(X: Any, place: Any = None) -> DeviceMatrix:
     torch = torch_library()
     if isinstance(X, DeviceMatrix):
         return X
+    refuse_complex(X, "X")
     if is_sparse(X):
         from dualgap.device.sparse import sparse_held  # it is made of what is here
 
@@ -575,6 +577,7 @@ def _unregistered(torch: Any, runtime: Any, start: int, place: Any, tensor: Any)
 def _numbers(X: Any) -> Any:
     try:
         array = np.asarray(X)
+        refuse_complex(array, "X")
         return array if array.dtype in (np.float64, np.float32) else array.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError("X holds no numbers; a device takes arrays of them.") from None

@@ -12,6 +12,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Vector, are_ones, once, ones
 from dualgap.design import Design, WithOnes
+from dualgap.device.arrivals import to_host
 from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.losses.shifted import with_offset
@@ -204,6 +205,7 @@ class Objective:
         from dualgap.fitting.offsets import without
         from dualgap.fitting.targets import class_numbers, read_targets
 
+        X, y = to_host(X), to_host(y)
         design = read_table(without(X, self.offset_name), learn=True).design
         rows, columns = len(self.sample_weight), len(self.scale)
         if design.shape != (rows, columns):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualgap.arrays import Vector, on_device
 from dualgap.blocks.resident import ResidentRows
-from dualgap.device.arrivals import as_tensor, place_named, to_host
+from dualgap.device.arrivals import as_tensor, place_named, refuse_complex, to_host
 from dualgap.device.matrix import held
 from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import scanned
@@ -109,8 +109,10 @@ def fit_resident(
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     terms = got.reading.terms
     runs = [run for k in range(many) for run in got.solved([got.pursuit(terms, own, k)], own)]
-    if not limits.watched and any(run.status is Status.STALLED for run in runs):
-        return None  # the host has more ways
+    small = got.rows.matrix.stored <= CHEAP
+    given_up = (Status.STALLED, Status.ROUNDING) if small else (Status.STALLED,)
+    if not limits.watched and any(run.status in given_up for run in runs):
+        return None  # the host has more ways, and more digits
     seconds = time.perf_counter() - began
     parts = [outcome_told(got.reading, run, k, limits.tolerance, seconds) for k, run in enumerate(runs)]
     found = parts[0] if many == 1 else together(got.reading, parts, limits.tolerance, seconds)
@@ -131,9 +133,14 @@ def read_resident(
         raise DataError("Give the targets: dg.fit(X, y, …).")
     matrix = held(X, place)
     n, p = matrix.shape
-    values = as_tensor(y, matrix.place) if on_device(y) else y
-    if len(values) != n:
-        raise DataError(f"X has {n} rows and y {len(values)} entries.")
+    if not n * p:
+        raise DataError(f"X has {n} rows and {p} columns: there is nothing to fit.")
+    refuse_complex(y, "y")
+    values = as_tensor(y, matrix.place) if on_device(y) else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.reshape(-1)
+    if tuple(values.shape) != (n,):
+        raise DataError(f"X has {n} rows, and y the shape {tuple(values.shape)}: it needs a target for each.")
     table = Table(read_columns(p), None)
     factors = read_factors(asked.get("penalty_factors"), table)
     weight = _weights(sample_weight, matrix)
@@ -149,7 +156,7 @@ def read_resident(
     terms = StreamedObjective(loss, penalty, *strength, tied, kept, factors, scale)
     if not (served(loss, terms.regulariser) and _followed(loss, terms.regulariser, matrix)):
         return None
-    classes, targets = _targets(values, loss, matrix, weight)
+    classes, targets = _targets(values, loss, matrix, weight, tied=tied)
     rows = ResidentRows(matrix, values, weight)
     if not matrix.sweeps and not np.isfinite(matrix.tops).all():  # else the first pass sees to that
         refuse_bad(rows, classes)
@@ -171,6 +178,7 @@ def _followed(loss: Loss, regulariser: Any, matrix: Any) -> bool:
 def _weights(given: Any, matrix: Any) -> Any:
     if given is None:
         return None
+    refuse_complex(given, "sample_weight")
     weight = as_tensor(given if on_device(given) else np.asarray(given, dtype=np.float64), matrix.place)
     weight = weight.to(matrix.torch.float64).contiguous()  # or no kernel takes it
     if weight.shape != (matrix.n,):
@@ -184,7 +192,9 @@ def _weights(given: Any, matrix: Any) -> Any:
     return weight
 
 
-def _targets(y: Any, loss: Loss, matrix: Any, weight: Any) -> tuple[NDArray[Any] | None, tuple[Any, ...]]:
+def _targets(
+    y: Any, loss: Loss, matrix: Any, weight: Any, *, tied: bool
+) -> tuple[NDArray[Any] | None, tuple[Any, ...]]:
     """Classes, and the targets of every problem on the device."""
     if Trait.CLASSIFICATION in loss.traits:
         classes, number = matrix.labelled(y) if on_device(y) else _labelled(y, matrix)
@@ -202,8 +212,6 @@ def _targets(y: Any, loss: Loss, matrix: Any, weight: Any) -> tuple[NDArray[Any]
     except (TypeError, ValueError):
         raise DataError("y holds no numbers, but a regression loss needs them.") from None
     target = as_tensor(numbers, matrix.place).to(matrix.torch.float64).contiguous()
-    if target.ndim != 1:
-        raise DataError(f"y must be a vector, not of the shape {tuple(target.shape)}.")
     beyond = ~matrix.torch.isfinite(target) | (target < loss.lowest) | (target > loss.highest)
     if weight is not None:
         beyond = beyond & (weight > 0.0)
@@ -211,7 +219,7 @@ def _targets(y: Any, loss: Loss, matrix: Any, weight: Any) -> tuple[NDArray[Any]
         i = int(to_host(beyond).argmax())
         raise DataError(f"The {loss.name} loss needs {loss.needs}; y is {float(target[i]):g} in row {i}.")
     if Trait.ATTAINED not in loss.traits and not bool((target != target[0]).any()):
-        refuse_runaway(loss, to_host(target[:1]), Table(read_columns(matrix.p), None), intercept=True)
+        refuse_runaway(loss, to_host(target[:1]), Table(read_columns(matrix.p), None), intercept=tied)
     return None, (target,)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.arrays import Vector
+from dualgap.device.arrivals import refuse_complex
 from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.inputs import LARGEST, Table
 from dualgap.penalties.weight_bounds import WeightBounds
@@ -153,6 +154,7 @@ def _rows(A: Any, table: Table) -> Any:
     p = table.design.shape[1]
     if sp.issparse(A):
         A = A.toarray()
+    refuse_complex(A, "constraints")
     names = [str(name) for name in getattr(A, "columns", [])]
     if names:
         if table.names is None:

@@ -30,7 +30,7 @@ from dualgap.fitting.objective import Objective
 from dualgap.fitting.offsets import counted_alike, refuse_offset
 from dualgap.fitting.one_problem import solve_part
 from dualgap.fitting.options import read_flag
-from dualgap.fitting.reading import Reading, read
+from dualgap.fitting.reading import Reading, read, refuse_runaway
 from dualgap.fitting.solution import Solution
 from dualgap.fitting.streamed_joint import fit_joint_streamed, joint_statement, refuse_many
 from dualgap.fitting.telling import answer, no_error_bar, relative_gap
@@ -284,6 +284,22 @@ def _spreads(X: Any) -> tuple[Vector, Vector]:
     return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))
 
 
+def _refuse_targets(
+    source: RowSource, sample: DrawnRows, targets: Targets, table: Table, *, tied: bool
+) -> None:
+    """What the sample tells of targets that the loss does not know, or that leave it no minimiser."""
+    loss = targets.loss
+    assert loss is not None
+    try:
+        targets.of(sample.block())
+    except DataError:
+        for block in source.blocks():  # the same, told by its place in the files
+            targets.of(block)
+        raise
+    if Trait.MEANS in loss.traits:  # the sample has rows that are above zero, if there are any
+        refuse_runaway(loss, np.asarray(sample.y, dtype=np.float64), table, intercept=tied)
+
+
 def _refuse_searches(reading: StreamedReading, rows: Dataset) -> None:
     terms = reading.terms
     if Trait.CONVEX not in terms.loss.traits & terms.regulariser.traits:
@@ -324,13 +340,7 @@ def read_streamed(  # noqa: PLR0913
         refuse_bad(source, classes)
     if source.shifted() and classes is not None and len(classes) > 2:
         refuse_offset(source, "several classes")
-    taken = Targets(classes, loss=loss)
-    try:
-        taken.of(sample.block())
-    except DataError:
-        for block in source.blocks():  # the same, told by its place in the files
-            taken.of(block)
-        raise
+    _refuse_targets(source, sample, Targets(classes, loss=loss), table, tied=tied)
     strength: tuple[float | None, float | None] = (None, None)
     if penalty.takes_strength:
         total = 1.0 if C is None else float(source.reduced(weight_scan, targets).weight)

@@ -168,6 +168,8 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
 
 def _part(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> Vector | None:
     part = np.sort(part)
+    if not len(part):
+        return None
     y, weight = problem.y[part], None if problem.weight is None else problem.weight[part]
     if asked.targets.classes is not None and len(np.unique(parted_targets(y)[0])) < 2:
         return None

@@ -43,7 +43,7 @@ def read_table(X: Any, *, learn: bool = False) -> Table:
     To `learn` is to decide what to do with columns of words and dates; else they are refused.
     """
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64:  # nothing to turn into numbers
-        return _checked(Table(Dense(X), None), X)
+        return _checked(Table(Dense(X, Rows(X)), None), X)
     recipe = getattr(X, "recipe", None)  # of columns that a formula made
     if recipe is not None:
         X = np.asarray(X)

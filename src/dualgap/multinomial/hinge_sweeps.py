@@ -121,3 +121,38 @@ def ascend_joint(
         if gap <= goal:
             break
     return gap, active, visits, beyond
+
+
+@compiled
+def put_in_play(
+    row: tuple[NDArray[np.int64], Vector, Matrix],
+    shares: Matrix,
+    classes: NDArray[np.int32],
+    left: NDArray[np.int64],
+) -> tuple[float, float]:
+    """First in each row the classes that have a share, or lead one that has, and how many these are.
+
+    `row` is (own class, weight, predictions). Returns the loss, and the rows' part of the duality gap.
+    """
+    own, weight, prediction = row
+    n, count = shares.shape
+    risk, gap = 0.0, 0.0
+    for i in range(n):
+        top, low, mean = -np.inf, np.inf, 0.0
+        for k in range(count):
+            g = prediction[i, k] + (k != own[i])
+            top = max(top, g)
+            mean += shares[i, k] * g
+            low = min(low, g) if shares[i, k] > 0.0 else low
+        risk += weight[i] * (top - prediction[i, own[i]])
+        gap += weight[i] * max(top - mean, 0.0)
+        inside, outside = 0, count
+        for k in range(count):
+            if shares[i, k] > 0.0 or prediction[i, k] + (k != own[i]) > low:
+                classes[i, inside] = k
+                inside += 1
+            else:
+                outside -= 1
+                classes[i, outside] = k
+        left[i] = inside
+    return risk, gap

@@ -137,7 +137,7 @@ class MultinomialProblem(Problem):
         return self.hot - theta / self.a[:, None]
 
     def judged(self, w: Vector, theta: Matrix, tolerance: float) -> Checked:
-        return check_joint(cast(Joint, self), w, theta, tolerance, self.null)
+        return self.as_printed(check_joint(cast(Joint, self), w, theta, tolerance, self.null))
 
     def dual(self, theta: Matrix, v: Vector | None = None) -> float:
         if not theta.any():

@@ -32,6 +32,7 @@ SETTLED, COARSE = (
     0.05,
     1e-2,
 )  # violations below which the set is nearly complete; how well it is solved before
+TURNS = 60  # sweeps over the columns taken that are usual
 SWEEPS = 2000  # over the columns taken; some hundred were counted where columns are correlated by a half
 LEAST = 1e-12  # violations, in prices, that are rounding
 FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
@@ -126,7 +127,7 @@ class _Point:
             room = np.empty((self.n, max(len(self.columns), 2 * before)), order="F")
             room[:, :before] = self._room[:, :before]
             self._room = room
-        self._room[:, before : len(self.columns)] = self.X.columns(new).toarray()
+        self.X.columns(new).fill_transposed(self._room[:, before : len(self.columns)].T)
 
     def paid_by(self, W: Matrix) -> float:
         """The penalty of weights of the columns taken."""
@@ -200,7 +201,8 @@ class _Point:
             gram[:, before:] = (h[0] if even else 1.0) * (array.T @ fresh)
             gram[before:, :before] = gram[:before, before:].T
             self.gram = gram
-        close = self.off <= SETTLED
+        size = len(self.columns)
+        close = self.off <= SETTLED or TURNS * size * size <= self.problem.design.stored  # of another pass
         tolerance = self.enough() if close else max(min(COARSE, 0.1 * self.off), self.enough())
         change, shift = self._solved(np.arange(len(self.columns)), self.gram[None], self.h, tolerance)
         self.W, self.level = self.W + change, self.level + shift

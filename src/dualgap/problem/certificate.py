@@ -87,7 +87,8 @@ def proven(problem: Problem, w: Vector, theta: Vector | None, tolerance: float) 
         w = problem.moved(w)
     found = judged(problem, w, theta, tolerance)
     for _ in range(0 if problem.bounded or problem.part else STEPS):
-        if found.width <= SEEN * found.primal or found.primal == problem.primal(found.w):
+        seen = SEEN * found.primal
+        if found.width <= seen or abs(found.primal - problem.primal(found.w)) <= seen:
             break
         # an objective that others find smaller: a unit in the last place away, it may be the other way round
         found = problem.judged(found.w * (1.0 - 2.0**-52), found.theta, tolerance)

@@ -260,12 +260,15 @@ class Problem(Statement):
         return ASTRAY * missed if missed > ROUNDED * float(np.abs(theta).sum()) else 0.0
 
     def judged(self, w: Vector, theta: Vector, tolerance: float) -> Checked:
-        """What the kernel says of w and θ.
+        """What the kernel says of w and θ."""
+        return self.as_printed(check(self, w, theta, tolerance, self.null))
+
+    def as_printed(self, found: Checked) -> Checked:
+        """With the objective that others find.
 
         Where next to nothing is lost, plain arithmetic gets P(w) wrong by digits that people print. Where it
         gets it too large, that is what they find too, and no false claim.
         """
-        found = check(self, w, theta, tolerance, self.null)
         if found.width <= SEEN * found.primal:
             return found
         plain = self.primal(found.w)

@@ -132,3 +132,13 @@ def test_theta_itself_is_feasible(loss: str, shape: tuple[int, int]) -> None:
         assert found.converged
         assert abs(theta.sum()) <= 1e-12 * np.abs(theta).sum()
         assert np.abs(X.T @ theta).max() <= 0.05 * (1.0 + 1e-12)
+
+
+def test_columns_far_from_zero_that_lean_on_each_other() -> None:
+    """Signs that never settle: another solver is sooner done."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(170, 1800)) + 100.0 * rng.normal(size=1800)
+    y = X[:, :10] @ rng.normal(size=10)
+    y = (y - y.mean()) / y.std() + rng.standard_t(3, size=170)
+    s = dg.fit(X, y, loss="huber(1.35)", penalty="elastic_net(0.5)", lam=0.07, fit_intercept=False)
+    assert s.converged

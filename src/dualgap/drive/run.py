@@ -262,7 +262,8 @@ def drive_asked(
         yield first
         pursuit.move(reduced(asked))
         if pursuit.problem.p:
-            yield from others(pursuit.working)
+            again = getattr(first, "given_up", False) and type(first)  # what good coordinates do not help
+            yield from (other for other in others(pursuit.working) if type(other) is not again)
 
     return run(pursuit, solvers, None, limits)
 

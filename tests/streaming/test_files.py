@@ -39,6 +39,30 @@ def test_a_saved_model_is_verified_and_a_forged_one_is_not(loss: str, tmp_path: 
         assert examine_scanned(forged, rows)[0]
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_an_error_bar_of_a_scan_cannot_be_shortened(tmp_path: Path) -> None:
+    """Not even where rounding makes up nearly all of a gap: it is paid for wherever a gap is computed."""
+    X, y, _ = drawn(3000)
+    rows = parquet(X, y, tmp_path)
+    found = dg.fit(rows, loss="squared", penalty="l2", lam=0.1, tol=1e-12)
+    document = json.loads(found.save(tmp_path / "model.json").read_text())
+    assert not examine_scanned(opened(document, tmp_path), rows)[0]
+    for share in (0.0, 0.3):
+        document["answer"]["coef_error"] = share * found.coef_error
+        assert examine_scanned(opened(document, tmp_path), rows)[0]
+
+
+def test_what_rows_in_blocks_do_not_have_is_refused(tmp_path: Path) -> None:
+    X, y, _ = drawn(500)
+    found = dg.fit(dg.dataset(X, y), loss="squared", penalty="l2", lam=0.1)
+    document = json.loads(found.save(tmp_path / "m.json").read_text())
+    for name, value in (("hard_margin", True), ("sample_weight", 1.0)):
+        other = json.loads(json.dumps(document))
+        other["objective"][name] = value
+        with pytest.raises(ModelFileError, match=name):
+            opened(other, tmp_path)
+
+
 def opened(document: dict[str, Any], folder: Path) -> Any:
     """A document that was tampered with, read as a file whose checksum its forger has mended."""
     from dualgap.files.read import solution_of

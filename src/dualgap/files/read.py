@@ -139,7 +139,7 @@ class Reader:
                 found.facts[name] = where.text(name)
         if top.has("recipe"):
             recipe = read_recipe(top.part("recipe"), self.names)
-            if recipe.names != self.names:
+            if recipe.names != self.names or (self.scanned and recipe.sparse):
                 raise top.refuse("recipe", "one that makes the columns of the model")
             found = dataclasses.replace(found, recipe=recipe)
         return found
@@ -164,6 +164,9 @@ class Reader:
         signed: Any = {"bounds": self._bounds(part), "constraints": self._constraints(part)}
         if any(one is not None for one in signed.values()) and (self.scanned or part.flag("hard_margin")):
             raise part.refuse("bounds", "null for a hard margin, and for rows in blocks")
+        if self.scanned and (part.flag("hard_margin") or part.has("sample_weight")):
+            which = "hard_margin" if part.flag("hard_margin") else "sample_weight"
+            raise part.refuse(which, "false or null, for rows in blocks bring their weights")
         terms = HardMargin(*values) if part.flag("hard_margin") else Objective(*values, **signed)
         if self.scanned:
             terms = StreamedObjective(*values)

@@ -70,9 +70,10 @@ def _truth(source: Solution, task: StreamTask, w: Any, rule: Any) -> Truth:
     doubt = found.width + 8.0 * FEW * abs(found.primal)
     room = min(found.rounding, SHARE * task.tolerance * abs(found.primal)) + doubt
     null = null_risk(task)
-    forgiven = replace(found, dual=min(found.dual + 2.0 * room, found.primal))
+    # no more of the gap than a half: rounding is paid for wherever a gap is computed
+    forgiven = replace(found, dual=min(found.dual + 2.0 * min(room, 0.25 * found.gap), found.primal))
     error, least = distance(statement, found), distance(statement, forgiven)
-    zero = proven_zero(statement, forgiven)
+    zero = proven_zero(statement, found)
     zero = (
         zero.reshape(-1, len(statement.free) // max(len(source.coef), 1))[:, : task.source.p]
         if (source.multiclass == "multinomial")

@@ -51,6 +51,8 @@ class Truth:
     box: Vector | None = None
     outside: bool = False  # the weights break the budget
     infeasible: bool = False  # θ is not in the dual's domain
+    ends: tuple[Vector, Vector] | None = None  # the multipliers of bounds, and by how much they may differ
+    missed: float = 0.0  # a constraint is missed by this much at least
 
     @property
     def gap(self) -> float:
@@ -192,7 +194,28 @@ def _truth(source: Solution, task: Any, w: Vector, theta: Any) -> Truth:
     given = task.counted(theta) if hasattr(task, "counted") else theta[task.used]
     far = float(np.abs(found.theta - given).max()) > FEASIBLE * float(np.abs(theta).max())
     values = found.primal, sure, found.dual, room, *null
-    return Truth(*values, zero & (not hard), error, least or 0.0, found.box, moved, far)
+    ends = _at_bounds(source.terms, found, len(problem.y))
+    missed = _missed(problem, found)
+    return Truth(*values, zero & (not hard), error, least or 0.0, found.box, moved, far, ends, missed)
+
+
+def _missed(problem: Problem, found: Checked) -> float:
+    """How far the weights miss a constraint at least."""
+    if problem.constraints is None:
+        return 0.0
+    _, doubt, most = problem.constraints.missed(problem.coef(found.w), exact=True)
+    return max(float((most - 2.0 * doubt).max(initial=0.0)), 0.0)
+
+
+def _at_bounds(terms: Objective, found: Checked, n: int) -> tuple[Vector, Vector] | None:
+    """The multipliers of bounds as θ and μ imply them, and what moving θ may change of them."""
+    if terms.bounds is None:
+        return None
+    ends = terms.bound_multipliers(found.w, found.correlation, found.theta[n:])
+    if ends is None:
+        return None
+    size = float(np.abs(found.correlation).max(initial=0.0)) + float(np.abs(ends).max(initial=0.0))
+    return ends, found.reach[: len(ends)] + FEASIBLE * size
 
 
 def _precise(
@@ -268,6 +291,7 @@ def _summed(truths: list[Truth]) -> Truth:
         narrowest([one.box for one in truths]),
         any(one.outside for one in truths),
         any(one.infeasible for one in truths),
+        missed=max(one.missed for one in truths),
     )
 
 
@@ -278,6 +302,7 @@ def _claims(said: Solution, truth: Truth) -> Iterator[str]:
         yield f"the weights are outside the {'bounds' if said.terms.bounds is not None else 'budget'}"
     if truth.infeasible:
         yield "θ is outside the domain of the dual: the bound is that of another point near it"
+    yield from _of_the_ends(said, truth)
     zeros = np.atleast_2d(said.proven_zero & ~truth.zero).any(axis=0)
     if zeros.any():
         yield f"not proven to be zero in every optimal answer: {_columns(said, np.flatnonzero(zeros))}"
@@ -295,6 +320,19 @@ def _claims(said: Solution, truth: Truth) -> Iterator[str]:
             )
 
 
+def _of_the_ends(said: Solution, truth: Truth) -> Iterator[str]:
+    """What is told of bounds and constraints."""
+    claimed = said.certificate.bound_multipliers
+    if truth.ends is not None and claimed is not None:
+        ends, room = truth.ends
+        for j in np.flatnonzero(~(np.abs(claimed - ends) <= room))[:1]:
+            what = f"θ implies the multiplier {{}} of the bounds of {_named(said, int(j))}, "
+            yield _unlike(what + "the model says {}", float(ends[j]), float(claimed[j]), 6)
+    if not said.certificate.violation >= truth.missed:
+        missed = truth.missed, said.certificate.violation
+        yield _unlike("the weights miss a constraint by {}, the model says {}", *missed, 3)
+
+
 def _values(said: Solution, truth: Truth) -> Iterator[str]:
     """The numbers of the proof."""
     if not truth.sure[0] <= said.objective <= truth.sure[1] < np.inf:
@@ -306,7 +344,7 @@ def _values(said: Solution, truth: Truth) -> Iterator[str]:
         nulls = truth.null, said.facts["null"]
         yield _unlike("without any column the objective is {}, the model says {}", *nulls, 12)
     own = relative_gap(said.objective - said.bound, said.objective, said.facts["null"])
-    if not abs(own - said.relative_gap) <= 4.0 * FEW * own:
+    if not abs(own - said.relative_gap) <= 4.0 * FEW * own < np.inf:
         apart = "objective and bound of the model are a relative {} apart, it says {}"
         yield _unlike(apart, own, said.relative_gap, 3)
     open_ = relative_gap(2.0 * truth.room, truth.objective, truth.null)
@@ -322,6 +360,10 @@ def _unlike(sentence: str, first: float, second: float, digits: int) -> str:
     while digits < 17 and f"{first:.{digits}g}" == f"{second:.{digits}g}":
         digits += 1
     return sentence.format(f"{first:.{digits}g}", f"{second:.{digits}g}")
+
+
+def _named(said: Solution, j: int) -> str:
+    return _columns(said, np.array([j])).replace("{", "{{").replace("}", "}}")
 
 
 def _columns(said: Solution, which: Any) -> str:
@@ -348,7 +390,7 @@ def _of_the_columns(solution: Solution, design: Design) -> Iterator[str]:
 def _off(solution: Solution, said: Vector, right: Vector, room: Vector, what: str) -> Iterator[str]:
     wrong = np.flatnonzero(~(np.abs(said**2 - right**2) <= room))
     if len(wrong):
-        where = _columns(solution, wrong[:1]).replace("{", "{{").replace("}", "}}")
+        where = _named(solution, int(wrong[0]))
         sentence = f"{what} the standard deviation of {where}, {{}} in these rows; the model says {{}}"
         yield _unlike(sentence, float(right[wrong[0]]), float(said[wrong[0]]), 6)
 

@@ -20,6 +20,8 @@ from dualgap.design.remembered import Remembered
 from dualgap.design.standardised import Standardised
 from dualgap.losses import Loss
 from dualgap.penalties import Constrained, Gauge, Penalised, Penalty, Regulariser
+from dualgap.penalties.radial import Radial
+from dualgap.penalties.separable import Separable
 from dualgap.problem.problem import Problem
 from dualgap.traits import Trait
 
@@ -108,7 +110,23 @@ def _gauge_cases() -> Iterator[GaugeCase]:
             yield GaugeCase(f"{name}-factors", factored)
 
 
-GAUGES: list[GaugeCase] = list(_gauge_cases())
+def _lengths(factors: Vector, scales: Vector) -> GaugeCase:
+    """Pairs of neighbours, each priced by its length."""
+
+    def build(p: int) -> Gauge:
+        half = (p + 1) // 2
+        one, unit = factors[:half], scales[:half]
+        return Radial(Separable(one * unit, 0.5 * one * unit * unit), np.arange(p) // 2)
+
+    return GaugeCase(f"lengths{factors}", build)
+
+
+GAUGES: list[GaugeCase] = [
+    *_gauge_cases(),
+    _lengths(np.ones(3), np.ones(3)),
+    _lengths(np.array([0.25, 0.0, 3.0]), SCALES),
+    GaugeCase("lengths-free", lambda p: _lengths(np.ones(3), SCALES).build(p - 1).extended()),
+]
 
 DESIGNS: dict[str, Callable[[Matrix], Design]] = {
     "dense": Dense,

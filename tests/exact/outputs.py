@@ -20,6 +20,7 @@ from exact.trial import Trial, attempt
 Weights = list[tuple[list[Fraction], Fraction]]  # of each output, with its level
 LEVELS = ((0.1, 0.5, 0.9), (0.25, 0.75), (0.05, 0.5, 0.51), (0.2, 0.4, 0.6, 0.8))
 PRICES = ("none", "l1", "l2")
+HALF = Fraction(1, 2)  # of l21_l2(0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,10 @@ class Outputs:
         shape, prices = self.each[0], [[], []]  # type: tuple[Statement, list[list[Any]]]
         for j, (factor, scale) in enumerate(zip(shape.factors, shape.scale, strict=True)):
             seen = [scale * w[j] for w, _ in weights]
-            if self.penalty == "l21":
+            if self.penalty.startswith("l21"):
                 prices[1].append(as_real(factor) * real.sqrt(as_real(sum(v * v for v in seen))))
+                if self.penalty != "l21":
+                    prices[0].append(HALF * factor * sum(v * v for v in seen))
             elif self.penalty != "none":
                 prices[0].append(factor * sum(v * v if self.penalty == "l2" else abs(v) for v in seen))
         found: Value = sum(prices[0], Fraction(0))
@@ -118,7 +121,7 @@ def several(case: Case, rng: Rng) -> Case:
         count = int(rng.integers(2, 4))
         y = np.column_stack([column(case, y, rng) for _ in range(count)])
         name = loss_named(rng, str(rng.choice(REGRESSION_LOSSES)), y)
-        keywords |= {"loss": name, "penalty": "l21" if draw < 0.9 else "l1"}
+        keywords |= {"loss": name, "penalty": "l1" if draw >= 0.9 else "l21_l2(0.5)" if draw < 0.6 else "l21"}
     if keywords["penalty"] == "none":
         keywords = {name: value for name, value in keywords.items() if name not in ("lam", "C", "budget")}
         keywords.pop("penalty_factors", None)
@@ -155,7 +158,7 @@ def asked_of(case: Case, terms: Any) -> Outputs:
         lam = 1 / (rational(keywords["C"]) * sum(each[0].s))
     budget = None if keywords.get("budget") is None else rational(keywords["budget"])
     rising = y.ndim == 1 and not keywords.get("crossing", False)
-    if keywords["penalty"] not in ("l21",) and not rising and budget is not None:
+    if not keywords["penalty"].startswith("l21") and not rising and budget is not None:
         budget = budget * len(losses)  # each output has one of its own: together they have no more than this
     return Outputs(each, keywords["penalty"], lam, budget, rising)
 

@@ -61,14 +61,15 @@ def test_each_alone_is_a_fit_of_each_column(loss: str, penalty: str) -> None:
     assert (again.objective, again.bound) == pytest.approx((found.objective, found.bound), rel=1e-12)
 
 
+@pytest.mark.parametrize("penalty", ["l21", "l21_l2(0.5)"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_one_price_for_each_column(loss: str, intercept: bool) -> None:
+def test_one_price_for_each_column(loss: str, intercept: bool, penalty: str) -> None:
     X, Y = targets(loss)
     weights = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     how: dict[str, Any] = {
         "loss": loss,
-        "penalty": "l21",
+        "penalty": penalty,
         "fit_intercept": intercept,
         "sample_weight": weights,
         "penalty_factors": [1.0, 2.0, 0.5, 1.0, 0.0, 1.0],
@@ -88,7 +89,8 @@ def test_one_price_for_each_column(loss: str, intercept: bool) -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "absolute", "huber(0.7)"])
 @pytest.mark.parametrize("how", [{"lam": 0.3}, {"budget": 1.5}])
-def test_cvxpy_agrees(loss: str, how: dict[str, float]) -> None:
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_cvxpy_agrees(loss: str, how: dict[str, float], alpha: float) -> None:
     cp = pytest.importorskip("cvxpy")
     X, Y = data(n=40)
     W, b = cp.Variable((6, 3)), cp.Variable(3)
@@ -96,13 +98,13 @@ def test_cvxpy_agrees(loss: str, how: dict[str, float]) -> None:
     each = {"squared": cp.square(r), "absolute": cp.abs(r), "huber(0.7)": _huber_unit() * cp.huber(r, 0.7)}[
         loss
     ]
-    size, mean = cp.sum(cp.norm(W, 2, axis=1)), cp.sum(each) / 40
+    size, mean = cp.sum(cp.norm(W, 2, axis=1)) + alpha * cp.sum_squares(W), cp.sum(each) / 40
     if "lam" in how:
         program = cp.Problem(cp.Minimize(mean + how["lam"] * size))
     else:
         program = cp.Problem(cp.Minimize(mean), [size <= how["budget"]])
     best = program.solve(solver="CLARABEL")
-    found = dg.fit(X, Y, loss=loss, penalty="l21", tol=1e-8, **how)
+    found = dg.fit(X, Y, loss=loss, penalty=f"l21_l2({alpha})" if alpha else "l21", tol=1e-8, **how)
     assert found.objective == pytest.approx(best, rel=1e-6)
     assert found.bound <= best * (1.0 + 1e-7)
 
@@ -238,18 +240,36 @@ def test_what_cannot_be_had() -> None:
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
-def test_certify_reads_both_ends_of_a_multi_task_elastic_net(ratio: float) -> None:
+def test_certify_reads_multi_task_elastic_nets(ratio: float) -> None:
     rng = np.random.default_rng(6)
     X = rng.normal(size=(60, 8))
     Y = X[:, :2] @ rng.normal(size=(2, 3)) + rng.normal(size=(60, 3))
     model = MultiTaskElasticNet(alpha=0.2, l1_ratio=ratio, tol=1e-13, max_iter=100_000).fit(X, Y)
-    if 0.0 < ratio < 1.0:
-        with pytest.raises(DataError, match="adds squares"):
-            dg.certify(X, Y, model)
-        return
     judged = dg.certify(X, Y, model)
     assert judged.bound <= judged.objective <= judged.bound * (1.0 + 1e-6)
     level = 0.5 * 0.2 * (1.0 - ratio) * (model.coef_**2).sum()
     level += 0.2 * ratio * np.linalg.norm(model.coef_, axis=0).sum()
     theirs = 0.5 * ((Y - model.predict(X)) ** 2).sum() / 60 + level
     assert judged.objective == pytest.approx(2.0 * theirs, rel=1e-9)
+    if 0.0 < ratio < 1.0:
+        how: dict[str, Any] = {"penalty": "l21_l2(0.5)", "lam": 0.2}
+        ours = dg.fit(X, Y, loss="squared", tol=1e-11, **how)
+        np.testing.assert_allclose(ours.coef, model.coef_, atol=1e-6)
+        bare = dg.fit(X, Y, loss="squared", fit_intercept=False, **how)
+        best = dg.fit(X, Y, loss="squared", fit_intercept=False, tol=1e-12, **how)
+        assert np.linalg.norm(bare.coef - best.coef) <= bare.coef_error + best.coef_error
+
+
+def test_lengths_and_squares_in_classes_paths_and_of_one_output() -> None:
+    X, Y = data()
+    how: dict[str, Any] = {"penalty": "l21_l2(0.5)"}
+    classes = dg.fit(X, np.argmax(Y, axis=1), loss="logistic", lam=0.1, **how)
+    used = classes.coef.any(axis=0)
+    assert classes.converged and np.array_equal(used, (classes.coef != 0.0).all(axis=0))
+    path = dg.path(X, Y, loss="squared", n_lams=6, **how)
+    assert path.gaps.max() <= 1e-6 and not path.coefs[0].any() and path.coefs[-1].any()
+    one = dg.fit(X, Y[:, 0], loss="squared", lam=0.4, **how)
+    alone = dg.fit(X, Y[:, 0], loss="squared", penalty="elastic_net(0.5)", lam=0.4)
+    assert one.objective == pytest.approx(alone.objective, rel=2e-6)
+    with pytest.raises(DataError, match="bounds= cannot be had with l21_l2"):
+        dg.fit(X, Y, loss="squared", lam=0.1, bounds="nonnegative", **how)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Index, Vector
 from dualgap.errors import DataError
 from dualgap.losses import Loss
-from dualgap.penalties import L1, L2, L21, ElasticNet, GroupLasso, Penalty, Unpenalised
+from dualgap.penalties import L1, L2, L21, L21L2, ElasticNet, GroupLasso, Penalty, Unpenalised
 
 SLOPE = 1e-3  # of a noise scale, per row: beyond this the scale is not the best one
 
@@ -54,7 +54,7 @@ class Claim:
         if l1 == 0.0:
             return L2(), l2
         if self.columns_of_weights:
-            return L21(), l1
+            return (L21(), l1) if l2 == 0.0 else (L21L2(l2 / l1), l1)
         return (L1(), l1) if l2 == 0.0 else (ElasticNet(l2 / l1), l1)
 
     def scale_notes(self, residual: Vector, sample_weight: Vector) -> tuple[str, ...]:

@@ -68,7 +68,9 @@ def refuse_outputs(terms: Any) -> None:
             "fit the columns of y one by one."
         )
     if terms.penalty.joint:
-        refuse_signs(terms, "l21 over several outputs", "choose l1, which prices each weight.")
+        refuse_signs(
+            terms, f"{terms.penalty.name} over several outputs", "choose l1, which prices each weight."
+        )
     if not loss.joint:
         return
     refuse_signs(terms, "quantiles that do not cross", "say crossing=True for each on its own.")

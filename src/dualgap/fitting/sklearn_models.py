@@ -180,17 +180,9 @@ def _multi_task(model: Any) -> Claim:
 
 
 def _multi_task_net(model: Any) -> Claim:
-    """The same with alpha·ρ, and alpha·(1−ρ)/2 ‖W‖²: one of both alone can be read."""
-    ratio = float(getattr(model, "l1_ratio_", model.l1_ratio))
-    if ratio == 1.0:
-        return _multi_task(model)
-    if ratio == 0.0:
-        return Claim(Squared(), 0.0, _alpha(model), per="weight")
-    raise refuse(
-        model,
-        f"l1_ratio={ratio:g} adds squares to the price of a column in all outputs, which no penalty here "
-        "does; use l1_ratio=1, which is l21, or 0",
-    )
+    """The same with alpha·ρ, and alpha·(1−ρ)/2 ‖W‖²."""
+    alpha, ratio = _alpha(model), float(getattr(model, "l1_ratio_", model.l1_ratio))
+    return Claim(Squared(), 2 * alpha * ratio, alpha * (1 - ratio), per="weight", columns_of_weights=True)
 
 
 def _logistic(model: Any) -> Claim:

@@ -1,4 +1,4 @@
-"""Smooth losses with l21: a few columns at a time, each for all outputs, by their Gram matrices.
+"""Smooth losses with l21 or l21_l2: a few columns at a time, each for all outputs, by their Gram matrices.
 
 X is stored once. A round reads the whole table once, for Xᵀθ of all outputs in one product: what columns left
 out are worth, and the dual point.
@@ -50,7 +50,8 @@ class OutputDescent:
     name: ClassVar[str] = "output_descent"
 
     def missing(self, problem: OutputsProblem) -> tuple[str, ...]:
-        if problem.design.alike is None or problem.regulariser.gauge.groups is None:
+        gauge = problem.regulariser.gauge
+        if problem.design.alike is None or (gauge.groups is None and gauge.lengths is None):
             return ("there are no several outputs with one price for each column",)
         lacking = [] if problem.loss_has(Trait.SMOOTH) else ["the loss is not smooth"]
         if problem.regulariser.constrained:
@@ -84,6 +85,20 @@ class OutputDescent:
             point.improve()
 
 
+def _prices(problem: OutputsProblem, p: int) -> tuple[Vector, Vector]:
+    """What each of the columns pays for the length of its weights, and for half of its square."""
+    regulariser = problem.regulariser
+    gauge = regulariser.gauge
+    assert not regulariser.constrained
+    if gauge.groups is not None:
+        price = regulariser.strength * problem.table(gauge.groups.scale)[0, :p]
+        return price, np.zeros(p)
+    assert gauge.lengths is not None
+    l1, l2, group = gauge.lengths
+    own = group[:p]
+    return regulariser.strength * l1[own], 2.0 * regulariser.strength * l2[own]
+
+
 class _Point:
     """W on the columns taken so far, predictions, and a dual point with what it makes of every column."""
 
@@ -91,10 +106,7 @@ class _Point:
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
         self.X, self.outputs, self.tied = problem.design.parts[0].features, problem.outputs, problem.tied
         self.n, p = self.X.shape
-        regulariser = problem.regulariser
-        assert regulariser.gauge.groups is not None and not regulariser.constrained
-        self.gauge, self.strength = regulariser.gauge, regulariser.strength
-        self.price = self.strength * problem.table(regulariser.gauge.groups.scale)[0, :p]
+        self.price, self.ridge = _prices(problem, p)
         self.first = max(FIRST * p**0.5, (CHEAP / self.n) ** 0.5)
         self.taken = np.zeros(p, dtype=bool)
         self.columns: Index = np.zeros(0, dtype=np.intp)
@@ -131,7 +143,8 @@ class _Point:
 
     def paid_by(self, W: Matrix) -> float:
         """The penalty of weights of the columns taken."""
-        return float(self.price[self.columns] @ np.sqrt(np.einsum("jk,jk->j", W, W)))
+        squares = np.einsum("jk,jk->j", W, W)
+        return float(self.price[self.columns] @ np.sqrt(squares) + 0.5 * self.ridge[self.columns] @ squares)
 
     def asked(self) -> Vector:
         """The weights as they were asked for."""
@@ -153,7 +166,11 @@ class _Point:
         self.theta, self.risk = theta, self.problem.risk(self.z.ravel())
         self.pull = self.X.transpose_matvecs(theta)
         self.v = np.column_stack([self.pull, theta.sum(axis=1)]) if self.tied else self.pull
-        length = np.sqrt(np.einsum("kj,kj->j", self.pull, self.pull))
+        along = self.pull
+        if self.ridge.any():  # beside what the squares ask for
+            along = along.copy()
+            along[:, self.columns] -= (self.ridge[self.columns, None] * self.W).T
+        length = np.sqrt(np.einsum("kj,kj->j", along, along))
         self.worth = np.divide(length, self.price, out=np.zeros_like(length), where=self.price > 0.0)
         self.off = max(float(self.worth.max()) - 1.0, 0.0)
 
@@ -167,8 +184,9 @@ class _Point:
         tilted = self.tied and np.any(np.abs(self.v[:, -1]) > BALANCED * sizes)
         if tilted or not self.price.all():
             theta, v = problem.feasible(self.theta.ravel(), self.v.ravel())
-        else:  # shrinking is all that it needs
-            theta, v = self.theta.ravel() / (1.0 + self.off), self.v.ravel() / (1.0 + self.off)
+        else:  # shrinking is all that it needs, if that
+            long = 1.0 if self.ridge.all() else 1.0 + self.off
+            theta, v = self.theta.ravel() / long, self.v.ravel() / long
         gap = problem.relative(primal - problem.dual(theta, v), primal)
         return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
 
@@ -214,7 +232,8 @@ class _Point:
         ahead = self.theta
         for _ in range(STEPS):
             theta, h = self._slope(), self._curved()
-            worth = np.linalg.norm(theta @ self.array, axis=0)
+            pull = theta @ self.array - (self.ridge[self.columns, None] * self.W).T
+            worth = np.linalg.norm(pull, axis=0)
             live = np.flatnonzero(self.W.any(axis=1) | (worth > EDGE * self.price[self.columns]))
             array = self.array[:, live]
             grams = np.array([array.T @ (array * row[:, None]) for row in h])
@@ -248,6 +267,10 @@ class _Point:
             edge = np.broadcast_to(edge, (self.outputs, len(live)))
             residual = residual - edge.T * lift
         W, residual = self.W[live].copy(), np.ascontiguousarray(residual)
+        ridge = self.ridge[self.columns[live]]
+        if ridge.any():  # as if it were of the loss
+            residual -= ridge[:, None] * W
+            grams = grams + np.diag(ridge)
         top = np.max([gram.diagonal() for gram in grams], axis=0)
         prices = self.price[self.columns[live]]
         settle_outputs(np.ascontiguousarray(grams), W, residual, prices, top, max(tolerance, LEAST), SWEEPS)

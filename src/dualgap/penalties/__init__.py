@@ -11,7 +11,7 @@ from dualgap.penalties.groups import GroupLasso, SparseGroup
 from dualgap.penalties.l0 import L0, L0L2
 from dualgap.penalties.l1 import L1
 from dualgap.penalties.l2 import L2, L2Norm
-from dualgap.penalties.l21 import L21
+from dualgap.penalties.l21 import L21, L21L2
 from dualgap.penalties.lp import Linf, Lp
 from dualgap.penalties.mcp import Mcp, Scad
 from dualgap.penalties.none import Unpenalised
@@ -33,6 +33,7 @@ CATALOGUE: dict[str, type[Penalty]] = {
     "slope": Slope,
     "fused": Fused,
     "l21": L21,
+    "l21_l2": L21L2,
     "mcp": Mcp,
     "scad": Scad,
 }
@@ -44,6 +45,7 @@ __all__ = [
     "L1",
     "L2",
     "L21",
+    "L21L2",
     "Bridge",
     "Constrained",
     "ElasticNet",

@@ -95,6 +95,14 @@ class Groups(NamedTuple):
     group: Index
 
 
+class Lengths(NamedTuple):
+    """Σ_g l1_g ‖w_g‖ + l2_g ‖w_g‖², `group` numbering the g: l21_l2."""
+
+    l1: Vector
+    l2: Vector
+    group: Index
+
+
 class SortedPrices(NamedTuple):
     """Σ prices_i |scale ∘ w|_(i), the largest at the highest price: slope."""
 
@@ -141,6 +149,11 @@ class Gauge(Protocol):
     @property
     def groups(self) -> Groups | None:
         """h as a sum of Euclidean norms over groups with an l1 part, None where it is none."""
+        return None
+
+    @property
+    def lengths(self) -> Lengths | None:
+        """h as a sum over groups of their lengths and the squares of these, None where it is none."""
         return None
 
     @property

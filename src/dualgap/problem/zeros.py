@@ -41,12 +41,16 @@ def with_zeros(problem: Problem, best: Checked, tolerance: float, *, mends: bool
 
 def _in_whole_groups(problem: Problem, faint: Mask) -> Mask:
     """Of a group without prices of its weights all go, or none."""
-    groups = problem.regulariser.gauge.groups
-    if groups is None:
+    gauge = problem.regulariser.gauge
+    if gauge.lengths is not None:
+        group, alone = gauge.lengths.group, np.zeros(len(faint), dtype=bool)
+    elif gauge.groups is not None:
+        group, alone = gauge.groups.group, gauge.groups.l1 > 0.0
+    else:
         return faint
-    whole = np.ones(int(groups.group.max(initial=-1)) + 1, dtype=bool)
-    np.logical_and.at(whole, groups.group, faint)
-    return np.asarray(faint & (whole[groups.group] | (groups.l1 > 0.0)))
+    whole = np.ones(int(group.max(initial=-1)) + 1, dtype=bool)
+    np.logical_and.at(whole, group, faint)
+    return np.asarray(faint & (whole[group] | alone))
 
 
 def _share_of_price(problem: Problem, best: Checked) -> Vector | None:

@@ -85,6 +85,7 @@ PENALTIES = {
     "group_lasso": "Groups of weights pay by their length, so that whole groups are exactly zero.",
     "sparse_group": "Groups pay by their length and weights by their size: few groups, few weights in each.",
     "l21": "A column pays by the length of its weights in all outputs: all of them use it, or none does.",
+    "l21_l2": "A column pays by the length of its weights in all outputs and by its square: they share.",
     "slope": "The largest weight pays the highest price, the next a lower one: few weights, some alike.",
     "fused": "Differences of neighbouring weights pay: these come in pieces, flat, straight or bent.",
     "mcp": "Weights pay by their size up to a point, and nothing more beyond: large ones are not shrunk.",

@@ -444,7 +444,7 @@ def test_a_bound_that_holds_in_a_box_says_so_and_cannot_leave_it() -> None:
 
 @pytest.mark.parametrize("name", sorted(FITS))
 def test_files_of_version_1_verify(name: str) -> None:
-    """They do not tell the tolerance, nor a box; a search tells its own. What came later has later numbers."""
+    """They do not tell the tolerance, nor a box; a search tells its own. What came later needs its number."""
     document = json.loads(saved(name))
     if document["version"] > 2:
         assert verdict(document | {"version": 1}, FITS[name][0])

@@ -18,6 +18,7 @@ from dualgap.blocks.offsets import column_of, values_of_offset
 from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled, summed
 from dualgap.errors import DataError, needed
 
+FETCHED = 16, 8  # sums that are fetched from workers at a time, but no larger a share of all
 SPREAD = 8  # chunks that a sample is drawn from, at least
 
 
@@ -37,19 +38,24 @@ def mapped(
 ) -> Any:
     """Σ over all groups, a task each; added in their order."""
     held = client.submit(_held, (source.detached(), arrays), pure=False)
-    tasks = [
-        client.submit(_task, held, k, group, function, pure=False, retries=3)
-        for k, group in enumerate(source.groups)
-    ]
-    total = None
+    groups = list(source.groups)
+    tasks = client.map(_task, [held] * len(groups), groups, [function] * len(groups), pure=False, retries=3)
+    return _added(client, tasks, watch)
+
+
+def _added(client: Any, tasks: list[Any], watch: Any) -> Any:
+    """Σ of what tasks give, in their order; some are fetched at a time: each fetch is a word exchanged."""
+    total, step = None, max(1, min(FETCHED[0], len(tasks) // FETCHED[1]))
     try:
-        for k, task in enumerate(tasks):
-            part = task.result()
-            task.release()
-            if part is not None:
-                total = part if total is None else total.plus(part)
+        for start in range(0, len(tasks), step):
+            lot = tasks[start : start + step]
+            for part in client.gather(lot):
+                if part is not None:
+                    total = part if total is None else total.plus(part)
+            for task in lot:
+                task.release()
             if watch is not None:
-                watch.done((k + 1) / len(tasks))
+                watch.done((start + len(lot)) / len(tasks))
     except BaseException:
         client.cancel(tasks)
         raise
@@ -61,7 +67,7 @@ def _held(what: Any) -> Any:
     return what
 
 
-def _task(held: Any, k: int, group: Any, function: Callable[..., Any]) -> Any:
+def _task(held: Any, group: Any, function: Callable[..., Any]) -> Any:
     """What a worker does, one core for the products."""
     from threadpoolctl import threadpool_limits
 
@@ -149,13 +155,7 @@ class DaskRows(RowSource):
             )
             for group in self._groups
         ]
-        total = None
-        for k, task in enumerate(tasks):
-            part = task.result()
-            total = part if total is None else total.plus(part)
-            if watch is not None:
-                watch.done((k + 1) / len(tasks))
-        return total
+        return _added(client, tasks, watch)
 
     def sample(self, m: int, seed: int = 0) -> SampledBlock:
         assert self.n is not None

@@ -44,6 +44,7 @@ from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.moments import MomentSums, judged_by_moments
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallAnswer, SmallProblem, Solve, Targets
 from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
+from dualgap.streaming.far import deviations
 from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.rules import AffineSlopes
 from dualgap.streaming.sampling import DrawnRows, Start, drawn, started
@@ -278,7 +279,7 @@ def _refuse_wide(rows: Dataset, terms: StreamedObjective) -> None:
 def _spreads(X: Any) -> tuple[Vector, Vector]:
     """Means and standard deviations of the columns."""
     if not hasattr(X, "indptr"):
-        return X.mean(axis=0), X.std(axis=0)
+        return X.mean(axis=0), deviations(X)
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
     return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))

@@ -185,8 +185,9 @@ def _levelled(asked: Problem, keep: Mask, scale: Vector) -> Vector:
 
 def _dense(inner: Design, asked: Problem) -> tuple[Design, Mask, Vector, Vector]:
     array = inner.toarray()
-    top = np.abs(array).max(axis=0, initial=0.0)
-    keep = array.min(axis=0) < array.max(axis=0) if asked.intercept and len(array) else top > 0
+    low, high = (array.min(axis=0), array.max(axis=0)) if len(array) else (np.zeros(array.shape[1]),) * 2
+    top = np.maximum(np.abs(low), np.abs(high))
+    keep = low < high if asked.intercept and len(array) else top > 0
     keep = keep & (top > FAINT)
     flat, keep = ~keep, keep | asked.needed
     if not keep.all():

@@ -76,9 +76,13 @@ def centred(X: Matrix) -> tuple[Vector, Vector]:
     """The mean and the deviation of every column; of one that is constant its value and zero."""
     if hasattr(X, "indptr"):  # most entries are zero: no row is far out
         return np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
-    scale = np.array([X[:, j].std() for j in range(X.shape[1])])  # no copy of all columns
-    centre, same = X.mean(axis=0), X.max(axis=0) == X.min(axis=0)
+    centre, scale, same = X.mean(axis=0), deviations(X), X.max(axis=0) == X.min(axis=0)
     return np.where(same, X[0], centre), np.where(same, 0.0, scale)
+
+
+def deviations(X: Matrix) -> Vector:
+    """The standard deviation of every column, one by one: all at once takes room for a copy of X."""
+    return np.array([X[:, j].std() for j in range(X.shape[1])])
 
 
 def suspects(tops: Vector, centre: Vector, scale: Vector) -> Index:

@@ -9,7 +9,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.prices import prices
 
-FAR = 30.0  # times the gap wanted: no bound is computed beyond
+FAR = 2.0  # times the gap wanted: no bound is computed beyond
 CHEAP = 2e6  # operations that take no time
 FIRST = 2.0  # times √p columns are the first set: their matrix costs no more than some passes over the table
 GROWTH = 2  # the next set has at most so many times the columns that are not zero
@@ -31,14 +31,14 @@ class PricedColumns:
         first = np.flatnonzero(start.w[:p])
         self.taken.add(first)
         self.w = start.w[first]
-        self.z = problem.predict(start.w) if start.prediction is None else start.prediction
         self.level = float(start.w[-1] + self.taken.centre @ self.w) if problem.intercept else 0.0
+        self.z = self.taken.array @ self.w + self.level if start.prediction is None else start.prediction
         self._objective: float | None = None
         self.scale = problem.null  # the last objective that was worked out
         self.theta = problem.slope(self.z)
         self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0
         self.first = first_set(problem.n, p)
-        self._price()
+        self._price(start.correlated(problem, self.theta)[:p])
 
     @property
     def paid(self) -> float:
@@ -75,13 +75,12 @@ class PricedColumns:
     def reach(self, theta: Vector) -> None:
         """A new dual point: a pass over the table."""
         self.theta = theta
-        self._price()
+        self._price(self.design.transpose_matvec(theta))
 
-    def _price(self) -> None:
+    def _price(self, pull: Vector) -> None:
         """What each column is worth beside its price, and how far the worst is off."""
         self.theta_sum = float(self.theta.sum())
-        self.pull = self.design.transpose_matvec(self.theta)
-        worth = self.pull.copy()
+        self.pull, worth = pull, pull.copy()
         if self.ridged:
             worth[self.taken.columns] -= self.ridge[self.taken.columns] * self.w
         np.abs(worth, out=worth)

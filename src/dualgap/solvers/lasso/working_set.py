@@ -16,6 +16,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.all_columns import all_columns
 from dualgap.solvers.lasso.sample_start import of_a_sample
+from dualgap.solvers.lasso.swept_start import swept
 from dualgap.solvers.lasso.working_models import model_of
 from dualgap.solvers.lasso.working_point import PricedColumns, first_set
 from dualgap.solvers.prices import plain, prices
@@ -46,7 +47,8 @@ class WorkingSet:
         n, p = problem.design.features.shape
         if problem.loss_has(Trait.QUADRATIC) and p <= first_set(n, p):
             yield from all_columns(problem, start)
-        found = of_a_sample(problem, start)
+        quadratic = problem.loss_has(Trait.QUADRATIC)
+        found = swept(problem, start) if quadratic else of_a_sample(problem, start)
         point = PricedColumns(problem, start if found is None else replace(found, wanted=start.wanted))
         model = model_of(point)
         best, waited = np.inf, 0

@@ -84,20 +84,21 @@ def sweep_columns(
     table: tuple[Matrix, Vector, float],
     penalty: tuple[Vector, Vector],
     state: tuple[Vector, Vector],
-    first: NDArray[np.int64],
+    columns: tuple[NDArray[np.int64], NDArray[np.int64]],
     sweeps: tuple[int, int],
     enough: float,
 ) -> Vector:
     """Improve  ½ (Xw)ᵀH(Xw) − tᵀXw + Σ price_j |w_j| + ½ ridge_j w_j²  from w = 0; the means of the columns.
 
     `table` is (Xᵀ, h, Σh), the last 0 where columns are not to be centred; `penalty` (price, ridge); `state`
-    (w, t), then t − HXw. At most sweeps[0] times a sweep over all columns, the first time over `first`, and
-    some over those that are not zero. They end when one moves no gradient by more than `enough` of its price.
+    (w, t), then t − HXw. At most sweeps[0] times a sweep over many columns, the first of `columns` and then
+    always the others, and some over those that are not zero. They end when one moves no gradient by more than
+    `enough` of its price.
     """
     size = table[0].shape[0]
     known = np.zeros(size), np.full(size, -1.0)
-    live, count = np.empty(size, np.int64), first.shape[0]
-    live[:count] = first
+    live, count = np.empty(size, np.int64), columns[0].shape[0]
+    live[:count] = columns[0]
     for _ in range(sweeps[0]):
         count, worst = _sweep(table, known, penalty, state, live, count)
         if worst <= enough:
@@ -106,7 +107,6 @@ def sweep_columns(
             count, largest = _sweep(table, known, penalty, state, live, count)
             if largest <= LESS * worst:
                 break
-        count = size
-        for j in range(size):
-            live[j] = j
+        count = columns[1].shape[0]
+        live[:count] = columns[1]
     return known[0]

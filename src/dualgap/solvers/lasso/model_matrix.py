@@ -45,13 +45,17 @@ class ModelMatrix(MatrixAtHand):
         self._loops, self.gram = loops, gram
         self.factor = SupportFactor(self)
 
-    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> bool:
+    def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> float:
         """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero.
 
-        False where both hardly get on.
+        Operations that were lost: on sweeps that did not do, and on turns of both that hardly got on.
         """
         before = violation(w, residual, price)
         left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
-        if left <= tolerance or minimise(self, w, residual, price, DEEP, tolerance):
-            return True
-        return violation(w, residual, price) <= LITTLE * before
+        if left <= tolerance:
+            return 0.0
+        lost = float(SWEEPS * len(w) ** 2)
+        reached = minimise(self, w, residual, price, DEEP, tolerance)
+        if reached or violation(w, residual, price) <= LITTLE * before:
+            return lost
+        return lost + float(DEEP * int(np.count_nonzero(w)) ** 3)

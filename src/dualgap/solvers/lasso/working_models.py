@@ -10,7 +10,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.kept_curvature import KeptCurvature
 from dualgap.solvers.lasso.l1_quadratic import violation
-from dualgap.solvers.lasso.model_matrix import DEEP, SWEEPS, ModelMatrix
+from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
 from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
@@ -31,17 +31,12 @@ class ColumnsModel(ABC):
 
     def __init__(self, point: PricedColumns) -> None:
         self.point = point
-        self.lost = 0.0  # operations on minima over the columns taken that were not come near
+        self.lost = 0.0  # operations on what did not lead to minima over the columns taken
 
     def improve(self) -> None:
         """Take columns in, minimise over those taken, and price all of them anew."""
         self.point.choose()
         self.point.reach(self.minimise())
-
-    def solve(self, matrix: ModelMatrix, w: Vector, residual: Vector, price: Vector, enough: float) -> None:
-        """Minimise a model in place."""
-        if not matrix.solve(w, residual, price, enough):
-            self.lost += DEEP * np.count_nonzero(w) ** 3.0
 
     @abstractmethod
     def minimise(self) -> Vector:
@@ -75,7 +70,7 @@ class QuadraticModel(ColumnsModel):
         # all the sweeps it may take cost less than a pass
         cheap = SWEEPS * len(w) ** 2 <= point.design.stored
         last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
-        self.solve(self.matrix, w, residual, price, point.enough() if last else COARSE)
+        self.lost += self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
         shift = point.theta_sum / self.total if point.problem.intercept else 0.0
         point.move(w, point.z + taken.array @ (w - point.w) + shift, point.level + shift)
         return point.problem.slope(point.z)
@@ -165,7 +160,7 @@ class BentModel(ColumnsModel):
         pull = (theta - shift * h if shift else theta) @ array - ridge * point.w  # the intercept at its best
         if not kept and point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
-        live = np.flatnonzero((point.w != 0.0) | (np.abs(pull) > EDGE * price))
+        live = self._live(np.abs(pull) / price)
         gram, edge = self.kept.at(array, live, h)
         residual, price, ridge = pull[live], price[live], ridge[live]
         if point.problem.intercept:
@@ -173,7 +168,7 @@ class BentModel(ColumnsModel):
         gram.flat[:: len(live) + 1] += ridge
         w = point.w[live].copy()
         off = violation(w, residual, price)
-        self.solve(ModelMatrix(gram), w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
+        self.lost += ModelMatrix(gram).solve(w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
         change = w - point.w[live]
         if point.problem.intercept:
             shift -= float(edge @ change) / total
@@ -185,6 +180,18 @@ class BentModel(ColumnsModel):
         promise = max(smooth - fall, 0.0)
         self.kept.learn(promise)
         return self._advance(full, along, shift, promise), promise, self.kept.h * along
+
+    def _live(self, worth: Vector) -> Index:
+        """The columns that are not zero, and of those worth their price the best: no more than are taken in.
+
+        Where columns are many times the rows, thousands may be worth theirs at a point on the way.
+        """
+        point = self.point
+        held = point.w != 0.0
+        worth[held] = np.inf
+        live = np.flatnonzero(worth > EDGE)
+        most = int(np.count_nonzero(held) + point.room())
+        return np.sort(live[np.argpartition(-worth[live], most)[:most]]) if len(live) > most else live
 
     def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
         point, here, z, level, length = self.point, self.point.w, self.point.z, self.point.level, 1.0

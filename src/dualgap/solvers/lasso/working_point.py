@@ -108,13 +108,17 @@ class PricedColumns:
             new, self.whole = np.setdiff1d(np.arange(len(worth)), taken.columns), True
         else:
             new = np.flatnonzero(worth >= EDGE)
-        most = int(max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w)))
+        most = int(self.room())
         if len(new) > most:
             new = new[np.argpartition(-worth[new], most)[:most]]
         if len(new):
             self.w = np.concatenate([self.w, np.zeros(len(new))])
             taken.add(new)
         self.fresh = len(new)
+
+    def room(self) -> float:
+        """How many columns may come to those that are not zero, at once."""
+        return max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w))
 
 
 class TakenColumns:

@@ -24,9 +24,9 @@ from dualgap.traits import Trait
 
 ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
-# What may be lost on minima that are not come near: operations, and steps of an interior point. On 171 × 1849
-# numbers far from zero signs never settled, and an interior point took a hundredth of the time.
-LOST, STEPS = 2e9, 20.0
+# What may be lost on the way to minima over the columns taken: operations, and steps of an interior point. On
+# 171 × 1849 numbers far from zero signs never settled, and an interior point took a hundredth of the time.
+LOST, STEPS = 1.5e9, 10.0
 
 
 class WorkingSet:

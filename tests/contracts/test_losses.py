@@ -117,6 +117,16 @@ def test_derivative_at_a_kink_is_the_subgradient_nearest_to_zero(loss: Loss, dat
 
 @smooth_loss
 @given(data=st.data())
+def test_both_slopes_at_once_are_the_same(loss: Loss, data: st.DataObject) -> None:
+    y = data.draw(targets(loss, N))
+    z = predictions(data, loss, y)
+    first, second = loss.bends(y, z)
+    np.testing.assert_allclose(first, loss.derivative(y, z), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(second, loss.second_derivative(y, z), rtol=1e-13, atol=1e-300)
+
+
+@smooth_loss
+@given(data=st.data())
 def test_derivative_against_differences(loss: Loss, data: st.DataObject) -> None:
     y = data.draw(targets(loss, N))
     z, reach = predictions(data, loss, y), 1e-2

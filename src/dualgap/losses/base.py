@@ -106,6 +106,10 @@ class Loss(ABC):
         """d²L/dz² (one of the generalised ones at a bend). Smooth losses only."""
         raise NotImplementedError(f"{self.name} is not smooth")
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """dL/dz and d²L/dz², which may share an exponential. Smooth losses only."""
+        return self.derivative(y, z), self.second_derivative(y, z)
+
     def terms(self, y: Vector) -> Terms:
         """The form above. Only where PIECEWISE_QUADRATIC or ENTROPIC is declared."""
         raise NotImplementedError(f"{self.name} has no terms")

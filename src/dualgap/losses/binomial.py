@@ -47,6 +47,13 @@ class Binomial(HalfDeviance):
         e = xp.exp(-xp.abs(z))
         return e / (1.0 + e) ** 2
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        xp = space(z)
+        e = xp.exp(-xp.abs(z))
+        large = 1.0 / (1.0 + e)
+        small = e * large
+        return xp.where(z > 0.0, large, small) - y, small * large
+
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         # the divergence of two coins; 1 − y − u with the rounding of 1 − y, of which little may be left
         xp, rest = space(z), 1.0 - y

@@ -39,6 +39,10 @@ class Gamma(HalfDeviance):
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         return self._ratio(y, z)
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        model = self._ratio(y, z)
+        return 1.0 - model, model
+
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         model = self._ratio(y, z)
         return between(1.0 - u, model, z - space(z).log(y)) + doubt(1.0 - model, model)

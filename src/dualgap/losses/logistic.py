@@ -31,6 +31,13 @@ class Logistic(Loss):
         e = xp.exp(-xp.abs(z))
         return e / (1.0 + e) ** 2
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        xp, m = space(z), y * z
+        e = xp.exp(-xp.abs(m))
+        large = 1.0 / (1.0 + e)
+        small = e * large
+        return -y * xp.where(m > 0.0, small, large), small * large
+
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         xp = space(u)
         v = xp.clip(-u * y, 0.0, 1.0)

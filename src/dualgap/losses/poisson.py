@@ -27,6 +27,10 @@ class Poisson(HalfDeviance):
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         return self.mean(z)
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        model = self.mean(z)
+        return model - y, model
+
     def fenchel_young(self, y: Vector, z: Vector, u: Vector) -> Vector:
         model = self.mean(z)
         return between(u + y, model, -z) + doubt(model - y, model)

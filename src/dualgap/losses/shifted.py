@@ -43,6 +43,9 @@ class Shifted(Loss):
     def second_derivative(self, y: Vector, z: Vector) -> Vector:
         return self.inner.second_derivative(y[:, 0], z + y[:, 1])
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        return self.inner.bends(y[:, 0], z + y[:, 1])
+
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         return self.inner.conjugate(y[:, 0], u) - u * y[:, 1]
 

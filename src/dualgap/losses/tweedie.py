@@ -80,6 +80,12 @@ class Tweedie(HalfDeviance):
         rising, falling = self._parts(y, z)
         return beta * rising + alpha * falling
 
+    def bends(self, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        alpha, beta = self._powers
+        rising, falling = self._parts(y, z)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(rising - falling), beta * rising + alpha * falling
+
     def conjugate(self, y: Vector, u: Vector) -> Vector:
         with np.errstate(all="ignore"):
             zeta = self._point(y, u)

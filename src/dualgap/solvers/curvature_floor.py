@@ -31,11 +31,18 @@ class CurvatureFloor:
 
     def curvature(self, z: Vector) -> Vector:
         """The second derivatives at z, row by row."""
+        return self._floored(self.problem.a * self.problem.loss.second_derivative(self.problem.y, z))
+
+    def bends(self, z: Vector) -> tuple[Vector, Vector]:
+        """θ = −a L' at z, and the second derivatives."""
         problem = self.problem
-        raw = problem.a * problem.loss.second_derivative(problem.y, z)
+        slope, bend = problem.loss.bends(problem.y, z)
+        return -problem.a * slope, self._floored(problem.a * bend)
+
+    def _floored(self, raw: Vector) -> Vector:
         if not self.share:
             return raw
-        return np.maximum(raw, self.share * problem.loss.curvature * problem.a)
+        return np.maximum(raw, self.share * self.problem.loss.curvature * self.problem.a)
 
     def learn(self, step: float) -> None:
         """A step near 1 says that the model was right, a short one that it was too flat."""

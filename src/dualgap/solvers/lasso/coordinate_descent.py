@@ -18,7 +18,7 @@ from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
 from dualgap.solvers.lasso.working_gram import WorkingGram
 from dualgap.solvers.lasso.working_set import WorkingSet
-from dualgap.solvers.prices import lacks_prices
+from dualgap.solvers.prices import lacks_prices, plain
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
@@ -40,7 +40,8 @@ class CoordinateDescent:
     takes in the columns that violate optimality, and minimises the quadratic model of the loss with the
     prices on them. Three engines do that, each for what it is fastest at:
 
-    - `WorkingSet`, dense columns that all have a price: by their matrix, at the full prices from the start.
+    - `WorkingSet`, dense columns that all have a price, or few sparse ones: by their matrix, at the full
+      prices from the start.
     - `SweepEngine`, sparse columns: sweeps over the columns and conjugate gradients on the support. A
       fifteenth of the time of the matrix on text.
     - `GramEngine`, where these converge slowly: exactly, with the curvature matrix of the set at hand, and
@@ -72,17 +73,20 @@ class CoordinateDescent:
     def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
         """By working sets, if they fit; then by whatever does."""
         cost, first = self.cost(problem), cast(Solver, WorkingSet())
-        return [(cost, first), (HARD * cost, self)] if WorkingSet.fits(problem) else [(cost, self)]
+        fits = plain(problem) and WorkingSet.fits(problem)
+        return [(cost, first), (HARD * cost, self)] if fits else [(cost, self)]
 
-    def at_once(self, problem: Problem) -> WorkingSet | None:
-        """Dense columns that all have a price, and a loss whose models hold."""
-        return None if self.missing(problem) or not WorkingSet.fits(problem) else WorkingSet()
+    def at_once(self, problem: Problem) -> WorkingSet | CoordinateDescent | None:
+        """Dense columns that all have a price; sparse ones, of which perhaps few count."""
+        if self.missing(problem) or not WorkingSet.fits(problem):
+            return None
+        return WorkingSet() if plain(problem) else self
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         if WorkingSet.fits(problem):
             for iterate in WorkingSet().iterates(problem, start):
                 yield iterate
-                start = replace(iterate, theta=None, wanted=start.wanted)
+                start = replace(iterate, wanted=start.wanted)
         yield from self._by_rounds(problem, start)
 
     def _by_rounds(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.kept_curvature import KeptCurvature
+from dualgap.linalg.line_search import search
 from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
 from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
@@ -18,11 +17,10 @@ STEPS = 3  # of Newton between two passes over the table
 FEW = 20  # the answer is not far where columns came in for no more than one in so many
 COARSE = 1e-2  # to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
-FALL = 1e-4  # share of what a step promises that it must keep
-SHORTEST = 1e-6  # of a step; below it rounding decides
 ROOM = 2  # times the columns taken that their matrix has room for
 SINGLE = 2e6  # products from which on 4-byte numbers make it in half the time: true slopes mend a step
 TINY = 1e-20  # a square that is as far from one on either side is for 8-byte numbers
+LEAST = 1e-13  # share of the objective that a step promises; below it rounding decides how far to go
 CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
 
 
@@ -53,8 +51,7 @@ class QuadraticModel(ColumnsModel):
 
     def __init__(self, point: PricedColumns) -> None:
         super().__init__(point)
-        problem = point.problem
-        self.h = problem.a * problem.loss.second_derivative(problem.y, point.z)
+        self.h = point.h
         self.total = float(self.h.sum())
         self.matrix, self.known = ModelMatrix(np.zeros((0, 0))), 0
         self.even = bool(self.h.min() == self.h.max())
@@ -72,7 +69,7 @@ class QuadraticModel(ColumnsModel):
         last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
         self.lost += self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
         shift = point.theta_sum / self.total if point.problem.intercept else 0.0
-        point.move(w, point.z + taken.array @ (w - point.w) + shift, point.level + shift)
+        point.move(w, point.z + taken.times(w - point.w) + shift, point.level + shift)
         return point.problem.slope(point.z)
 
     def _grow(self) -> None:
@@ -112,28 +109,30 @@ def _middling(squares: Vector) -> bool:
 
 
 class BentModel(ColumnsModel):
-    """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be."""
+    """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be.
+
+    Their length is found by slopes, which the next step needs anyway; values would cost logarithms.
+    """
 
     def __init__(self, point: PricedColumns) -> None:
         super().__init__(point)
-        self.floor = CurvatureFloor(point.problem)
-        self.kept = KeptCurvature(point.problem)
+        self.floor, self.kept = point.floor, point.taken.curvature()
+        self._bends = point.theta, point.h  # θ at z, and the curvatures
 
     def minimise(self) -> Vector:
         """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
-        point, problem = self.point, self.point.problem
-        ahead = theta = problem.slope(point.z)
-        step = 0.0
+        point = self.point
         for _ in range(STEPS):
-            found = self._step(theta)
+            found = self._step(*self._bends)
             if found is None:
-                return theta
-            step, promise, bent = found
-            ahead, theta = theta - bent, problem.slope(point.z)
-            share = promise / point.objective()
+                return self._bends[0]
+            length, promise, ahead = found
+            if length == 0.0 and not self.floor.share:
+                break
+            share = promise / point.scale
             if share * max(share, self.kept.off**2) <= 0.1 * point.wanted:
                 break
-        return np.clip(ahead, *problem.dual_bounds) if step == 1.0 else theta
+        return np.clip(ahead, *point.problem.dual_bounds) if length == 1.0 else self._bends[0]
 
     def matrix(self, columns: Index) -> Matrix:
         """What the last step had for a matrix, of these columns of the table, the level at its best."""
@@ -147,39 +146,60 @@ class BentModel(ColumnsModel):
         gram.flat[:: len(columns) + 1] += self.point.ridge[columns]
         return gram
 
-    def _step(self, theta: Vector) -> tuple[float, float, Vector] | None:
-        """A step's length, what it promised, and by how much it moves the slopes; None where none is due."""
-        point, array = self.point, self.point.taken.array
-        h, which = self.floor.curvature(point.z), point.taken.columns
-        price, ridge = point.price[which], point.ridge[which]
+    def _step(self, theta: Vector, h: Vector) -> tuple[float, float, Vector] | None:
+        """A step's length, what it promised, and the slopes it aimed at; None where none is due."""
+        point, taken = self.point, self.point.taken
+        price, ridge = point.price[taken.columns], point.ridge[taken.columns]
         kept = self.kept.fits(h)
         if kept:
             h = self.kept.h
         total = float(h.sum())
         shift = float(theta.sum()) / total if point.problem.intercept else 0.0
-        pull = (theta - shift * h if shift else theta) @ array - ridge * point.w  # the intercept at its best
+        pull = taken.against(theta - shift * h if shift else theta)  # the intercept at its best
+        if point.ridged:
+            pull -= ridge * point.w
         if not kept and point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
         live = self._live(np.abs(pull) / price)
-        gram, edge = self.kept.at(array, live, h)
-        residual, price, ridge = pull[live], price[live], ridge[live]
+        gram, edge = self.kept.at(taken.array, live, h)
+        residual, here, price, ridge = pull[live], point.w[live], price[live], ridge[live]
         if point.problem.intercept:
             gram -= np.outer(edge / total, edge)
         gram.flat[:: len(live) + 1] += ridge
-        w = point.w[live].copy()
+        w = here.copy()
         off = violation(w, residual, price)
         self.lost += ModelMatrix(gram).solve(w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
-        change = w - point.w[live]
+        change = w - here
         if point.problem.intercept:
             shift -= float(edge @ change) / total
         full = np.zeros(len(point.w))
         full[live] = change
-        along = array @ full + shift
-        smooth = float(theta @ along) - float((ridge * point.w[live]) @ change)
-        fall = float(price @ (np.abs(w) - np.abs(point.w[live])))
-        promise = max(smooth - fall, 0.0)
+        along = taken.times(full) + shift
+        linear, paid, bent = float((ridge * here) @ change), price * change, float((ridge * change) @ change)
+        smooth = linear - float(theta @ along)  # the slope, without the prices
+        promise = max(-smooth - float(price @ (np.abs(w) - np.abs(here))), 0.0)
         self.kept.learn(promise)
-        return self._advance(full, along, shift, promise), promise, self.kept.h * along
+
+        def slope(s: float) -> tuple[float, float, tuple[Vector, Vector]]:
+            bends = self.floor.bends(point.z + s * along)
+            reached = here + s * change
+            there = linear + s * bent - float(bends[0] @ along) + float(paid @ np.sign(reached))
+            jump = float(np.abs(paid[reached == 0.0]).sum())
+            return there - min(max(there, -jump), jump), float(bends[1] @ (along * along)) + bent, bends
+
+        first = smooth + float(paid @ np.sign(here)) + float(np.abs(paid[here == 0.0]).sum())
+        length, bends = 1.0, None
+        if promise > LEAST * point.scale and first < 0.0:  # else rounding decides
+            length, bends = search(slope, first)
+        if length > 0.0:
+            self._bends = bends or slope(length)[2]
+            step = full if length == 1.0 else length * full
+            z = point.z + (along if length == 1.0 else length * along)
+            point.move(point.w + step, z, point.level + length * shift)
+        self.floor.learn(length)
+        if self.floor.share and length != 1.0:
+            self._bends = self.floor.bends(point.z)
+        return length, promise, theta - h * along
 
     def _live(self, worth: Vector) -> Index:
         """The columns that are not zero, and of those worth their price the best: no more than are taken in.
@@ -192,15 +212,3 @@ class BentModel(ColumnsModel):
         live = np.flatnonzero(worth > EDGE)
         most = int(np.count_nonzero(held) + point.room())
         return np.sort(live[np.argpartition(-worth[live], most)[:most]]) if len(live) > most else live
-
-    def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
-        point, here, z, level, length = self.point, self.point.w, self.point.z, self.point.level, 1.0
-        before = point.objective()
-        while True:
-            point.move(here + length * change, z + length * along, level + length * shift)
-            after = point.objective()
-            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
-                break
-            length *= 0.5
-        self.floor.learn(length)
-        return length

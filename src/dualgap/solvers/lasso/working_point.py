@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
+from dualgap.proof.statement import SMALL
+from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.lasso.taken_columns import ColumnsTaken, CopiedColumns, SparseColumns
 from dualgap.solvers.prices import prices
 
 FAR = 2.0  # times the gap wanted: no bound is computed beyond
@@ -14,8 +17,11 @@ CHEAP = 2e6  # operations that take no time
 FIRST = 2.0  # times √p columns are the first set: their matrix costs no more than some passes over the table
 GROWTH = 2  # the next set has at most so many times the columns that are not zero
 EDGE = 0.98  # of its price: what a column must be worth to be taken in
+MANY = 128  # sparse columns: with 100 a text took as long by sweeps, with 500 half as long
+LEVEL = 1e-15  # share of Σ|θ| to which Σθ is zero: what the kernel still moves is rounding
+INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside
+SURE = 0.3  # of the gap wanted, by an objective of before: it is not worked out anew
 SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
-ROOM = 4  # times the columns taken that there is room for
 
 
 class PricedColumns:
@@ -27,15 +33,17 @@ class PricedColumns:
         p = self.design.shape[1]
         price, ridge = prices(problem)
         self.price, self.ridge = price[:p], ridge[:p]
-        self.taken = TakenColumns(self)
+        self.sparse = self.design.sparse is not None
+        self.taken: ColumnsTaken = SparseColumns(problem) if self.sparse else CopiedColumns(problem)
         first = np.flatnonzero(start.w[:p])
         self.taken.add(first)
         self.w = start.w[first]
         self.level = float(start.w[-1] + self.taken.centre @ self.w) if problem.intercept else 0.0
-        self.z = self.taken.array @ self.w + self.level if start.prediction is None else start.prediction
+        self.z = self.taken.times(self.w) + self.level if start.prediction is None else start.prediction
         self._objective: float | None = None
         self.scale = problem.null  # the last objective that was worked out
-        self.theta = problem.slope(self.z)
+        self.floor = CurvatureFloor(problem)
+        self.theta, self.h = self.floor.bends(self.z)  # h is of the start
         self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0
         self.first = first_set(problem.n, p)
         self._price(start.correlated(problem, self.theta)[:p])
@@ -89,16 +97,31 @@ class PricedColumns:
 
     def proof(self) -> Iterate | None:
         """The answer, if the gap seems small enough."""
-        problem, paid = self.problem, self.paid
+        paid = self.paid
         far = self.off * (paid or self.scale) > FAR * self.wanted * self.scale
         if far and not (self.ridged and self.off <= SETTLED):
             return None
-        primal = self.objective()
-        v = np.append(self.pull, 0.0) if problem.intercept else self.pull
-        theta, v = problem.feasible(self.theta, v)
+        problem, theta, v = self.problem, self.theta, self.pull
+        if problem.intercept and abs(self.theta_sum) > LEVEL * float(np.abs(theta).sum()):
+            theta, v = problem.feasible(theta, np.append(v, 0.0))
+        else:  # shrinking is all that it needs
+            share = 1.0 if self.ridged or not self.off else INSIDE / (1.0 + self.off)
+            theta, v = share * theta, np.append(share * v, 0.0) if problem.intercept else share * v
         w = self.asked()
-        gap = problem.relative(primal - problem.dual_near(theta, v, (w, self.z, primal)), primal)
-        return Iterate(w, theta, outright=True) if gap <= self.wanted else None
+        bracket, excess, _ = problem.regulariser.bracket(w, v, np.zeros_like(v))
+        gap = float(problem.a @ problem.loss.fenchel_young(problem.y, self.z, -theta / problem.a))
+        gap += bracket + excess * self.scale
+        enough = gap <= self.wanted * self.scale
+        if enough and gap > SURE * self.wanted * self.scale:
+            enough = gap <= self.wanted * max(self.objective(), SMALL * problem.null)
+        return Iterate(w, theta, outright=True) if enough else None
+
+    @property
+    def crowded(self) -> bool:
+        """Are there more sparse columns than a matrix is good for?"""
+        if not self.sparse:
+            return False
+        return max(len(self.w), int(np.count_nonzero(self.worth >= EDGE))) > MANY
 
     def choose(self) -> None:
         """Take columns in that are worth it."""
@@ -119,42 +142,6 @@ class PricedColumns:
     def room(self) -> float:
         """How many columns may come to those that are not zero, at once."""
         return max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w))
-
-
-class TakenColumns:
-    """Columns, centred where there is an intercept, in the order they came."""
-
-    def __init__(self, point: PricedColumns) -> None:
-        self._point = point
-        self.columns: Index = np.zeros(0, dtype=np.int64)
-        self.centre = np.zeros(0)
-        self._room: Matrix = np.empty((point.problem.n, 0), order="F")
-
-    @property
-    def array(self) -> Matrix:
-        """One column for each of `columns`."""
-        return self._room[:, : len(self.columns)]
-
-    def add(self, new: Index) -> None:
-        """Take in columns that were not."""
-        if not len(new):
-            return
-        problem, before = self._point.problem, len(self.columns)
-        self.columns = np.concatenate([self.columns, new])
-        if len(self.columns) > self._room.shape[1]:  # what is not written to takes no memory
-            room = np.empty((problem.n, ROOM * len(self.columns)), order="F")
-            room[:, :before] = self._room[:, :before]
-            self._room = room
-        fresh = self._room[:, before : len(self.columns)]
-        array = self._point.design.toarray()
-        if array.flags.f_contiguous:
-            np.take(array.T, new, axis=0, out=fresh.T, mode="clip")  # "raise" copies once more
-        else:
-            fresh[...] = array[:, new]
-        centre = problem.a @ fresh if problem.intercept else np.zeros(len(new))
-        self.centre = np.concatenate([self.centre, centre])
-        if problem.intercept:
-            fresh -= centre
 
 
 def first_set(n: int, p: int) -> float:

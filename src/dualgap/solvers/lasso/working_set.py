@@ -38,8 +38,14 @@ class WorkingSet:
 
     @staticmethod
     def fits(problem: Problem) -> bool:
-        """Are the columns dense, each with a price, and do the models of the loss hold?"""
-        if not problem.loss_has(Trait.SMOOTH) or not plain(problem):
+        """Has each column a price, and do the models of the loss hold?
+
+        Of sparse columns few must matter, as is seen at the start; a quadratic loss has a matrix that stays.
+        """
+        if not problem.loss_has(Trait.SMOOTH):
+            return False
+        sparse = problem.design.features.sparse is not None
+        if not plain(problem) and (not sparse or problem.loss_has(Trait.QUADRATIC)):
             return False
         return bool(np.count_nonzero(prices(problem)[0]) == problem.p - problem.intercept)
 
@@ -54,6 +60,12 @@ class WorkingSet:
         best, waited = np.inf, 0
         most = LOST + STEPS * problem.design.stored * min(n, p)
         for _ in range(ROUNDS):
+            if point.crowded:
+                pull = np.append(point.pull, point.theta_sum) if problem.intercept else point.pull
+                yield Iterate(
+                    point.asked(), point.theta, point.z, correlation=pull, certify=False, look=False
+                )
+                return
             proof = point.proof()
             yield Iterate(point.asked(), certify=False, look=False) if proof is None else proof
             waited = 0 if point.off < LESS * best else waited + 1

@@ -1,0 +1,167 @@
+"""The columns of a table that a working set has taken: dense ones as a copy, sparse ones as they are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from dualgap.arrays import Index, Matrix, Vector, once
+from dualgap.compiled.layout import Lines, locked, sparse_lines
+from dualgap.problem.problem import Problem
+from dualgap.solvers.kept_curvature import KeptCurvature
+
+ROOM = 4  # times the columns taken that there is room for
+
+
+class ColumnsTaken(Protocol):
+    """Columns in the order they came, each less its entry of `centre`."""
+
+    columns: Index
+    centre: Vector
+
+    @property
+    def array(self) -> Any:
+        """One column for each of `columns`, as `curvature` reads them."""
+
+    def add(self, new: Index) -> None:
+        """Take in columns that were not."""
+
+    def times(self, w: Vector) -> Vector:
+        """Σ w_k x_k."""
+
+    def against(self, v: Vector) -> Vector:
+        """x_k · v, column by column."""
+
+    def curvature(self) -> KeptCurvature | FreshCurvature:
+        """What makes matrices of them."""
+
+
+class CopiedColumns:
+    """Dense columns, centred where there is an intercept."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.columns: Index = np.zeros(0, dtype=np.int64)
+        self.centre = np.zeros(0)
+        self._room: Matrix = np.empty((problem.n, 0), order="F")
+
+    @property
+    def array(self) -> Matrix:
+        return self._room[:, : len(self.columns)]
+
+    def add(self, new: Index) -> None:
+        if not len(new):
+            return
+        problem, before = self._problem, len(self.columns)
+        self.columns = np.concatenate([self.columns, new])
+        if len(self.columns) > self._room.shape[1]:  # what is not written to takes no memory
+            room = np.empty((problem.n, ROOM * len(self.columns)), order="F")
+            room[:, :before] = self._room[:, :before]
+            self._room = room
+        fresh = self._room[:, before : len(self.columns)]
+        array = problem.design.features.toarray()
+        if array.flags.f_contiguous:
+            np.take(array.T, new, axis=0, out=fresh.T, mode="clip")  # "raise" copies once more
+        else:
+            fresh[...] = array[:, new]
+        centre = problem.a @ fresh if problem.intercept else np.zeros(len(new))
+        self.centre = np.concatenate([self.centre, centre])
+        if problem.intercept:
+            fresh -= centre
+
+    def times(self, w: Vector) -> Vector:
+        return np.asarray(self.array @ w)
+
+    def against(self, v: Vector) -> Vector:
+        return np.asarray(v @ self.array)
+
+    def curvature(self) -> KeptCurvature:
+        return KeptCurvature(self._problem)
+
+
+class SparseColumns:
+    """Sparse columns, not centred: that would fill their zeros."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._n, self._sparse = problem.n, problem.design.features.sparse
+        self.columns: Index = np.zeros(0, dtype=np.int64)
+        self.centre = np.zeros(0)
+        self.array = _FewColumns(self._n)
+
+    @once
+    def _lines(self) -> Lines:
+        assert self._sparse is not None
+        return sparse_lines(self._sparse.matrix.by_columns)
+
+    def add(self, new: Index) -> None:
+        if not len(new) or self._sparse is None:
+            return
+        from dualgap.solvers.lasso.sparse_sets import copy_out
+
+        which = self.columns = np.concatenate([self.columns, new])
+        self.centre = np.zeros(len(which))
+        self.array = _FewColumns(self._n, *copy_out(self._lines, which, self._sparse.scale[which], self._n))
+
+    def times(self, w: Vector) -> Vector:
+        return self.array.times(w)
+
+    def against(self, v: Vector) -> Vector:
+        return self.array.against(v)
+
+    def curvature(self) -> FreshCurvature:
+        return FreshCurvature()
+
+
+class _FewColumns:
+    """The numbers stored, by columns and by rows."""
+
+    def __init__(self, n: int, columns: Any = None, rows: Any = None) -> None:
+        none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0)
+        self.n, self._rows = n, rows
+        starts, indices, values = columns or none
+        self.lines = Lines(False, locked(starts), locked(indices), locked(values))
+
+    def times(self, w: Vector) -> Vector:
+        from dualgap.compiled.lines import combination
+
+        return combination(self.lines, w, self.n)
+
+    def against(self, v: Vector) -> Vector:
+        from dualgap.compiled.lines import dots
+
+        return dots(self.lines, v)
+
+    def weighted_gram(self, h: Vector) -> Matrix:
+        from dualgap.design.sparse_gram import add_products, mirror
+
+        size = len(self.lines.starts) - 1
+        out = np.zeros((size, size))
+        add_products(self.lines.starts, self.lines.indices, self.lines.values, self._rows, h, out)
+        mirror(out)
+        return out
+
+
+class FreshCurvature:
+    """XᵀHX of some columns and their sums hX, made anew at every step: sparse columns are soon multiplied."""
+
+    def __init__(self) -> None:
+        self.h = np.zeros(0)
+        self.off = 0.0
+
+    def fits(self, h: Vector) -> bool:
+        """Never an earlier one."""
+        return False
+
+    def at(self, array: _FewColumns, which: Index, h: Vector) -> tuple[Matrix, Vector]:
+        """The matrix of these columns, and their sums."""
+        self.h = h
+        gram, edge = array.weighted_gram(h), array.against(h)
+        return (gram, edge) if len(which) == len(edge) else (gram[np.ix_(which, which)], edge[which])
+
+    def known(self, array: _FewColumns, which: Index) -> tuple[Matrix, Vector]:
+        """The same at the curvatures of the last step."""
+        return self.at(array, which, self.h)
+
+    def learn(self, promise: float) -> None:
+        """Nothing is kept."""

@@ -95,7 +95,7 @@ def test_several_quantiles(houses: Path, capsys: pytest.CaptureFixture[str]) -> 
     code, _, err = run(capsys, "fit", houses, *asked, "--loss", loss, "--report", "page.html")
     assert code == console.USAGE and "leave --report out" in err
     code, _, err = run(capsys, "fit", houses, "--target", "prix,vendu", "--lam", 1)
-    assert code == console.USAGE and "--target names 2 columns" in err
+    assert code == console.BAD_INPUT and "'vendu' holds words; several targets at once are numbers" in err
 
 
 def test_two_values_are_classes(houses: Path, capsys: pytest.CaptureFixture[str]) -> None:

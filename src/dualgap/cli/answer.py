@@ -79,6 +79,8 @@ def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str
 
     if search is None and task.test is None:
         return ""
+    if len(task.targets) > 1:
+        return search.told() if task.test is None and search is not None else _of_each(solution, task)
     about = subject(search or solution, None, task.rows, task.test, Origin())
     rows = about.judged
     if rows is None or not rows.unseen:
@@ -90,6 +92,28 @@ def judged(solution: Solution, search: Search | None, task: PreparedTask) -> str
     spread = f" ± {standard_error(each):.2g}" if len(rows) > 1 else ""
     loss = f"mean {solution.loss} loss {each @ rows.share:.6g}{spread}"
     return "; ".join(part for part in (found, f"{loss}, {len(rows)} {rows.title}") if part)
+
+
+def _of_each(solution: Solution, task: PreparedTask) -> str:
+    """The mean loss of several outputs on rows to test on, and what of each is explained."""
+    import numpy as np
+
+    from dualgap.report.rows import TEST, PredictedRows, losses, standard_error
+
+    assert task.test is not None
+    X, y, *offset = task.test
+    scores = solution.decision_function(X, *offset)
+    loss, ones = solution.terms.loss, np.ones(len(y))
+    each = [
+        PredictedRows(TEST, own, z, ones, unseen=True, loss=loss)
+        for own, z in zip(y.T, scores.T, strict=True)
+    ]
+    summed = np.sum([losses(solution, rows) for rows in each], axis=0)
+    spread = f" ± {standard_error(summed):.2g}" if len(y) > 1 else ""
+    shares = zip(task.targets, (rows.explained for rows in each), strict=True)
+    found = ", ".join(f"{name} {share:.3g}" for name, share in shares if share is not None)
+    told = f"R2 {found}; " if found else ""
+    return f"{told}mean {loss} loss of all {summed.mean():.6g}{spread}, {len(y)} {TEST}"
 
 
 def refuse_interrupted(search: Search) -> None:

@@ -60,10 +60,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _judged(args: argparse.Namespace, model: str) -> Any:
     from dualgap.cli.model import opened, repeated
+    from dualgap.fitting.several import one_output
     from dualgap.report.compared import Judged
 
     own = argparse.Namespace(model=model, rows=args.rows, format=args.format)
     solution, raw = opened(own)
+    one_output(solution, "A comparison is")
     rows = repeated(solution, raw, args.target)
     return Judged(model, replace(solution, recipe=rows.recipe), rows)
 

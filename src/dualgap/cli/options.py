@@ -40,7 +40,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """Which columns, and what to do with gaps."""
     group = parser.add_argument_group("columns")
-    group.add_argument("--target", metavar="COL", help="the column to predict")
+    group.add_argument("--target", metavar="COL", help="the column to predict, or several: a,b,c")
     group.add_argument(
         "--formula",
         metavar="F",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -51,10 +52,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.say(f"  {values} {path.n_nonzero[k]:>8} {path.gaps[k]:>9.1e}")
     names = task.prepared.recipe.names
     if args.out:
-        write_whole(FilePath(args.out), as_csv(path, names).encode())
+        write_whole(FilePath(args.out), as_csv(path, names, task.targets).encode())
         console.say(f"\n{len(path)} points written to {args.out}")
     if args.plot:
-        draw(path, names, args.plot, form)
+        draw(path, names, args.plot, form, task.targets)
         console.say(f"drawn in {args.plot}")
     if args.report:
         told = {"recipe": task.prepared.recipe, "python": call.lines(args, task)}
@@ -65,13 +66,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return OK if proven else NOT_PROVEN
 
 
-def as_csv(path: Any, names: tuple[str, ...]) -> str:
-    """A line per point; beyond two classes a column per class and name."""
+def as_csv(path: Any, names: tuple[str, ...], targets: Sequence[str] = ()) -> str:
+    """A line per point; beyond two classes, or one output, a column for each of them and each name."""
     flat = path.coefs.reshape(len(path), -1)
     if flat.shape[1] != len(names):
-        names = tuple(f"class {k}: {name}" for k in range(path.coefs.shape[1]) for name in names)
+        titles = targets if len(targets) > 1 else [f"class {k}" for k in range(path.coefs.shape[1])]
+        names = tuple(f"{title}: {name}" for title in titles for name in names)
     levels = path.intercepts.reshape(len(path), -1)
-    ends = ["intercept"] if levels.shape[1] == 1 else [f"intercept {k}" for k in range(levels.shape[1])]
+    ends = ["intercept"]
+    if levels.shape[1] > 1:
+        ends = [f"intercept {k}" for k in (targets if len(targets) > 1 else range(levels.shape[1]))]
     facts = zip(path.lams, path.budgets, path.risks, path.gaps, flat, levels, strict=True)
     lines = [[*map(float, told), *w.tolist(), *b.tolist()] for *told, w, b in facts]
     return csv_text([["lam", "penalty", "mean loss", "relative gap", *names, *ends], *lines])
@@ -93,13 +97,14 @@ def picture_format(file: str) -> str:
     return form
 
 
-def draw(path: Any, names: tuple[str, ...], file: str, form: str) -> None:
+def draw(path: Any, names: tuple[str, ...], file: str, form: str, targets: Sequence[str] = ()) -> None:
     """The picture of path.plot() in a file."""
     import io
 
     from dualgap.files.store import write_whole
 
-    axes, drawn = path.plot(names=list(names)), io.BytesIO()
+    titles = {"titles": targets} if len(targets) > 1 else {}
+    axes, drawn = path.plot(names=list(names), **titles), io.BytesIO()
     first = axes.ravel()[0] if hasattr(axes, "ravel") else axes[0] if isinstance(axes, tuple | list) else axes
     first.figure.savefig(drawn, dpi=150, format=form)
     write_whole(FilePath(file), drawn.getvalue())

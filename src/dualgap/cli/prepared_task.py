@@ -47,6 +47,12 @@ class PreparedTask:
         return self.prepared.y
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of what is predicted."""
+        target = self.prepared.recipe.target
+        return (target,) if self.y.ndim == 1 else tuple(dict.fromkeys(map(str.strip, target.split(","))))
+
+    @property
     def rows(self) -> tuple[Any, Any]:
         """X and y."""
         return self.prepared.X, self.prepared.y
@@ -79,7 +85,10 @@ class PreparedTask:
         recipe = self.prepared.recipe
         parts = tuple(dataclasses.replace(part, names=recipe.names) for part in solution.parts)
         solution = named(solution, self.offset)
-        return dataclasses.replace(solution, names=recipe.names, recipe=recipe, parts=parts)
+        told: dict[str, Any] = {"names": recipe.names, "recipe": recipe, "parts": parts}
+        if solution.outputs is not None and self.y.ndim > 1:
+            told["outputs"] = self.targets
+        return dataclasses.replace(solution, **told)
 
 
 def held_out(n: int, share: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -106,12 +115,13 @@ def prepared_rows(args: argparse.Namespace, console: Console) -> tuple[Prepared,
         target = prepared.recipe.target
     else:
         target = args.target or _target(raw)
-        _refuse_several(target, raw)
         wishes = Wishes(target, args.missing, tuple(args.drop), tuple(args.na))
+        _refuse_several(args, raw.targets(target))
         prepared = prepare(raw, wishes, args.weights, offset)
     n, p = prepared.X.shape
     columns = "1 column" if p == 1 else f"{p} columns"
-    console.note(f"{raw.source}: {n} rows, {columns} to predict {target!r} from")
+    aims = ", ".join(map(repr, raw.targets(target)))
+    console.note(f"{raw.source}: {n} rows, {columns} to predict {aims} from")
     for note in prepared.notes:
         console.note(note)
     if p >= n:
@@ -166,14 +176,14 @@ def with_test(task: PreparedTask, args: argparse.Namespace, console: Console) ->
     return kept
 
 
-def _refuse_several(target: str, raw: RawTable) -> None:
-    """Several names in the place of one."""
-    named = [part.strip() for part in target.split(",")]
-    if target not in raw.names and len(named) > 1 and set(named) <= set(raw.names):
-        raise UsageError(
-            f"--target names {len(named)} columns, and a command fits one: give {named[0]!r}, the others in "
-            "--drop, or several columns of y to dg.fit in Python."
-        )
+def _refuse_several(args: argparse.Namespace, targets: Sequence[str]) -> None:
+    """What is made of one target alone says so before anything is solved."""
+    if len(targets) < 2:
+        return
+    for option, what in (("report", "A page is"), ("intervals", "Intervals are"), ("most", "A page is")):
+        if getattr(args, option, None) is not None:
+            aside = "" if option == "most" else f", or leave --{option} out"
+            raise UsageError(f"{what} of one target, and --target names {len(targets)}: name one{aside}.")
 
 
 def _target(raw: RawTable) -> str:
@@ -184,19 +194,29 @@ def _target(raw: RawTable) -> str:
 
 
 def _loss(y: Any, target: str, console: Console) -> str:
-    """Words or two values: a class. Else a number."""
+    """Words or two values: a class. Else a number, as several targets are."""
+    if y.ndim > 1:
+        names = [part.strip() for part in target.split(",")]
+        for name, column in zip(names, y.T, strict=True):
+            _refuse_constant(column[:1], name, same=bool(column.min() == column.max()))
+        console.note(f"{', '.join(map(repr, names))} hold numbers, so the loss is squared")
+        return "squared"
     values = np.unique(y[: 1 << 20])
     numbers = y.dtype.kind in "iuf"
-    if len(values) == 1:
-        raise DataError(
-            f"The target {target!r} is {values.tolist()[0]!r} in every row: there is nothing to predict."
-        )
+    _refuse_constant(values, target, same=len(values) == 1)
     if not numbers or len(values) == 2:
         shown = ", ".join(repr(value) for value in values[:6].tolist()) + (", …" if len(values) > 6 else "")
         console.note(f"{target!r} has {len(values)} values ({shown}): classes, so the loss is logistic")
         return "logistic"
     console.note(f"{target!r} holds numbers, so the loss is squared{_counts(y)}")
     return "squared"
+
+
+def _refuse_constant(values: Any, target: str, *, same: bool) -> None:
+    if same:
+        raise DataError(
+            f"The target {target!r} is {values.tolist()[0]!r} in every row: there is nothing to predict."
+        )
 
 
 def _counts(y: Any) -> str:

@@ -69,6 +69,11 @@ def opened(args: argparse.Namespace, console: Console) -> Dataset:
         )
     if args.target is None:
         raise DataError("Say which column is predicted: --target COLUMN.")
+    if "," in args.target:
+        raise UsageError(
+            f"Rows read in blocks have one target, not {args.target!r}: name one, or one file with --memory "
+            "enough for it."
+        )
     rows = dg.dataset(
         list(args.rows),
         target=args.target,

@@ -233,7 +233,11 @@ def outcomes(solution: Solution) -> tuple[str, ...]:
     """The names of what is told."""
     if solution.classes is None:
         count = 1 if solution.coef.ndim == 1 else len(solution.coef)
-        return ("prediction",) if count == 1 else tuple(f"prediction {k}" for k in range(count))
+        return (
+            ("prediction",)
+            if count == 1
+            else tuple(f"prediction {k}" for k in solution.outputs or range(count))
+        )
     labels = [str(label) for label in solution.classes.tolist()]
     labels = labels[1:] if solution.coef.ndim == 1 else labels
     word = "P({})" if hasattr(solution.terms.loss, "log_odds") else "score of {}"

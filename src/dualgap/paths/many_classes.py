@@ -76,10 +76,30 @@ class ManyClassesPath(SolvedPath):
     def criterion(self, name: str) -> Vector:
         raise DataError("AIC and BIC are to be had for two classes or one output; use dg.cross_validate.")
 
-    def plot(self, **_: Any) -> Any:
-        raise DataError(
-            "A picture has room for two classes or one output; draw path.coefs[:, k] for the others."
-        )
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the rows of weights are of: outputs, or classes."""
+        reading = self._reading
+        return tuple(map(str, reading.outputs or reading.labels or range(reading.count)))
+
+    def plot(
+        self,
+        *,
+        x: str = "lam",
+        ax: Any = None,
+        test: Any = None,
+        names: Any = None,
+        top: int = 6,
+        titles: Any = None,
+    ) -> Any:
+        """A panel for each class or output; see `dualgap.paths.plot.draw_many`."""
+        from dualgap.paths.plot import draw_many
+
+        if ax is not None or test is not None:
+            raise DataError(
+                "ax= and test= are for two classes or one output; of more there is a panel for each."
+            )
+        return draw_many(self, x=x, names=names, top=top, titles=titles)
 
 
 def families_of(reading: Reading) -> list[Family]:

@@ -11,6 +11,8 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.errors import DataError, needed
 
 if TYPE_CHECKING:
+    from dualgap.fitting.objective import Objective
+    from dualgap.paths.many_classes import ManyClassesPath
     from dualgap.paths.path import Path
     from dualgap.paths.quantiles import QuantilePath
     from dualgap.paths.subsets import SubsetPath
@@ -21,6 +23,8 @@ AXES = ("lam", "budget", "norm")
 FINE = 8  # parts of a stretch between two breakpoints
 MANY = 2000  # breakpoints so close that the stretches between them look straight
 DARK = "#0072B2"
+MARGIN = 0.05  # of the height, above and below
+PANELS, ACROSS = 12, 3  # of classes or outputs in a picture, and beside each other
 CLOSE = 0.043  # labels nearer than this share of the height are moved apart
 NAME, LINE = 8, 1.35  # points of a name, and lines of it apart: descenders end above the next one
 
@@ -53,6 +57,54 @@ def draw(path: Path, *, x: str, ax: Any, test: Any, names: Any, top: int) -> Any
         draw_losses(right, path, strokes, test)
         _frame(right, path, x, f"mean {path.terms.loss} loss")
     return figure
+
+
+def draw_many(path: ManyClassesPath, *, x: str, names: Any, top: int, titles: Any = None) -> Any:
+    """A panel for each class or output, on one scale: its weights as `draw` shows those of one; the figure.
+
+    `titles` are theirs; else the names of the outputs, or the classes.
+    """
+    plt = needed("matplotlib.pyplot", "plot", "A picture")
+    if x not in AXES:
+        raise DataError(f"x must be one of {', '.join(map(repr, AXES))}, not {x!r}.")
+    labels = path.labels if titles is None else tuple(map(str, titles))
+    if len(labels) != path.coefs.shape[1]:
+        raise DataError(f"titles has {len(labels)} entries, the path {path.coefs.shape[1]} rows of weights.")
+    if len(labels) > PANELS:
+        raise DataError(
+            f"A picture has room for {PANELS} classes or outputs, and this path has {len(labels)}; "
+            "draw path.coefs[:, k] for some of them."
+        )
+    across = min(len(labels), ACROSS)
+    down = -(-len(labels) // across)
+    size = (4.6 * across, 3.6 * down)
+    figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, sharey=True, layout="constrained")
+    for ax in axes.ravel()[len(labels) :]:
+        ax.remove()
+    sizes = path.coefs * path.terms.scale
+    low, high = min(float(sizes.min()), 0.0), max(float(sizes.max()), 0.0)
+    room = MARGIN * ((high - low) or 1.0)
+    axes[0, 0].set_ylim(low - room, high + room)  # names at the ends of lines are placed by it
+    at = {"lam": path.lams, "budget": path.budgets, "norm": np.abs(path.coefs).sum(axis=(1, 2))}[x]
+    one = OnePath(path.terms, path.names, np.linalg.norm(path.coefs, axis=1))
+    for k, (label, ax) in enumerate(zip(labels, axes.ravel(), strict=False)):
+        strokes = Strokes(at, path.coefs[:, k], path.intercepts[:, k])
+        draw_weights(ax, one, strokes, names, top)
+        _frame(ax, one, x, _unit(one) if k % across == 0 else "")
+        _count(ax, strokes, logarithmic=x == "lam")
+        ax.set_title(label, fontsize=10)
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class OnePath:
+    """What a panel asks of its path: `coefs` are how long the weights of a column are in all, and so which of
+    them is named, and how it is drawn in every panel.
+    """
+
+    terms: Objective
+    names: tuple[str, ...] | None
+    coefs: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +148,11 @@ def _finer(path: Path, both: Matrix) -> tuple[Vector, Matrix]:
     return np.concatenate(found_lams), np.concatenate(found)
 
 
-def _unit(path: Path) -> str:
+def _unit(path: Path | OnePath) -> str:
     return "weight per standard deviation" if np.any(path.terms.scale != 1.0) else "weight"
 
 
-def _frame(ax: Any, path: Path, x: str, y: str) -> None:
+def _frame(ax: Any, path: Path | OnePath, x: str, y: str) -> None:
     formula = path.terms.penalty.formula.replace("sum ", r"$\Sigma$ ").replace("w_j^2", "$w_j^2$")
     words = {"lam": "λ", "budget": f"budget {formula}".replace("|w_j|", "|$w_j$|"), "norm": r"$\|w\|_1$"}
     ax.set_xlabel(words[x])
@@ -112,7 +164,9 @@ def _frame(ax: Any, path: Path, x: str, y: str) -> None:
     ax.tick_params(direction="out", length=3)
 
 
-def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int, *, ends: bool = True) -> None:
+def draw_weights(
+    ax: Any, path: Path | OnePath, strokes: Strokes, names: Any, top: int, *, ends: bool = True
+) -> None:
     """A line per weight, the `top` largest named, at their ends or in a legend."""
     coefs = strokes.coefs * path.terms.scale
     labels = _labels(path, names)
@@ -135,7 +189,7 @@ def draw_weights(ax: Any, path: Path, strokes: Strokes, names: Any, top: int, *,
         ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def _labels(path: Path, names: Any) -> list[str]:
+def _labels(path: Path | OnePath, names: Any) -> list[str]:
     p = path.coefs.shape[1]
     if names is None:
         names = path.names or [f"x{j}" for j in range(p)]

@@ -138,6 +138,12 @@ class RawTable:
         values = self.matrix[:, [j]]
         return Numbers(np.asarray(values.toarray() if hasattr(values, "toarray") else values).ravel())
 
+    def targets(self, said: str) -> tuple[str, ...]:
+        """The columns that are predicted: the one of that name, or several, separated by commas."""
+        parts = tuple(part.strip() for part in said.split(","))
+        several = len(parts) > 1 and said not in self.names and said != self.target_name
+        return tuple(dict.fromkeys(parts)) if several else (said,)
+
     def listed(self, most: int = 12) -> str:
         """Its names, or the first of them."""
         shown = ", ".join(repr(name) for name in self.names[:most])

@@ -46,7 +46,7 @@ def learn(raw: RawTable, wishes: Wishes, rows: Mask) -> tuple[Recipe, tuple[str,
     for name in wishes.drop:
         raw.column(name)  # refuses a name that is not there
     left_out = [(name, "as asked") for name in wishes.drop]
-    skip = {wishes.target, *wishes.drop}
+    skip = {*raw.targets(wishes.target), *wishes.drop}
     names = [name for name in raw.names if name not in skip]
     if raw.columns is None:
         rules, notes = _matrix_rules(raw, names, wishes, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -48,11 +48,11 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None, offset: s
     """Learn the recipe and follow it; the columns of weights and offset are none of the others."""
     if raw.n == 1:
         raise DataError(f"{raw.source} has one row: nothing can be learnt from it; two are the least.")
-    target = raw.column(wishes.target)
-    rows = _rows_with(target, wishes.target, wishes.missing, raw)
+    targets = {name: raw.column(name) for name in raw.targets(wishes.target)}
+    rows = _rows_with_all(targets, wishes.missing, raw)
     notes: tuple[str, ...] = ()
     if not rows.all():
-        notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {wishes.target!r}",)
+        notes = (f"left out: {rows_in_words(int((~rows).sum()))} without {' or '.join(map(repr, targets))}",)
     if weights is not None:
         wishes = replace(wishes, drop=(*wishes.drop, weights))
     if offset is not None:
@@ -65,7 +65,7 @@ def prepare(raw: RawTable, wishes: Wishes, weights: str | None = None, offset: s
         raise DataError(f"No row of {raw.source} is left; --missing mean keeps rows with gaps.")
     return Prepared(
         encoded.matrix,
-        values_of(target.take(used)),
+        _values_of_all(targets, used),
         None if weights is None else _weights(raw, weights, used),
         used,
         recipe,
@@ -163,6 +163,7 @@ def read(  # noqa: PLR0913
     >>> dg.fit(X, y, loss="squared", lam=1.0).predict(X[:1]).shape, recipe.target
     ((1,), 'progression')
 
+    `target` names a column, or several, separated by commas: then y has a column for each.
     `source` is a file (CSV, Parquet, Feather, Arrow, libsvm, npy, npz), "-" for standard input, or the name
     of a data set that ships. `missing` is "mean", "median", "drop" or "refuse"; `drop` names columns to leave
     out; `na` are words that mean a missing value; `format` says what the file is where it does not tell. With
@@ -205,10 +206,12 @@ def learn_frame(frame: Any) -> tuple[Any, Recipe]:
 
 def repeat(raw: RawTable, recipe: Recipe | FormulaRecipe) -> Prepared:
     """Follow the recipe of an earlier fit, target included."""
-    target = recipe.target_column(raw)
-    rows = _rows_with(target, recipe.target, recipe.missing, raw)
+    names = raw.targets(recipe.target)
+    several = {name: raw.column(name) for name in names} if len(names) > 1 and not recipe.formula else {}
+    targets = several or {recipe.target: recipe.target_column(raw)}
+    rows = _rows_with_all(targets, recipe.missing, raw)
     encoded, used = _encoded(raw, recipe, rows)
-    y = values_of(target.take(used))
+    y = _values_of_all(targets, used)
     return Prepared(encoded.matrix, y, None, used, recipe, (), sampled(raw, used))
 
 
@@ -260,6 +263,25 @@ def _rows_with(target: Column, name: str, missing: str, raw: RawTable) -> Mask:
     if gaps.all():
         raise DataError(f"The target {name!r} of {raw.source} is empty.")
     return ~gaps
+
+
+def _rows_with_all(targets: Mapping[str, Column], missing: str, raw: RawTable) -> Mask:
+    """Which rows have a value of every target."""
+    found = [_rows_with(column, name, missing, raw) for name, column in targets.items()]
+    rows: Mask = np.logical_and.reduce(found)
+    if not rows.any():
+        raise DataError(f"No row of {raw.source} has a value of every target.")
+    return rows
+
+
+def _values_of_all(targets: Mapping[str, Column], used: Mask) -> NDArray[Any]:
+    """`values_of` one; several are numbers, a column each."""
+    if len(targets) == 1:
+        return values_of(next(iter(targets.values())).take(used))
+    for name, column in targets.items():
+        if not isinstance(column, Numbers):
+            raise DataError(f"The target {name!r} holds words; several targets at once are numbers.")
+    return np.column_stack([column.take(used).values for column in targets.values()])  # type: ignore[union-attr]
 
 
 def _weights(raw: RawTable, name: str, used: Mask) -> Vector:

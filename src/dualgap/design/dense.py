@@ -10,6 +10,8 @@ import numpy as np
 
 from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design.base import Design
+from dualgap.design.blas import narrow
+from dualgap.design.line_products import weighted_square
 from dualgap.proof.rows import Rows
 
 # where one number of a vector in so many is not zero, read those lines alone: along the storage, across it
@@ -18,6 +20,7 @@ MARKS = (1.0, 0.7310585, 1.2641766)  # factors that no data know
 FILLED = 0.2  # with this share of numbers stored, products of dense blocks are faster
 LEAST = 100_000  # numbers: fewer are not worth a second look
 SEEN, MANY = 32, 128  # rows or columns that show how many zeros there are, and numbers of each
+MOSTLY = 0.7  # share of lines with a weight from which on those without are not left out
 BLOCK = 1 << 18  # numbers per block of rows: 2 MiB, so that a scaled copy stays in the cache
 HALVES = 1 << 20  # the same in 4-byte numbers, which are read twice as fast: 4 to 8 % less time than 1 << 18
 
@@ -104,12 +107,14 @@ class Dense(Design):
 
     def weighted_gram(self, h: Vector, *, single: bool = False) -> Matrix:
         n, p = self.shape
+        if self._by_lines(h):
+            return weighted_square(self.array, h, single=single)
         even = bool(n) and h.min() == h.max()
         if not single and even and self.array.dtype == np.float64:
             return np.asarray(h[0] * (self.array.T @ self.array))  # nothing to copy
         array, root = self.array, np.sqrt(h)
         live = np.flatnonzero(h)
-        if len(live) < 0.7 * n:
+        if len(live) < MOSTLY * n:
             array, root, n = array[live], root[live], len(live)
         step = max(1, min(n, max(p, (HALVES if single else BLOCK) // max(p, 1))))
         total, scaled = np.zeros((p, p)), self._room((step, p), single=single)
@@ -122,11 +127,18 @@ class Dense(Design):
             total += part.T @ part
         return h[0] * total if even else total
 
+    def _by_lines(self, h: Vector) -> bool:
+        """Are columns multiplied by a loop of ours, all rows of each?"""
+        array = self.array
+        if array.size < LEAST or not array.flags.forc or array.dtype != np.float64 or not narrow():
+            return False
+        return bool(np.count_nonzero(h) >= MOSTLY * len(h))
+
     def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         n, p = self.shape
         array, root = self.array, np.sqrt(d)
         live = np.flatnonzero(d)
-        if len(live) < 0.7 * p:
+        if len(live) < MOSTLY * p:
             array, root, p = array[:, live], root[live], len(live)
         step = max(1, min(p, max(n, 4 * BLOCK // max(n, 1))))
         total, scaled = np.zeros((n, n)), self._room((n, step), single=single)

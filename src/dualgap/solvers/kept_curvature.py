@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design.line_products import weighted_products
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import has_flat_pieces
 
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
-BLOCK, LEAST = 1 << 17, 2048  # numbers of a block, 1 MiB, and the fewest columns of one
 FADED = 4  # times as many columns as are wanted: then those that left are let go
 
 
@@ -60,7 +58,7 @@ class KeptCurvature:
         return self._block(where[which]), self._edge[where[which]]
 
     def _block(self, places: Index) -> Matrix:
-        from dualgap.solvers.weighted_lines import gather_block
+        from dualgap.design.weighted_lines import gather_block
 
         if len(places) == len(self._columns) and bool((places[1:] > places[:-1]).all()):
             return self._matrix.copy()
@@ -92,18 +90,6 @@ def weighted(rows: Matrix, h: Vector, which: Index | None = None) -> tuple[Matri
 
 
 def _products(rows: Matrix, h: Vector, which: Index, first: int) -> tuple[Matrix, Vector]:
-    """Those of rows `which[first:]` with all of `which`, and the sums of the former.
-
-    In blocks that stay in the cache: copies of the whole take as long as the products.
-    """
-    from dualgap.solvers.weighted_lines import fill_weighted
-
-    lines, root, n, size = np.ascontiguousarray(rows), np.sqrt(h), len(h), len(which)
-    kind: Any = np.float32 if float(size) * (size - first) * n > SINGLE else np.float64
-    step = min(n, max(BLOCK // max(size, 1), LEAST))
-    matrix, edge, room = np.zeros((size - first, size)), np.zeros(size), np.empty((size, step), kind)
-    for i in range(0, n, step):
-        part = room if i + step <= n else np.empty((size, n - i), kind)
-        fill_weighted(lines, which, root, i, part, edge)
-        matrix += part[first:] @ part.T
-    return matrix, edge[first:]
+    """Those of rows `which[first:]` with all of `which`, and the sums of the former."""
+    single = float(len(which)) * (len(which) - first) * len(h) > SINGLE
+    return weighted_products(np.ascontiguousarray(rows), h, which, first, single=single)

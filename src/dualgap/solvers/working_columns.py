@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design.line_products import products_with_new
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
@@ -210,12 +211,8 @@ class WorkingPoint(ABC):
             return
         gram = np.empty((size, size))
         gram[:before, :before] = self.gram[:before, :before]
-        even = bool(self.h.min() == self.h.max())
-        fresh = array[:, before:]
-        weighted = fresh if even else fresh * self.h[:, None]
-        unit = float(self.h[0]) if even else 1.0
-        gram[:, before:] = unit * (array.T @ weighted)
-        gram[before:, :before] = gram[:before, before:].T
+        gram[before:] = products_with_new(array, self.h, before)
+        gram[:before, before:] = gram[before:, :before].T
         self.gram = gram
 
     def _general(self) -> Vector:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design.line_products import products_with_new
 from dualgap.linalg.line_search import search
 from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
@@ -54,8 +55,6 @@ class QuadraticModel(ColumnsModel):
         self.h = point.h
         self.total = float(self.h.sum())
         self.matrix, self.known = ModelMatrix(np.zeros((0, 0))), 0
-        self.even = bool(self.h.min() == self.h.max())
-        self.root = np.sqrt(self.h)[:, None]
 
     def minimise(self) -> Vector:
         """Move to the minimum over the columns taken, as far as the others allow; the slopes there."""
@@ -81,26 +80,17 @@ class QuadraticModel(ColumnsModel):
             room = np.empty((ROOM * size, ROOM * size))
             room[:before, :before] = self.matrix.gram[:before, :before]
             self.matrix = ModelMatrix(room)
-        gram, scale = self.matrix.gram, self.h[0] if self.even else 1.0
-        part = array if self.even else array * self.root
-        block = None
-        if float(size) * (size - before) * len(array) > SINGLE:
-            block = _product(part.astype(np.float32), before)
-        if block is None or not _middling(block.diagonal(before)):
-            block = _product(part, before)
-        np.multiply(block, scale, out=gram[before:size, :size])
+        gram, single = self.matrix.gram, float(size) * (size - before) * len(array) > SINGLE
+        block = products_with_new(array, self.h, before, single=single)
+        if single and not _middling(block.diagonal(before)):
+            block = products_with_new(array, self.h, before)
+        gram[before:size, :size] = block
         gram[:before, before:size] = gram[before:size, :before].T
         new, which = np.arange(before, size), self.point.taken.columns[before:]
         squares = gram[new, new]
         squares[squares <= CONSTANT * self.total * self.point.taken.centre[before:] ** 2] = 0.0
         gram[new, new] = squares + self.point.ridge[which]
         self.matrix.factor.forget()
-
-
-def _product(columns: Matrix, first: int) -> Matrix:
-    """Of the columns from the first on with all of them."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(columns[:, first:].T @ columns)
 
 
 def _middling(squares: Vector) -> bool:

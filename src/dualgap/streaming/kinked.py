@@ -19,7 +19,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
-from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
+from dualgap.streaming.asked import InOneGroup, ScanTask, SlopeRule, SmallProblem, Targets
 from dualgap.streaming.far import KeptRows, emptied, far_out, shortest, suspects
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
@@ -88,7 +88,7 @@ def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
     s = np.ones(n) if weight is None else weight
     with np.errstate(all="ignore"):
         visit = visited(
-            wish.statement,
+            InOneGroup.of(wish.statement) if rule is None else wish.statement,
             X,
             y,
             weight,

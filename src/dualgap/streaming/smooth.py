@@ -22,7 +22,7 @@ from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
-from dualgap.streaming.asked import ScanTask, Targets, scratch
+from dualgap.streaming.asked import InOneGroup, ScanTask, Targets, scratch
 from dualgap.streaming.far import KeptRows, NearBend, SeenBend, bundles, far_out, shortest, suspects
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
 from dualgap.streaming.sampling import Start, has_bends
@@ -93,7 +93,7 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
     with np.errstate(all="ignore"):
         bend = None if wish.near is None or rule is None else SeenBend.of(wish.near, X, y)
         visit = visited(
-            wish.statement,
+            InOneGroup.of(wish.statement) if rule is None else wish.statement,
             X,
             y,
             weight,

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from dualgap.losses import Sigmoid
 from dualgap.penalties import Penalised
 from dualgap.penalties.separable import Separable
 from dualgap.proof.check import Checked, check
-from dualgap.proof.claims import distance, proven_zero
+from dualgap.proof.claims import distance, proven_zero, zeros_later
+from dualgap.proof.constraints import Constraints
 from dualgap.proof.joint import check_joint
 from dualgap.proof.rows import Rows
 from exact.arithmetic import as_real, rational, real
@@ -190,6 +192,81 @@ def test_classes_at_once(penalty: str) -> None:
         v = np.tile(0.15 - away * (1.0 + side * 1e-9), 3)
         rim = Checked(0.0 * w, theta, 1.0 + 2.0**-8, 1.0, 0.0, v, np.zeros(6))
         assert proven_zero(problem, rim).tolist() == [side > 0] * 6
+
+
+# --- later, when the table may be another one ---------------------------------------------------------------
+
+
+def later(one: Any, w: Any, theta: Any) -> Any:
+    """What is proven zero of a point now, and the function that says so later."""
+    found = (check_joint if theta.ndim == 2 else check)(one, w, theta, 1e-9, 1.0)
+    ask = zeros_later(one, found)
+    assert callable(ask)
+    return proven_zero(one, found), ask
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_zeros_are_told_of_the_table_that_was_judged(classes: int) -> None:
+    """Not of one with other squares, or other products with θ, be these kept from before."""
+    rng = np.random.default_rng(8)
+    X = rng.integers(-2, 3, size=(30, 6)) * 1.0
+    if classes == 1:
+        y = X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=30)
+        one, w = made(X, y, "squared", "l1", lam=4.0, intercept=False).problem, np.zeros(6)
+        theta = slope_at(one, w)
+    else:
+        one, _ = joint(X, np.arange(30) % 3, 3, "l1", lam=0.5, intercept=False)
+        w = np.zeros(18)
+        theta = one.slope(one.predict(w))
+    zero, ask = later(one, w, theta)
+    assert zero.any() and np.array_equal(ask(), zero)
+    before = X.copy()
+    one.rows.against_ahead(np.ascontiguousarray(theta.T) if classes > 1 else theta[None, :])
+    for change in (3.0 * X, np.roll(X, 1, axis=0), X[:, ::-1].copy(), np.where(X == 2.0, -2.0, X), 0.0 * X):
+        X[:] = change
+        assert not ask().any()
+        X[:] = before
+    assert np.array_equal(ask(), zero)
+    X[4, 5] += 2.0**-30  # of 2: less than θ's rounding hides, more than that of the squares
+    assert not ask().any()
+
+
+def test_sums_in_another_order_are_of_the_same_table() -> None:
+    """More threads add otherwise; the last digits of Σx² and Xᵀθ are no sign of another table."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(4000, 10))
+    y = X[:, 0] + 0.3 * rng.normal(size=4000)
+    one, w = made(X, y, "squared", "l1", lam=0.5, intercept=False).problem, np.zeros(10)
+    w[0] = 0.75
+    for first, second in ((1, 2), (2, 1)):
+        with threadpool_limits(first):
+            zero, ask = later(one, w, slope_at(one, w))
+        with threadpool_limits(second):
+            assert np.count_nonzero(zero) == 9 and np.array_equal(ask(), zero)
+
+
+def slope_at(problem: Any, w: Any) -> Any:
+    return -problem.a * problem.loss.derivative(problem.y, problem.predict(w))
+
+
+def test_rows_of_another_kind_are_not_asked_later() -> None:
+    """And of problems with constraints nothing is proven zero, whenever it is asked."""
+    one = made(np.eye(3), [1.0, 0.1, 0.1], "squared", "l1", lam=0.5, intercept=False)
+    w = np.array([0.25, 0.0, 0.0])
+    found = check(one.problem, w, slope(one, w))
+
+    class Other:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(one.problem.rows, name)
+
+    elsewhere = replace(one.problem)
+    elsewhere.__dict__["rows"] = Other()
+    told = zeros_later(elsewhere, found)
+    assert not callable(told) and told.tolist() == [False, True, True]
+    tied = replace(one.problem, constraints=Constraints(np.ones((1, 3)), np.zeros(1), np.ones(1)))
+    found = check(tied, w, np.append(slope(one, w), 0.0))
+    ask = zeros_later(tied, found)
+    assert callable(ask) and ask().tolist() == [False] * 3
 
 
 # --- how far off the weights are ----------------------------------------------------------------------------

@@ -231,6 +231,39 @@ def test_zeros_are_told_of_the_table_that_was_judged(classes: int) -> None:
     assert not ask().any()
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_another_number_is_another_table(intercept: bool) -> None:
+    """A little more or less in a row without a θ, which the squares tell; or another sign, which θ tells."""
+    rng = np.random.default_rng(8)
+    X = rng.integers(1, 3, size=(30, 6)) * 2.0**-20
+    y = np.where(np.arange(30) < 10, 0.0, np.where(np.arange(30) % 2, 1.0, -1.0))
+    problem = made(X, y, "squared", "l1", lam=4.0, intercept=intercept).problem
+    w = np.zeros(6 + intercept)
+    zero, ask = later(problem, w, slope_at(problem, w))
+    assert np.array_equal(ask(), zero) and zero[:6].all()
+    for i, j in ((3, 0), (11, 2), (12, 3)):
+        for factor in (1.0 + 1e-9, 1.0 - 1e-9) if i < 10 else (-1.0,):
+            before = X[i, j]
+            X[i, j] *= factor
+            assert not ask().any()
+            X[i, j] = before
+    assert np.array_equal(ask(), zero)
+
+
+def test_products_may_differ_by_what_both_are_off_by() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(30, 4))
+    problem = made(X, rng.normal(size=30), "squared", "l1", lam=4.0, intercept=False).problem
+    w = np.zeros(4)
+    found = check(problem, w, slope_at(problem, w))
+    v, reach = Rows(X).against_roughly(found.theta)
+    for sign in (-1.0, 1.0):
+        for share, same in ((0.9, True), (1.2, False)):
+            moved = v + sign * share * (reach + 3.0 * reach) * np.array([0.0, 0.0, 1.0, 0.0])
+            ask = zeros_later(problem, replace(found, correlation=moved, reach=3.0 * reach))
+            assert callable(ask) and ask().all() == same
+
+
 def test_sums_in_another_order_are_of_the_same_table() -> None:
     """More threads add otherwise; the last digits of Σx² and Xᵀθ are no sign of another table."""
     rng = np.random.default_rng(9)

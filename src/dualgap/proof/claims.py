@@ -67,7 +67,7 @@ def zeros_later(problem: Statement, found: Checked) -> Mask | Callable[[], Mask]
         with PlainArithmetic():
             rows = Rows(problem.rows.matrix)  # which was asked for nothing yet, and keeps no product
             # sums of squares in another order, as with more threads, are off by so much
-            same = abs(rows.size - size) <= gamma(4 * rows.stored + 16) * size
+            same = abs(rows.size - size) <= gamma(2 * rows.stored) * size
             same = same and _same_products(problem, found, rows)
         return proven_zero(problem, found) if same else np.zeros(len(found.w), dtype=bool)
 
@@ -82,7 +82,7 @@ def _same_products(problem: Statement, found: Checked, rows: Rows) -> bool:
     before, doubt = (part.reshape(len(thetas), -1)[:, : rows.p] for part in (found.correlation, found.reach))
     for theta, own, loose in zip(thetas, before, doubt, strict=True):
         v, reach = rows.against_roughly(theta)
-        if not np.all(np.abs(v - own) <= (reach + loose) * (1.0 + SLACK) + FAINT):
+        if not np.all(np.abs(v - own) <= reach + loose):
             return False
     return True
 

@@ -104,7 +104,7 @@ class KernelMachine(Model, KernelShape):
         weights = read_weights(shaped(sample_weight), n)
         if class_weight is not None:
             weights = weighted_by_class(class_weight, y, sample_weight)
-        refuse_one_class(self.classes_, which[weights > 0])
+        refuse_one_class(self.classes_, which[weights > 0], len(which))
         return which, weights
 
     def _table(self, X: Any, *, reset: bool) -> Any:

@@ -165,7 +165,7 @@ def read(  # noqa: PLR0913
     )
     counted = targets if sample_weight is None else targets[weights > 0]
     if classes is not None:
-        refuse_one_class(classes, counted)
+        refuse_one_class(classes, counted, n)
     else:
         for one in counted.T if counted.ndim > 1 else (counted,):
             (loss.each or (loss,))[0].check_targets(one)
@@ -225,14 +225,14 @@ def what_of(keywords: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in keywords.items() if name not in HOW.split()}
 
 
-def refuse_one_class(classes: NDArray[Any], present: NDArray[Any]) -> None:
-    """Every class must have rows that count, and there must be two."""
+def refuse_one_class(classes: NDArray[Any], present: NDArray[Any], count: int) -> None:
+    """Every class must have rows that count, of so many, and there must be two."""
     if len(classes) == 1:
         raise DataError(
             f"y has one class only, {classes.tolist()[0]!r}: a classifier needs at least two classes; "
             "there is nothing to tell apart."
         )
-    if np.count_nonzero(np.bincount(present.astype(np.intp))) < len(classes):
+    if len(present) < count and np.count_nonzero(np.bincount(present.astype(np.intp))) < len(classes):
         raise DataError("After leaving out the rows of weight zero a class has no rows; classes need weight.")
 
 

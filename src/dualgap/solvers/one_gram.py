@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from dualgap.arrays import Vector
@@ -26,7 +28,8 @@ class CentredGram:
         self.design = problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
         self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
-        with np.errstate(over="ignore", invalid="ignore"):  # of 4-byte numbers: not firm, then
+        # of 4-byte numbers: not firm, then
+        with np.errstate(over="ignore", invalid="ignore") if single else nullcontext():
             self.matrix, self.centre = self.design.weighted_gram(h, single=single), np.zeros(self.p)
             square = self.matrix.diagonal().copy()
             if problem.intercept:

@@ -19,6 +19,7 @@ FALL = 1e-4  # share of what a step promises that it must keep
 SINGLE = 1e7  # operations from which on 4-byte numbers make the rows' matrix in half the time
 FAR = 0.1  # share of the objective that a step promises: then longer ones are tried
 KEPT = 0.1  # share of the curvature that may change before the rows' matrix is factored again
+SURE = 0.03  # one at the very curvatures whose square promises no more than this needs no look before a proof
 NEAR = 30.0  # a step whose square promises so many times the gap wanted may be the last
 
 
@@ -42,10 +43,12 @@ class PlainNewton:
                 return
             length = point.advance(step, shift, along, promise)
             model.moved(length)
-            near = length == 1.0 and promise * promise <= NEAR * start.wanted * point.value * point.value
+            left = promise * promise if length == 1.0 else np.inf
+            aim = start.wanted * point.value * point.value
             if ahead is None:
                 ahead = theta - h * along
-            last = near and point.gap(ahead) <= start.wanted
+            sure = left <= SURE * aim and model.held is h
+            last = sure or (left <= NEAR * aim and point.gap(ahead) <= start.wanted)
             yield Iterate(point.asked(), ahead, outright=True) if last else point.passing()
             if length < SHORTEST:
                 return
@@ -118,6 +121,8 @@ class _Point:
 
 
 class _Model(Protocol):
+    held: Vector  # the curvatures that the last step was made with
+
     def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector | None]:
         """The step of the weights, that of the intercept, and the dual point of the model's minimum.
 
@@ -132,10 +137,10 @@ class _ByColumns:
     """XᵀHX + Λ, the intercept eliminated."""
 
     def __init__(self, point: _Point) -> None:
-        self.point = point
+        self.point, self.held = point, np.zeros(0)
 
     def step(self, theta: Vector, h: Vector) -> tuple[Vector, float, Vector | None]:
-        point = self.point
+        point, self.held = self.point, h
         scaled = point.array * np.sqrt(h)[:, None]
         gram, pull = scaled.T @ scaled, theta @ point.array - point.ridge * point.w
         if point.centre is None:

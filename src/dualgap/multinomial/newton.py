@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -144,9 +145,14 @@ class _Descent(SoftmaxSteps):
         d = _conjugate(product, self._metric[0], right, self.eta, R, last)
         return d.astype(g.dtype) * g.dtype.type(size)
 
+    @cached_property
+    def _array(self) -> Matrix:
+        """The columns with their ones, where the Hessian is made of them again and again."""
+        return self.problem.design.toarray()
+
     def _whole(self, g: Matrix) -> Matrix:
         """With the Hessian itself."""
-        system = hessian(self.problem.design.toarray(), self.problem.a, self.P)
+        system = hessian(self._array, self.problem.a, self.P)
         system.flat[:: len(system) + 1] += np.tile(self.R, self.problem.classes)
         return -cholesky(system)(g.ravel()).reshape(g.shape)
 

@@ -227,6 +227,7 @@ def _by_rows(solve: Metric) -> Metric:
     return lambda r: solve(r.T).T
 
 
+SMALL = 5000  # numbers [p_k ∘ x_j] made at once: 2250 (iris) in six tenths of the time, 7500 in all of it
 PAIRS = 1 << 19  # numbers of a block of [p_k ∘ x_j]: 2 MiB in 4-byte numbers
 
 
@@ -239,6 +240,8 @@ def hessian(X: Any, a: Vector, P: Matrix, classes: Index | None = None, columns:
     n, q = X.shape
     K = len(P)
     if classes is None or columns is None:
+        if n * K * q <= SMALL:
+            return _in_one(X, a, P)
         classes, columns = np.repeat(np.arange(K), q), np.tile(np.arange(q), K)
     size, bounds = len(classes), np.searchsorted(classes, np.arange(K + 1))
     total = np.zeros((size, size), dtype=X.dtype, order="F")
@@ -260,6 +263,16 @@ def hessian(X: Any, a: Vector, P: Matrix, classes: Index | None = None, columns:
     total = np.tril(total)
     total += np.tril(total, -1).T
     return total
+
+
+def _in_one(X: Any, a: Vector, P: Matrix) -> Any:
+    """The same of all coordinates, few rows in few calls."""
+    columns, K, q = X.T, len(P), X.shape[1]
+    B = (P[:, None, :] * columns).reshape(K * q, -1)
+    total = (B * -a) @ B.T
+    own = ((a * P * (1.0 - P))[:, None, :] * columns) @ X
+    total.reshape(K, q, K, q)[np.arange(K), :, np.arange(K), :] = own
+    return total.astype(X.dtype, copy=False)
 
 
 def pin_shift(system: Any, classes: int, free: Mask) -> None:

@@ -258,3 +258,15 @@ def test_counts_that_are_all_zero_have_no_intercept() -> None:
         dg.fit(dg.dataset(X, np.zeros(40)), loss="poisson", penalty="l2", lam=0.1)
     asked: dict[str, Any] = {"loss": "poisson", "penalty": "l2", "lam": 0.1, "fit_intercept": False}
     assert dg.fit(dg.dataset(X, np.zeros(40)), **asked).converged
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber(1.35)", "logistic"])
+def test_folds_without_rows_that_count_are_told(loss: str) -> None:
+    """Rows go to folds by runs, so that few rows are all in the first."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 2))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0) if loss == "logistic" else X[:, 0]
+    for n, heavy in ((40, 40), (100, 100), (200, 60)):
+        weights = np.where(np.arange(n) < heavy, 1.0, 0.0)
+        with pytest.raises(DataError, match=r"too few rows|No row"):
+            dg.cross_validate(dg.dataset(X[:n], y[:n], weights=weights), loss=loss, penalty="l2", cv=3)

@@ -24,7 +24,7 @@ from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.streamed import StreamedPath, grid_of, moment_path, sample_grid, small_reading
 from dualgap.proof.moments import MomentSums
 from dualgap.selection.search import Search
-from dualgap.streaming.asked import Targets, fold_of
+from dualgap.streaming.asked import RUN, Targets, fold_of
 from dualgap.streaming.wide import wide
 from dualgap.traits import Trait
 
@@ -81,12 +81,11 @@ def _by_moments(work: _Folds) -> Search:
     rows, folds, request, asked = work.rows, work.folds, work.request, work.asked
     sums = scanned_moments(rows, folds)
     whole = sums.whole
+    _refuse_few([held.weight for held in sums.folds])
     task = MomentTask.read(whole, rows.names, request.limits, lam=1.0, **asked).counted_from(rows.source)
     lams = work.strengths(lambda: grid_of(small_reading(task, task.small), request))
     scores, gaps, nonzero, weights, exact = [], [], [], [], True
     for held in sums.folds:
-        if held.rows == 0:
-            raise DataError(f"There are too few rows for {folds} folds; give fewer.")
         own = MomentTask.read(whole.less(held), rows.names, request.limits, lam=1.0, whole=whole, **asked)
         path = moment_path(own, replace(request, lams=lams)) if work.budgets is None else _within(own, lams)
         scores.append([_error(held, w, b) for w, b in zip(path.coefs, path.intercepts, strict=True)])
@@ -101,6 +100,15 @@ def _by_moments(work: _Folds) -> Search:
         return replace(task.fit(terms), scans=rows.source.passes, recipe=rows.recipe)
 
     return _search(work, lams, (scores, gaps, nonzero, weights), exact, task.terms, refit)
+
+
+def _refuse_few(weights: Any) -> None:
+    """Every fold needs rows that count."""
+    if min(weights) <= 0.0:
+        raise DataError(
+            f"There are too few rows for {len(weights)} folds, to which rows in blocks go {RUN} at a time; "
+            "give fewer folds, or the rows in memory."
+        )
 
 
 def _within(task: MomentTask, budgets: Vector) -> StreamedPath:
@@ -176,6 +184,8 @@ def _paid(loss: Loss | None, y: Vector, z: Vector) -> Vector:
 
 def _by_scans(work: _Folds) -> Search:
     rows, folds, request, asked = work.rows, work.folds, work.request, work.asked
+    if rows.source.n is not None:  # else the scans find out
+        _refuse_few([float(rows.source.n > k * RUN) for k in range(folds)])
     lams = work.strengths(lambda: sample_grid(rows, request, asked))
     fits = fit_strengths(rows, lams, request.limits, asked, folds=folds, form=work.form)
     table = [fits[k * len(lams) : (k + 1) * len(lams)] for k in range(folds)]
@@ -185,6 +195,7 @@ def _by_scans(work: _Folds) -> Search:
     levels = np.array([[one.intercept for one in row] for row in table])
     loss = terms.loss if work.score == "loss" else None
     found = rows.source.reduced(held_out, targets, loss, coefs, levels)
+    _refuse_few(found.weights)
     gaps = [[one.relative_gap for one in row] for row in table]
     nonzero = [[one.n_nonzero for one in row] for row in table]
     scores = found.risks / found.weights[:, None]

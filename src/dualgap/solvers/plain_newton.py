@@ -33,7 +33,7 @@ class PlainNewton:
         rows = problem.n < problem.p - problem.intercept
         model: _Model = _ByRows(point) if rows else _ByColumns(point)
         for _ in range(LIMIT):
-            theta, h = problem.slope(point.z), point.curvature()
+            theta, h = point.bends()
             if not float(h.sum()) > 0.0:
                 return
             step, shift, ahead = model.step(theta, h)
@@ -68,9 +68,11 @@ class _Point:
         self.z = np.full(problem.n, self.level)
         self.value = problem.risk(self.z)
 
-    def curvature(self) -> Vector:
+    def bends(self) -> tuple[Vector, Vector]:
+        """θ, and the curvatures."""
         problem = self.problem
-        return np.asarray(problem.a * problem.loss.second_derivative(problem.y, self.z))
+        slope, bend = problem.loss.bends(problem.y, self.z)
+        return -problem.a * slope, problem.a * bend
 
     def advance(self, step: Vector, shift: float, along: Vector, promise: float) -> float:
         """Move by the longest of 1, ½, ¼, … times the step that keeps a share of what it promises.

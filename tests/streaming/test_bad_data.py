@@ -270,3 +270,23 @@ def test_folds_without_rows_that_count_are_told(loss: str) -> None:
         weights = np.where(np.arange(n) < heavy, 1.0, 0.0)
         with pytest.raises(DataError, match=r"too few rows|No row"):
             dg.cross_validate(dg.dataset(X[:n], y[:n], weights=weights), loss=loss, penalty="l2", cv=3)
+
+
+def test_several_targets_are_for_rows_in_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "Y.npy", Y)
+    pd.DataFrame(np.column_stack([X, Y]), columns=list("abcuv")).to_csv(tmp_path / "rows.csv", index=False)
+    several: list[Any] = [
+        lambda: dg.dataset(X, Y),
+        lambda: dg.dataset((str(tmp_path / "X.npy"), str(tmp_path / "Y.npy"))),
+        lambda: dg.fit(dg.dataset(lambda: iter([(X, Y)])), loss="squared", lam=1.0),
+        lambda: dg.dataset(str(tmp_path / "rows.csv"), target="u,v"),
+        lambda: dg.dataset(str(tmp_path / "rows.csv"), target=["u", "v"]),  # type: ignore[arg-type]
+    ]
+    for make in several:
+        with pytest.raises(DataError, match="2 targets, and rows in blocks have one: fit them one by one"):
+            make()
+    for single in (Y[:, :1], Y[:, 0]):
+        assert dg.fit(dg.dataset(X, single), loss="squared", lam=1.0).coef.shape == (3,)

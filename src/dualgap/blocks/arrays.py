@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import on_device
-from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block
+from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, refuse_targets, rows_a_block
 from dualgap.blocks.stacks import as_rows
 from dualgap.device.arrivals import is_sparse, refuse_complex, to_host
 from dualgap.errors import DataError
@@ -33,6 +33,7 @@ class ArrayRows(RowSource):
         y = to_host(y) if hasattr(y, "ndim") else np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = y.reshape(-1)
+        refuse_targets(y.shape[1] if y.ndim == 2 else 1, "y has")
         if X.ndim != 2 or y.ndim != 1 or X.shape[0] != len(y):
             shapes = f"{where} has the shape {tuple(X.shape)}, y {tuple(y.shape)}"
             raise DataError(f"{shapes}: they must have the same rows.")
@@ -120,7 +121,7 @@ class MappedArrays(ArrayRows):
         self.files = [Path(one) for one in (X, y, weight) if one is not None]
         self.stamps = [_stamp(one) for one in self.files]
         maps = [_mapped(one) for one in self.files]
-        super().__init__(maps[0], maps[1].reshape(-1), maps[2] if weight is not None else None, None, str(X))
+        super().__init__(maps[0], maps[1], maps[2] if weight is not None else None, None, str(X))
 
     def checked(self) -> None:
         for file, stamp in zip(self.files, self.stamps, strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.blocks.source import RowBlock, RowSource
+from dualgap.blocks.source import RowBlock, RowSource, refuse_targets
 from dualgap.blocks.stacks import as_rows
 from dualgap.device.arrivals import refuse_complex
 from dualgap.errors import DataError
@@ -77,7 +77,9 @@ class Chunks(RowSource):
                 X = _filled(X, k) if self.filled and hasattr(X, "indptr") else X
             else:
                 X = np.array(parts[0], dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
-            y = np.array(parts[1]).reshape(-1)
+            y = np.array(parts[1])
+            refuse_targets(y.shape[1] if y.ndim == 2 else 1, f"y of block {k} has")
+            y = y.reshape(-1)
             weight, shift = (
                 None if one is None else np.asarray(one, dtype=np.float64).reshape(-1)
                 for one in (*parts[2:], None, None)[:2]

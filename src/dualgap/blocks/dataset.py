@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dualgap.blocks.addresses import modest
-from dualgap.blocks.source import RowSource
+from dualgap.blocks.source import RowSource, refuse_targets
 from dualgap.errors import DataError
 
 
@@ -84,6 +84,7 @@ def dataset(  # noqa: PLR0913
     predictions are counted from, as in dg.fit: a column, by its name or as "log(exposure)"; an array, or a
     file of one, beside arrays.
     """
+    refuse_targets(1 if isinstance(target, str) else len(target or ()), "target= names")
     if isinstance(rows, Dataset):
         found = rows
     elif hasattr(rows, "dask") or hasattr(rows, "to_delayed"):

@@ -247,3 +247,12 @@ def sampled(blocks: Iterator[RowBlock], m: int, rows: int, seed: int) -> Sampled
         keep = np.ones(len(block), dtype=bool) if share == 1.0 else rng.random(len(block)) < share
         kept.append(block.taken(keep))
     return _joined(kept, np.arange(sum(map(len, kept))), rows)
+
+
+def refuse_targets(count: int, what: str) -> None:
+    """Several targets, where blocks have room for one."""
+    if count > 1:
+        raise DataError(
+            f"{what} {count} targets, and rows in blocks have one: fit them one by one, or rows in memory by "
+            "dg.fit."
+        )

@@ -12,7 +12,15 @@ import numpy as np
 
 from dualgap.blocks.offsets import column_of, values_of_offset
 from dualgap.blocks.parquet import ParquetRows, _head, _stamp
-from dualgap.blocks.source import RowBlock, RowSource, SampledBlock, bundled, rows_a_block, sampled
+from dualgap.blocks.source import (
+    RowBlock,
+    RowSource,
+    SampledBlock,
+    bundled,
+    refuse_targets,
+    rows_a_block,
+    sampled,
+)
 from dualgap.errors import DataError, needed
 from dualgap.tables.columns import Dates, Numbers, RawTable
 from dualgap.tables.formula import FormulaRecipe
@@ -272,6 +280,8 @@ def _learnt(
     batches: Batches, target: str, weights: str | None, drop: Sequence[str], missing: str
 ) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     if target not in batches.names:
+        several = [name.strip() for name in target.split(",")]
+        refuse_targets(len(several) if set(several) <= set(batches.names) else 1, "target= names")
         shown = ", ".join(repr(name) for name in batches.names[:12])
         raise DataError(f"There is no column {target!r}. There are {shown}.")
     gathered = GatheredTable(Wishes(target, missing, tuple(drop)), weights)

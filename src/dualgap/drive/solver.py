@@ -84,8 +84,11 @@ class Attempting(Protocol):
 class SideBySide(Protocol):
     """One that has the answers of problems with the same rows and penalty sooner than one by one."""
 
-    def side_by_side(self, problems: Sequence[Problem], rows: Rows) -> Sequence[Any] | None:
-        """A solver for each that has its answer; None where it is better to go one by one."""
+    def side_by_side(self, problems: Sequence[Problem], rows: Rows, wanted: float) -> Sequence[Any] | None:
+        """A solver for each that has its answer, to the relative gap wanted if it can be had.
+
+        None where it is better to go one by one.
+        """
 
 
 @runtime_checkable

@@ -146,7 +146,7 @@ def _fit_each(reading: Reading, solver: str | Solver, limits: Limits, warm_start
         starts = list(zip(coef, intercept, strict=True))
     # half the tolerance, so that the sums keep it also where some classes are far easier than others
     half = replace(limits, tolerance=0.5 * limits.tolerance)
-    ahead = Stated(reading) if solver == "auto" and warm_start is None else None
+    ahead = Stated(reading, half.tolerance) if solver == "auto" and warm_start is None else None
     parts = one_by_one(
         classes,
         half,

@@ -15,8 +15,8 @@ TOGETHER = 1 << 20  # predictions at once: a few tables of 8 MiB
 class Stated:
     """The problems of a reading, some at a time, each with the solver that has its answer."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(self, reading: Reading, wanted: float) -> None:
+        self._reading, self._wanted = reading, wanted
         self._able = reading.outputs is not None and not reading.terms.loss.each
         self._able = self._able and reading.terms.offset is None
         self._first = 0
@@ -41,5 +41,5 @@ class Stated:
         rows, used = problem.rows, reading.terms.used
         targets = [reading.targets(k + j)[used] for j in range(count)]
         problems = [replace(problem, y=y).knowing(rows=rows) for y in targets]
-        solved = solver.side_by_side(problems, rows)
+        solved = solver.side_by_side(problems, rows, self._wanted)
         return [] if solved is None else list(zip(problems, solved, strict=True))

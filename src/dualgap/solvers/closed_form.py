@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import Solve, cholesky
@@ -22,6 +22,7 @@ from dualgap.traits import Trait
 LARGEST = 2000  # columns: beyond, other ways to a system may be cheaper
 FIRM = 1e-8  # what is left of a column beside the others: below it "independent" may be rounding
 FIRM_SINGLE = 1e-3  # the same of a matrix in 4-byte numbers, which leaves errors that true residuals mend
+DOUBT = 1e-7  # share of a residual that a solve with such a matrix is taken to leave: 3e-8 was measured
 REFINEMENTS = 8  # the second step removes the rounding of the first; more only help at bad conditioning
 ATTEMPTS = 3  # of one system: the first nearly always suffices
 RESTARTS = 60  # of conjugate gradients; each leaves a thousandth of the residual, if it can
@@ -97,33 +98,63 @@ class OneSystem:
                 yield fitted(problem, Iterate(point.w.copy(), point.theta, point.z, outright=True))
             start = replace(start, w=point.w)
 
-    def side_by_side(self, problems: Sequence[Problem], rows: Rows) -> Sequence[Any] | None:
+    def side_by_side(self, problems: Sequence[Problem], rows: Rows, wanted: float) -> Sequence[Any] | None:
         """For problems that differ in their targets alone: one factor, and products of matrices.
 
         `rows` are those of all of them, and keep the products that a proof will ask for.
         """
         first = problems[0]
-        for single in (True, False) if large(first) else (False,):
-            gram = CentredGram(first, single=single)
-            solve = _firm_factor(gram, prices(first)[1][: gram.p], single=single)
-            if solve is not None:
-                break
-        else:
-            return None
         levels = np.array([one.null_weights[-1] if one.intercept else 0.0 for one in problems])
         slopes = np.array(
             [one.slope(np.full(one.n, level)) for one, level in zip(problems, levels, strict=True)]
         )
-        pulls = gram.design.transpose_matvecs(slopes) - np.outer(slopes.sum(axis=1), gram.centre)
-        weights = np.ascontiguousarray(solve(pulls.T).T)
-        levels = levels - weights @ gram.centre
-        answers = []
-        for one, w, z, level in zip(problems, weights, rows.times_ahead(weights), levels, strict=True):
-            z = z + level if one.intercept else z
-            point = Iterate(np.append(w, level) if one.intercept else w, one.levelled(one.slope(z)), z)
-            answers.append(replace(fitted(one, point), outright=True))
-        rows.against_ahead(np.array([answer.theta for answer in answers]))
+        for single in (True, False) if large(first) else (False,):
+            gram = CentredGram(first, slopes, single=single)
+            ridge = prices(first)[1][: gram.p]
+            solve = _firm_factor(gram, ridge, single=single)
+            if solve is not None:
+                break
+        else:
+            return None
+        left, weights = gram.pulls, np.zeros_like(gram.pulls)
+        for _ in range(ATTEMPTS):
+            step = np.ascontiguousarray(solve(left.T).T)
+            weights, levels = weights + step, levels - step @ gram.centre
+            answers = _answers(problems, rows, weights, levels)
+            # a look at what is left takes a twentieth of all; none where many times as much would do
+            if not ridge.all() or not single or _near(problems, answers, DOUBT * left, ridge, wanted):
+                break
+            left = _products(rows, answers) - ridge * weights
+            if _near(problems, answers, left, ridge, wanted):
+                break
         return [SolvedSystem(answer) for answer in answers]
+
+
+def _answers(problems: Sequence[Problem], rows: Rows, weights: Matrix, levels: Vector) -> list[Iterate]:
+    """What the weights of each predict, and its dual point; the products are kept for a proof."""
+    answers = []
+    for one, w, z, level in zip(problems, weights, rows.times_ahead(weights), levels, strict=True):
+        z = z + level if one.intercept else z
+        point = Iterate(np.append(w, level) if one.intercept else w, one.levelled(one.slope(z)), z)
+        answers.append(replace(fitted(one, point), outright=True))
+    rows.against_ahead(np.array([answer.theta for answer in answers]))
+    return answers
+
+
+def _products(rows: Rows, answers: list[Iterate]) -> Matrix:
+    """Xᵀθ of each, which is kept."""
+    return np.array([rows.against_roughly(one.theta)[0] for one in answers if one.theta is not None])
+
+
+def _near(
+    problems: Sequence[Problem], answers: list[Iterate], left: Matrix, ridge: Vector, wanted: float
+) -> bool:
+    """Does what is left of the systems, which the dual points lose, leave the gap wanted to each?"""
+    lost = 0.5 * (left * left / ridge).sum(axis=1)
+    return all(
+        one.relative(float(gap), one.primal(answer.w, answer.prediction)) <= 0.5 * wanted
+        for one, answer, gap in zip(problems, answers, lost, strict=True)
+    )
 
 
 def _firm_factor(gram: CentredGram, ridge: Vector, *, single: bool) -> Solve | None:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from dualgap.arrays import Vector
+from dualgap.arrays import Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 
@@ -22,9 +22,12 @@ def large(problem: Problem) -> bool:
 
 
 class CentredGram:
-    """XᵀHX over centred columns, and what it was centred by; `single`: of products in 4-byte numbers."""
+    """XᵀHX over centred columns, and what it was centred by; `single`: of products in 4-byte numbers.
 
-    def __init__(self, problem: Problem, *, single: bool = False) -> None:
+    `pulls` is θX over centred columns for every row of `thetas`, made in one product with the centre.
+    """
+
+    def __init__(self, problem: Problem, thetas: Matrix | None = None, *, single: bool = False) -> None:
         self.design = problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
         self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
@@ -32,11 +35,23 @@ class CentredGram:
         with np.errstate(over="ignore", invalid="ignore") if single else nullcontext():
             self.matrix, self.centre = self.design.weighted_gram(h, single=single), np.zeros(self.p)
             square = self.matrix.diagonal().copy()
-            if problem.intercept:
-                self.centre = self.design.transpose_matvec(h) / self.total
-                self.matrix -= (self.total * self.centre)[:, None] * self.centre
+            self.pulls = self._along(thetas, h, centred=problem.intercept)
+            self.matrix -= (self.total * self.centre)[:, None] * self.centre
         # else columns far from zero
         self.firm = bool((self.matrix.diagonal() > (ROUGH if single else CENTRED) * square).all())
+
+    def _along(self, thetas: Matrix | None, h: Vector, *, centred: bool) -> Matrix:
+        """θX over centred columns; the centre is known then."""
+        if thetas is None:
+            if centred:
+                self.centre = self.design.transpose_matvec(h) / self.total
+            return np.zeros((0, self.p))
+        if not centred:
+            return self.design.transpose_matvecs(thetas)
+        found = self.design.transpose_matvecs(np.vstack([thetas, h]))
+        self.centre = found[-1] / self.total
+        pulls: Matrix = found[:-1] - np.outer(thetas.sum(axis=1), self.centre)
+        return pulls
 
 
 class OneGram(CentredGram):

@@ -22,6 +22,7 @@ ROWS = 50  # for each column: of the metric
 LEAST = 1000  # for each of both
 SHARE = 4  # a row in so many at most is in it
 FEWEST = 5  # rows for each column: fewer make no metric
+NARROW = 64  # columns: the matrix of all rows takes less time than the step that it spares
 RUN, RUNS = 32, 16  # neighbours that are taken together, where they are copied; and of views, how many runs
 FIRST_STEPS = 10  # of Newton on the sample
 ENOUGH = 0.1  # share of what its minimiser is off by, p/m, that a step there may still promise
@@ -45,10 +46,12 @@ def from_null(problem: Problem) -> tuple[TallPoint, TallMetric]:
 
 
 def sample_size(problem: Problem) -> int:
-    """How many rows make a metric; 0 where so many are too few for these columns."""
+    """How many rows make a metric: all where columns are few, 0 where a share is too few for these."""
     n, p = problem.design.features.shape
     rows = min(max(ROWS * p, LEAST), n // SHARE)
-    return rows if rows >= max(FEWEST * p, LEAST) else 0
+    if rows < max(FEWEST * p, LEAST):
+        return 0
+    return n if p <= NARROW else rows
 
 
 def from_a_sample(problem: Problem, rows: int, step: Step) -> tuple[TallPoint, TallMetric]:
@@ -57,6 +60,9 @@ def from_a_sample(problem: Problem, rows: int, step: Step) -> tuple[TallPoint, T
     first = min(max(FIRST_ROWS * p, LEAST), rows)
     seen = TallPoint(of_rows(problem, in_runs(n, n // first, RUN)))
     metric = seen.minimised(step)
+    if rows == n and metric.firm:
+        point = TallPoint(problem, seen)
+        return point, point.metric()
     if first < rows and metric.firm:
         metric = seen.over(problem, rows, metric)
     return TallPoint(problem, seen), metric

@@ -8,6 +8,7 @@ import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.linalg.support_factor import SupportFactor
+from dualgap.penalties.weight_bounds import WeightBounds
 
 ROUNDS = (
     12  # of sweeps and a step of Newton, then other columns come in: 60 took three times as long, 500 × 2000
@@ -32,6 +33,16 @@ class _Gathered:
     def cross(self, rows: Index, columns: Index) -> Matrix:
         """The same, of two sets that are equal or have nothing in common."""
         return self.block(rows) if np.array_equal(rows, columns) else self.gram[np.ix_(rows, columns)]
+
+
+def forces(w: Vector, pull: Vector, prices: tuple[Vector, Vector], box: WeightBounds) -> Vector:
+    """How strongly each weight is drawn to where it may go; `pull` is what the loss falls by along it."""
+    price, ridge = prices
+    bend = ridge * w
+    up = pull - bend - price * np.where(w < 0.0, -1.0, 1.0)
+    down = bend - pull - price * np.where(w > 0.0, -1.0, 1.0)
+    found: Vector = np.maximum(np.where(w < box.high, up, 0.0), np.where(w > box.low, down, 0.0))
+    return found
 
 
 def solve_in_box(

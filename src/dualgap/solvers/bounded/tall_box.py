@@ -10,10 +10,12 @@ import numpy as np
 from dualgap.arrays import Matrix, Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.bounded.box_quadratic import solve_in_box
+from dualgap.solvers.bounded.box_quadratic import forces, solve_in_box
 from dualgap.solvers.tall_point import TallPoint, from_a_sample, sample_size
 
 STEPS = 60  # with products: more are a sign that the rows of the sample are not like the others
+FINE = 1e-2  # of the force at a point is left by a step: its matrix is off by more
+FAR = 1e3  # times the gap wanted: a step that gained more is not the last, and no proof is tried
 SURE = 0.5  # of the gap wanted: what it is reckoned to be when a proof is asked for
 
 
@@ -39,31 +41,39 @@ class TallBox:
         point, metric = from_a_sample(problem, sample_size(problem), _step)
         if not metric.firm:
             return
-        matrix = metric.matrix.copy()
+        box = problem.regulariser.box
+        assert box is not None
+        # a price alone holds a weight that has no end: what it is worth may be too much
+        endless = bool((np.isinf(box.high - box.low) & (point.ridge == 0.0) & ~problem.free).any())
+        matrix, gained = metric.matrix.copy(), 0.0
         for _ in range(STEPS):
-            if point.proves(metric, SURE * start.wanted):
-                yield Iterate(point.asked(), problem.feasible(point.balanced())[0], outright=True)
+            near = gained <= FAR * start.wanted * point.scale
+            if near and point.proves(metric, SURE * start.wanted):
+                theta = point.balanced()
+                yield Iterate(point.asked(), problem.feasible(theta)[0] if endless else theta, outright=True)
             else:
                 yield Iterate(point.asked(), certify=False, look=False)
             before, step = point.pull, _step(matrix, point)
             length = point.advance(step)
             if length == 0.0:
                 return
-            _learn(matrix, length * step, before - point.pull)
+            gained = _learn(matrix, length * step, before - point.pull)
 
 
 def _step(matrix: Matrix, point: TallPoint) -> Vector:
     """To the model's minimum in the box; the level has no ends."""
     box = point.problem.regulariser.box
     assert box is not None
-    w = point.w.copy()
-    solve_in_box(matrix, w, point.pull.copy(), (point.price, point.ridge), (box.low, box.high))
+    w, priced = point.w.copy(), (point.price, point.ridge)
+    enough = FINE * float(forces(w, point.pull, priced, box).max())
+    solve_in_box(matrix, w, point.pull.copy(), priced, (box.low, box.high), enough)
     return np.asarray(w - point.w)
 
 
-def _learn(matrix: Matrix, step: Vector, change: Vector) -> None:
-    """A step changed the gradient of the loss by so much."""
+def _learn(matrix: Matrix, step: Vector, change: Vector) -> float:
+    """A step changed the gradient of the loss by so much; what it gained, or less."""
     image = matrix @ step
     along, before = float(step @ change), float(step @ image)
     if along > 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)) and before > 0.0:
         matrix += np.outer(change, change / along) - np.outer(image, image / before)
+    return 0.5 * along

@@ -12,7 +12,7 @@ from dualgap.arrays import Index, Matrix, Vector
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.bounded.box_quadratic import solve_in_box
+from dualgap.solvers.bounded.box_quadratic import forces, solve_in_box
 from dualgap.solvers.bounded.tall_box import TallBox
 from dualgap.solvers.bounded.whole_box import WholeBox
 from dualgap.solvers.curvature_floor import has_flat_pieces
@@ -105,13 +105,9 @@ class BoxNewton:
         self, problem: Problem, point: tuple[Vector, Vector], priced: tuple[Vector, Vector], width: int
     ) -> tuple[Index, float]:
         """Columns off their rest, and those that are pulled from it most; how strongly any is."""
-        (w, v), (price, ridge), box = point, priced, problem.regulariser.box
+        (w, v), price, box = point, priced[0], problem.regulariser.box
         assert box is not None
-        p = len(w)
-        bend = ridge * w
-        up = v - bend - price * np.where(w < 0.0, -1.0, 1.0)
-        down = bend - v - price * np.where(w > 0.0, -1.0, 1.0)
-        force = np.maximum(np.where(w < box.high, up, 0.0), np.where(w > box.low, down, 0.0))
+        p, force = len(w), forces(w, v, priced, box)
         inside = ((w > box.low) & (w < box.high) & (w != 0.0)) | problem.free
         count = int(np.count_nonzero(inside))
         left = float(force.max(initial=0.0))

@@ -30,6 +30,7 @@ class GroupDescent:
     """
 
     name: ClassVar[str] = "group_descent"
+    exact_zeros: ClassVar[bool] = True  # a group that is not worth its price has the weights 0, not 1e-10
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
         groups = problem.regulariser.gauge.groups

@@ -24,7 +24,8 @@ from dualgap.traits import Trait
 ROWS, LEAST = 10, 1000  # of the sample, for each column and in all; fewer took a half longer on 5000 × 300
 SHARE = 5  # a row in so many at most is in it
 AT_ONCE = 1e-9  # of a step: the slope of a price at its start is that on the way
-ROUGH, ROUNDS = 0.5, 3  # violations, in prices, at which the minimiser is near enough, and rounds to there
+ROUGH = 0.05  # relative gap at which the minimiser is near enough: as far as the rows left out move it
+EXACT = 0.5  # share of the violations that a step over all rows may leave
 
 
 def of_a_sample(problem: Problem, start: Iterate) -> Iterate | None:
@@ -33,13 +34,11 @@ def of_a_sample(problem: Problem, start: Iterate) -> Iterate | None:
     rows = max(ROWS * p, LEAST)
     if SHARE * rows > n or problem.loss_has(Trait.QUADRATIC) or start.w[:p].any():
         return None
-    few = BentModel(
-        PricedColumns(of_rows(problem, in_runs(n, n // rows, RUN)), Iterate(start.w, wanted=ROUGH))
-    )
-    for _ in range(ROUNDS):
-        few.improve()
-        if few.point.off <= ROUGH:
-            break
+    some = of_rows(problem, in_runs(n, n // rows, RUN))
+    few = BentModel(PricedColumns(some, Iterate(start.w, wanted=ROUGH), problem.null))
+    few.point.first = float(p)  # all columns at once: a set of so few rows is soon solved
+    few.point.choose()
+    few.minimise()
     w = few.point.asked()
     if not np.isfinite(w).all():
         return None
@@ -56,7 +55,7 @@ def _step(problem: Problem, few: BentModel, w: Vector) -> Iterate:
     pull = design.transpose_matvec(theta - (level / total) * h if level else theta) - ridge[:p] * w[:p]
     live = np.flatnonzero((w[:p] != 0.0) | (np.abs(pull) > EDGE * price[:p]))
     here, residual = w[live].copy(), pull[live]
-    enough = ROUGH * min(1.0, violation(here, residual, price[live]))
+    enough = EXACT * min(1.0, violation(here, residual, price[live]))
     ModelMatrix(few.matrix(live)).solve(here, residual, price[live], enough)
     step = np.zeros(problem.p)
     step[live] = here - w[live]

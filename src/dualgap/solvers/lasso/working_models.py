@@ -15,6 +15,7 @@ from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
 STEPS = 3  # of Newton between two passes over the table
+NEARLY = 0.5  # violations, in prices, below which few columns are still to come, or none
 FEW = 20  # the answer is not far where columns came in for no more than one in so many
 COARSE = 1e-2  # to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
@@ -120,7 +121,10 @@ class BentModel(ColumnsModel):
             if length == 0.0 and not self.floor.share:
                 break
             share = promise / point.scale
-            if share * max(share, self.kept.off**2) <= 0.1 * point.wanted:
+            # the objective is off by the square of this, the slopes that were aimed at by a multiple of it
+            if point.off > NEARLY:
+                share *= max(share, self.kept.off**2)
+            if share <= 0.1 * point.wanted:
                 break
         return np.clip(ahead, *point.problem.dual_bounds) if length == 1.0 else self._bends[0]
 
@@ -148,7 +152,8 @@ class BentModel(ColumnsModel):
         pull = taken.against(theta - shift * h if shift else theta)  # the intercept at its best
         if point.ridged:
             pull -= ridge * point.w
-        if not kept and point.off > SETTLED and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
+        far = point.off > SETTLED and not point.whole
+        if not kept and far and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
         live = self._live(np.abs(pull) / price)
         gram, edge = self.kept.at(taken.array, live, h)

@@ -27,7 +27,7 @@ SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
 class PricedColumns:
     """w on the columns taken so far, z = Xw + b, and a dual point with what it makes of every column."""
 
-    def __init__(self, problem: Problem, start: Iterate) -> None:
+    def __init__(self, problem: Problem, start: Iterate, scale: float | None = None) -> None:
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
         self.design = problem.design.features
         p = self.design.shape[1]
@@ -41,7 +41,7 @@ class PricedColumns:
         self.level = float(start.w[-1] + self.taken.centre @ self.w) if problem.intercept else 0.0
         self.z = self.taken.times(self.w) + self.level if start.prediction is None else start.prediction
         self._objective: float | None = None
-        self.scale = problem.null  # the last objective that was worked out
+        self.scale = problem.null if scale is None else scale  # the last objective that was worked out
         self.floor = CurvatureFloor(problem)
         self.theta, self.h = self.floor.bends(self.z)  # h is of the start
         self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0

@@ -43,6 +43,9 @@ def numbered(groups: Any, table: Table) -> Index:
         return _by_rule(table)
     if not isinstance(groups, Iterable) or isinstance(groups, dict):
         raise DataError(f"groups must be labels, lists of columns or 'columns', not {type(groups).__name__}.")
+    if isinstance(groups, np.ndarray) and groups.shape == (p,) and groups.dtype.kind in "iu":
+        _, first, which = np.unique(groups, return_index=True, return_inverse=True)
+        return np.asarray(np.argsort(np.argsort(first))[which], dtype=np.intp)
     given = list(by_column(groups, table.names))
     if given and all(isinstance(one, list | tuple | set | frozenset | range | np.ndarray) for one in given):
         return _by_lists(given, table)

@@ -28,7 +28,7 @@ class GroupPenalty(Penalty):
         return 0.0
 
     def grouped(self, groups: Index) -> Self:
-        return replace(self, parts=tuple(int(g) for g in groups))
+        return replace(self, parts=tuple(groups.tolist()))
 
     def tiled(self, times: int, intercept: bool) -> Self:
         if self.parts is None:

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.design.line_products import products_with_new
+from dualgap.design.line_products import rough_products_with_new
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.kept_curvature import KeptCurvature
+from dualgap.solvers.lasso.taken_columns import CopiedColumns
 from dualgap.solvers.prices import plain
 from dualgap.traits import Trait
 
@@ -72,9 +73,7 @@ class WorkingPoint(ABC):
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
         self.design, p = problem.design.features, problem.design.features.shape[1]
         self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
-        self.columns: Index = np.zeros(0, dtype=np.int64)
-        self.centre = np.zeros(0)
-        self._room: Matrix = np.empty((problem.n, 0), order="F")
+        self._taken = CopiedColumns(problem)
         self.w = np.zeros(0)
         self.begin(np.flatnonzero(start.w[:p]))
         self.w = start.w[self.columns]
@@ -118,25 +117,24 @@ class WorkingPoint(ABC):
     # -- the columns taken ---------------------------------------------------------------------------
 
     @property
+    def columns(self) -> Index:
+        """Which they are, in the order they came."""
+        return self._taken.columns
+
+    @property
+    def centre(self) -> Vector:
+        """Their means, 0 without an intercept."""
+        return self._taken.centre
+
+    @property
     def array(self) -> Matrix:
         """The columns taken, centred where there is an intercept."""
-        return self._room[:, : len(self.columns)]
+        return self._taken.array
 
     def take(self, fresh_columns: Index) -> None:
         """Take in columns that were not."""
-        before = len(self.columns)
-        self.columns = np.concatenate([self.columns, fresh_columns])
         self.w = np.concatenate([self.w, np.zeros(len(fresh_columns))])
-        if len(self.columns) > self._room.shape[1]:
-            room = np.empty((self.problem.n, max(len(self.columns), 2 * before)), order="F")
-            room[:, :before] = self._room[:, :before]
-            self._room = room
-        fresh = self._room[:, before : len(self.columns)]
-        fresh[...] = self.design.columns(fresh_columns).toarray()
-        centre = self.problem.a @ fresh if self.problem.intercept else np.zeros(len(fresh_columns))
-        self.centre = np.concatenate([self.centre, centre])
-        if self.problem.intercept:
-            fresh -= centre
+        self._taken.add(fresh_columns)
 
     @property
     def paid(self) -> float:
@@ -211,7 +209,7 @@ class WorkingPoint(ABC):
             return
         gram = np.empty((size, size))
         gram[:before, :before] = self.gram[:before, :before]
-        gram[before:] = products_with_new(array, self.h, before)
+        gram[before:] = rough_products_with_new(array, self.h, before)
         gram[:before, before:] = gram[before:, :before].T
         self.gram = gram
 

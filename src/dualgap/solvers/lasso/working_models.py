@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dualgap.arrays import Index, Matrix, Vector
-from dualgap.design.line_products import products_with_new
+from dualgap.design.line_products import rough_products_with_new
 from dualgap.linalg.line_search import search
 from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
@@ -20,8 +20,6 @@ FEW = 20  # the answer is not far where columns came in for no more than one in 
 COARSE = 1e-2  # to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
 ROOM = 2  # times the columns taken that their matrix has room for
-SINGLE = 2e6  # products from which on 4-byte numbers make it in half the time: true slopes mend a step
-TINY = 1e-20  # a square that is as far from one on either side is for 8-byte numbers
 LEAST = 1e-13  # share of the objective that a step promises; below it rounding decides how far to go
 CONSTANT = 1e-20  # a column whose centred square is this share of its own is constant
 
@@ -81,22 +79,14 @@ class QuadraticModel(ColumnsModel):
             room = np.empty((ROOM * size, ROOM * size))
             room[:before, :before] = self.matrix.gram[:before, :before]
             self.matrix = ModelMatrix(room)
-        gram, single = self.matrix.gram, float(size) * (size - before) * len(array) > SINGLE
-        block = products_with_new(array, self.h, before, single=single)
-        if single and not _middling(block.diagonal(before)):
-            block = products_with_new(array, self.h, before)
-        gram[before:size, :size] = block
+        gram = self.matrix.gram
+        gram[before:size, :size] = rough_products_with_new(array, self.h, before)
         gram[:before, before:size] = gram[before:size, :before].T
         new, which = np.arange(before, size), self.point.taken.columns[before:]
         squares = gram[new, new]
         squares[squares <= CONSTANT * self.total * self.point.taken.centre[before:] ** 2] = 0.0
         gram[new, new] = squares + self.point.ridge[which]
         self.matrix.factor.forget()
-
-
-def _middling(squares: Vector) -> bool:
-    """Did 4-byte numbers neither overflow nor vanish?"""
-    return bool(squares.max() < 1.0 / TINY and squares.min() > TINY)
 
 
 class BentModel(ColumnsModel):

@@ -1,6 +1,6 @@
 """Where columns lie in one piece, a few sweeps over them tell nearly all that count, before a matrix is made.
 
-Of tall tables some of the rows do.
+Of tall tables some of the rows do, which are copied.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ ENOUGH = 1e-2  # of a price: smaller moves tell no more columns
 
 
 def swept(problem: Problem, start: Iterate) -> Iterate | None:
-    """A start for a quadratic loss; None where there is one, or where columns lie scattered."""
+    """A start for a quadratic loss; None where there is one, or where columns lie scattered, and are too many
+    numbers for a copy.
+    """
     lines = problem.design.features.toarray().T
     p, n = lines.shape
-    if start.w[:p].any() or not lines.flags.c_contiguous:
+    rows = max(ROWS * p, LEAST)
+    some = SHARE * rows <= n
+    if start.w[:p].any() or not (some or lines.flags.c_contiguous):
         return None
     price, ridge = (each[:p] for each in prices(problem))
     null, z = problem.null_weights, problem.null_prediction
     theta, h = problem.slope(z), problem.a * problem.loss.second_derivative(problem.y, z)
-    rows = max(ROWS * p, LEAST)
-    some = SHARE * rows <= n
     if some:
         lines, h, theta = _sample((lines, h, theta), n // rows * RUN, centred=problem.intercept)
     pull = lines @ theta

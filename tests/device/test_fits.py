@@ -334,6 +334,16 @@ def test_tensors_of_every_sort_are_rechecked() -> None:
                 assert found.converged and agrees(found, again)
 
 
+@pytest.mark.parametrize("far", [1e4, 1e8])
+def test_counts_of_columns_far_from_zero_are_fitted(far: float) -> None:
+    """Where a step over the rows of the device ends in infinity, the host goes on."""
+    X, y, _ = drawn(300)
+    X, y = X + far, np.abs(np.round(y))
+    asked: dict[str, Any] = {"loss": "poisson", "penalty": "l2", "lam": 0.01}
+    found, whole = dg.fit(put(X), put(y), **asked), dg.fit(X, y, **asked)
+    assert found.converged and agrees(found, whole)
+
+
 def test_targets_that_are_all_alike_are_proven_or_refused() -> None:
     X, y, _ = drawn(60)
     found = dg.fit(put(X), put(np.full(60, y[0])), loss="squared", penalty="l2", lam=0.1)

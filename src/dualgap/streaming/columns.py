@@ -130,6 +130,10 @@ def _first_bad(X: Any) -> tuple[int, int] | None:
     return i, int(np.argmax(bad[i]))
 
 
+class SumsError(DataError):
+    """No row is to blame: some step went so far that sums are no numbers. Others take shorter steps."""
+
+
 def refuse_bad(source: RowSource, classes: Any) -> NoReturn:
     """Sums were no numbers: find the first row to blame, and say its file, column and number."""
     names = source.names
@@ -148,4 +152,4 @@ def refuse_bad(source: RowSource, classes: Any) -> NoReturn:
             if worse.any():
                 i = int(np.argmax(worse))
                 raise DataError(f"The target is {values[i]:g} in {place(block, i)}; drop that row.")
-    raise DataError("Sums over the rows overflow; divide the columns by powers of ten.")
+    raise SumsError("Sums over the rows overflow; divide the columns by powers of ten.")

@@ -9,6 +9,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.problem.problem import SEEN, Problem
 from dualgap.proof.check import Checked
+from dualgap.traits import Trait
 
 STEPS = 12  # one in two is too large: all twelve too small, once in 4000
 
@@ -55,7 +56,7 @@ def bounds(
     if theta is None:
         theta, correlation = problem.slope(prediction), None
     point, v = problem.feasible(theta, correlation)
-    if problem.bounded:
+    if problem.bounded or problem.loss_has(Trait.MEANS):  # whose conjugates cost a value more
         dual = problem.dual_near(point, v, (inside, prediction, primal)) - problem.astray(point, v)
     else:
         dual = problem.dual(point, v) - problem.astray(point, v)

@@ -16,7 +16,7 @@ from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import ModelMatrix
 from dualgap.solvers.lasso.working_models import BentModel
 from dualgap.solvers.lasso.working_point import EDGE, PricedColumns
-from dualgap.solvers.prices import prices
+from dualgap.solvers.prices import plain, prices
 from dualgap.solvers.sampling import in_runs, of_rows
 from dualgap.solvers.tall_point import RUN
 from dualgap.traits import Trait
@@ -32,7 +32,7 @@ def of_a_sample(problem: Problem, start: Iterate) -> Iterate | None:
     """A step from the minimiser on some of the rows; None where there are too few, or a start."""
     n, p = problem.design.features.shape
     rows = max(ROWS * p, LEAST)
-    if SHARE * rows > n or problem.loss_has(Trait.QUADRATIC) or start.w[:p].any():
+    if SHARE * rows > n or problem.loss_has(Trait.QUADRATIC) or start.w[:p].any() or not plain(problem):
         return None
     some = of_rows(problem, in_runs(n, n // rows, RUN))
     few = BentModel(PricedColumns(some, Iterate(start.w, wanted=ROUGH), problem.null))

@@ -18,7 +18,7 @@ def _measure(line: Vector, h: Vector, total: float) -> tuple[float, float]:
     """The mean of a column, and what is left of its square; a total of 0 says that it stays where it is."""
     first, second = 0.0, 0.0
     for i in range(h.shape[0]):
-        part = h[i] * line[i]
+        part = float(h[i]) * line[i]
         first += part
         second += part * line[i]
     if total == 0.0:
@@ -29,16 +29,17 @@ def _measure(line: Vector, h: Vector, total: float) -> tuple[float, float]:
 
 @compiled(reassociate=True, inner=True)
 def _pull(line: Vector, theta: Vector) -> float:
-    found = 0.0
+    found = theta.dtype.type(0.0)
     for i in range(theta.shape[0]):
         found += line[i] * theta[i]
-    return found
+    return float(found)
 
 
 @compiled(reassociate=True, inner=True)
 def _move(line: Vector, centre: float, step: float, h: Vector, theta: Vector) -> None:
+    share, middle = theta.dtype.type(step), theta.dtype.type(centre)
     for i in range(theta.shape[0]):
-        theta[i] -= step * h[i] * (line[i] - centre)
+        theta[i] -= share * h[i] * (line[i] - middle)
 
 
 @compiled(inner=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,10 @@ class _Gathered:
 
     def block(self, which: Index) -> Matrix:
         """On these columns."""
-        block: Matrix = self.gram[np.ix_(which, which)]
+        from dualgap.design.weighted_lines import gather_block
+
+        block = np.empty((len(which), len(which)))
+        gather_block(self.gram, which, block)
         block.flat[:: len(which) + 1] += self.ridge[which]
         return block
 
@@ -95,12 +99,20 @@ def _newton(
         room = np.where(
             step > 0.0, (above - here) / step, np.where(step < 0.0, (below - here) / step, np.inf)
         )
-    short = room[room < 1.0]
     change = np.zeros_like(w)
-    for share in (1.0, float(np.median(short)), float(short.min())) if len(short) else (1.0,):
+    for share in _shares(room):
         change[inside] = moved = np.clip(here + share * step, below, above) - here
         image = gram @ change
         if float(moved @ (0.5 * (image[inside] + bend * moved) - right)) <= 0.0:
             residual -= image
             w[inside] = here + moved
             return
+
+
+def _shares(room: Vector) -> Iterator[float]:
+    """Of a step: all, then to where half of the weights that would leave still stay, then all of them."""
+    yield 1.0
+    short = room[room < 1.0]
+    if len(short):
+        yield float(np.median(short))
+        yield float(short.min())

@@ -255,6 +255,8 @@ def test_weights_repeat_rows() -> None:
     ("weights", "said"),
     [
         (np.zeros(40), "Every sample_weight is zero"),
+        (np.where(np.arange(40) == 3, 1e-310, 1.0), "in row 3, nothing beside the sum"),
+        (np.full(40, 1e308), "nothing beside the sum"),
         (-np.ones(40), "-1.0 in row 0"),
         (np.full(40, np.nan), "nan in row 0"),
         ([1.0], "sample_weight has 1"),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Matrix, Vector, ones
 from dualgap.design import Compressed, Dense, Design
 from dualgap.errors import DataError
+from dualgap.losses.base import FAINT
 from dualgap.proof.rows import Rows, norm
 from dualgap.tables.columns import by_column
 
@@ -370,6 +371,14 @@ def read_weights(sample_weight: Any, n: int) -> Vector:
         )
     if not weights.any():
         raise DataError("Every sample_weight is zero; at least one row must count.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    faint = np.flatnonzero((weights > 0.0) & (weights < 2.0 * FAINT * total))
+    if faint.size:
+        raise DataError(
+            f"sample_weight is {weights[faint[0]]:g} in row {faint[0]}, nothing beside the sum of all, "
+            f"{total:g}; give 0 to rows that do not count."
+        )
     return weights
 
 

@@ -142,7 +142,9 @@ class BentModel(ColumnsModel):
         pull = taken.against(theta - shift * h if shift else theta)  # the intercept at its best
         if point.ridged:
             pull -= ridge * point.w
-        far = point.off > SETTLED and not point.whole
+        far = point.off > SETTLED and not (
+            point.whole or point.sparse
+        )  # then a step is no dearer than a pass
         if not kept and far and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
         live = self._live(np.abs(pull) / price)

@@ -4,9 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dualgap as dg
 from cases import LOSSES, vectors
 from dualgap import losses, penalties
 from dualgap.arrays import Matrix, Vector
@@ -274,3 +276,18 @@ def test_both_ways_to_eliminate_solve_the_same_equations(shape: tuple[int, int],
         delta, dw = system.solve(k, rho, refined)
         assert np.allclose(X.matvec(dw) - delta / h, k)
         assert np.allclose(X.transpose_matvec(delta) + diagonal * dw, rho)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+def test_sparse_rows_that_weights_in_the_ball_fit(penalty: Penalty, intercept: bool) -> None:
+    """By products alone, where a dense factor is to be spared; a ball that is too small is no obstacle."""
+    rng = np.random.default_rng(5)
+    X = sp.random_array((400, 1200), density=0.005, format="csr", rng=rng)
+    y = X @ rng.normal(size=1200) + 3.0 * intercept
+    fits = [
+        dg.fit(X, y, loss="absolute", penalty=penalty, budget=budget, fit_intercept=intercept)
+        for budget in (3000.0, 0.01)
+    ]
+    assert all(s.converged for s in fits)
+    assert fits[0].objective <= 1e-9 < fits[1].objective

@@ -12,6 +12,7 @@ from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.interior_point.choice import weights
 from dualgap.solvers.interior_point.inexact import spared, usual
+from dualgap.solvers.interior_point.interpolation import interpolated
 from dualgap.solvers.interior_point.method import Method
 from dualgap.solvers.interior_point.rows import rows
 from dualgap.solvers.interior_point.system import system
@@ -61,6 +62,10 @@ class InteriorPoint:
         """One iterate a factorisation; near the end also its exact finish."""
         half = weights(problem.regulariser)
         if half is None:
-            return iter(())
+            return
         problem = problem.flattened()
-        return Method(problem, rows(problem), half, system(problem.design, half.free), start).run()
+        equations = system(problem.design, half.free)
+        exact = interpolated(problem, equations)
+        if exact is not None:
+            yield exact
+        yield from Method(problem, rows(problem), half, equations, start).run()

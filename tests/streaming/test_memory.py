@@ -16,7 +16,7 @@ import dualgap as dg
 from dualgap.blocks.addresses import addresses_left
 
 P, PART = 40, 1 << 18  # columns, and rows of a file: six of these are 500 MB as 8-byte numbers
-LIMIT = 1400 << 20  # of addresses: libraries and threads have half of it, copies of all rows would not fit
+LIMIT = 1000 << 20  # of addresses: libraries and threads have half of it, copies of all rows would not fit
 ALONE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))

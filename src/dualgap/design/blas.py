@@ -28,9 +28,11 @@ def narrow() -> bool:
 
 @cache
 def _kernels_are_narrow() -> bool:
-    import numba
-    from llvmlite.binding import get_host_cpu_features
-
+    try:
+        import numba
+        from llvmlite.binding import get_host_cpu_features
+    except OSError:  # a limit of addresses leaves no room for the compiler
+        return False
     compiler: Any = numba.config
     known = [getattr(one, "architecture", None) for one in libraries().lib_controllers]
     wide = bool(get_host_cpu_features().get("avx512f"))

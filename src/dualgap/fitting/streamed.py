@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Mask, Vector
+from dualgap.blocks.addresses import give_back
 from dualgap.blocks.dataset import Dataset, dataset
 from dualgap.blocks.source import RowBlock, RowSource
 from dualgap.design import Compressed, Dense, Design
@@ -198,6 +199,7 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
         for k in range(many)
     ]
     del sample  # what scans keep needs its room
+    give_back()
     runs = scanned(
         rows.source,
         pursuits,

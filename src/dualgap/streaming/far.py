@@ -90,14 +90,14 @@ def suspects(tops: Vector, centre: Vector, scale: Vector) -> Index:
     return np.flatnonzero(tops + np.abs(centre) > DISTANT * scale)
 
 
-def far_out(X: Any, columns: Index, centre: Vector, scale: Vector) -> Index:
-    """Rows that are far out in one of some columns."""
+def far_out(X: Any, columns: Index, centre: Vector, scale: Vector, most: float = MOST) -> Index:
+    """Rows that are far out in one of some columns, up to a share of them."""
     far = np.zeros(X.shape[0], dtype=bool)
     columns = columns[np.isfinite(scale[columns])]
     for j in columns:
         column = X[:, [j]].toarray()[:, 0] if hasattr(X, "indptr") else X[:, j]
         far |= np.abs(column - centre[j]) > DISTANT * scale[j]
-    return np.flatnonzero(far)[: int(np.ceil(MOST * len(far)))]
+    return np.flatnonzero(far)[: int(np.ceil(most * len(far)))]
 
 
 @dataclass(frozen=True, eq=False)

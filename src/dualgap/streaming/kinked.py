@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Matrix, Vector
+from dualgap.blocks.addresses import give_back
 from dualgap.blocks.source import RowBlock
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses.shifted import without_offset
@@ -209,6 +210,7 @@ class KinkedPursuit:
             self.best = (found.primal, self.w, self.reach)
             if gathered:
                 lost = self._solve(result)
+                give_back()
                 self.gather = lost > LOST * asked.tolerance * scale
         return ScanStep(found, rule, self._request())
 

@@ -242,7 +242,7 @@ class SmoothPursuit:
         columns, last = suspects(result.weighed.tops, *self.unit[:2]), self._whole(self.w)
         for X, y, a in found.lots:
             stays = self.near.distances(y, scored(X, self.near.w)) <= result.reach
-            stays[far_out(X, columns, *self.unit[:2])] = True
+            stays[far_out(X, columns, *self.unit[:2], 1.0)] = True  # a good part of what was kept is far out
             kept.append((X[stays], y[stays], a[stays]))
             X, y, a = X[~stays].astype(np.float64), y[~stays], a[~stays] * weight
             z = scored(X, last)

@@ -56,7 +56,8 @@ class CopiedColumns:
         problem, before = self._problem, len(self.columns)
         self.columns = np.concatenate([self.columns, new])
         if len(self.columns) > self._room.shape[1]:  # what is not written to takes no memory
-            room = np.empty((problem.n, ROOM * len(self.columns)), order="F")
+            most = min(ROOM * len(self.columns), problem.design.features.shape[1])
+            room = np.empty((problem.n, most), order="F")
             room[:, :before] = self._room[:, :before]
             self._room = room
         fresh = self._room[:, before : len(self.columns)]

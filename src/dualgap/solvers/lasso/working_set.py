@@ -40,12 +40,13 @@ class WorkingSet:
     def fits(problem: Problem) -> bool:
         """Has each column a price, and do the models of the loss hold?
 
-        Of sparse columns few must matter, as is seen at the start; a quadratic loss has a matrix that stays.
+        Of sparse columns few must matter, as is seen at the start; a quadratic loss has a matrix that stays,
+        and curvatures that jump change the few: squared hinge on text took 1.5 times as long.
         """
         if not problem.loss_has(Trait.SMOOTH):
             return False
         sparse = problem.design.features.sparse is not None
-        if not plain(problem) and (not sparse or problem.loss_has(Trait.QUADRATIC)):
+        if not plain(problem) and (not sparse or problem.loss_has(Trait.PIECEWISE_QUADRATIC)):
             return False
         return bool(np.count_nonzero(prices(problem)[0]) == problem.p - problem.intercept)
 

@@ -17,6 +17,7 @@ except ImportError:  # not every system has such limits
 
 SIDE = 256  # of a product that takes room
 ARENAS = -8  # what glibc calls M_ARENA_MAX: places that threads take memory from
+LARGE = 2**21  # numbers: for fewer it does not pay to look at every object of a process, .5 s in a large one
 
 
 def addresses_left() -> int | None:
@@ -52,10 +53,13 @@ def modest() -> None:
     dgemm(1.0, square, square)
 
 
-def give_back() -> None:
-    """What nobody needs goes back to the system: solved problems that refer to themselves, what C keeps of
-    arrays of up to 32 MB, and Arrow of what it decoded. A sample left 300 MB of these to scans.
+def give_back(size: int) -> None:
+    """What nobody needs goes back to the system, if there were as many numbers of rows: solved problems that
+    refer to themselves, what C keeps of arrays of up to 32 MB, and Arrow of what it decoded. A sample left
+    300 MB of these to scans.
     """
+    if size < LARGE:
+        return
     gc.collect()
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:

@@ -198,8 +198,9 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
         _pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled, start=starts[k])
         for k in range(many)
     ]
+    size = sample.X.size
     del sample  # what scans keep needs its room
-    give_back()
+    give_back(size)
     runs = scanned(
         rows.source,
         pursuits,

@@ -210,7 +210,7 @@ class KinkedPursuit:
             self.best = (found.primal, self.w, self.reach)
             if gathered:
                 lost = self._solve(result)
-                give_back()
+                give_back(sum(one.size for one in result.live.X))
                 self.gather = lost > LOST * asked.tolerance * scale
         return ScanStep(found, rule, self._request())
 

@@ -159,7 +159,7 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
     sigma = SPREAD * float(np.std(asked.scores(X, first.w)[usual]) + SPREAD)
     if spread:
         m = len(y)
-        give_back()
+        give_back(X.size)
         k = min(m // 2, max(ROWS, PER_COLUMN * source.p) // 2)
         parts = [_part(asked, problem, part, first.w) for part in (order[:k], order[k : 2 * k])]
         if parts[0] is not None and parts[1] is not None:

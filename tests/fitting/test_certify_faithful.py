@@ -648,9 +648,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], Any, str]] = {
         f"{kind.__name__}": (partial(refit, kind, TWICE), Y, said)
         for kind, said in (
             (linear_model.MultiTaskLasso, "has 2 targets, y 1"),
-            (linear_model.MultiTaskElasticNet, "adds squares"),
+            (linear_model.MultiTaskElasticNet, "has 2 targets, y 1"),
             (linear_model.MultiTaskLassoCV, "has 2 targets, y 1"),
-            (linear_model.MultiTaskElasticNetCV, "adds squares"),
+            (linear_model.MultiTaskElasticNetCV, "has 2 targets, y 1"),
         )
     },
     **{

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 import dualgap as dg
 from dualgap.drive.registry import of_kind
@@ -16,6 +17,18 @@ def test_the_chosen_solver_is_the_one_that_runs() -> None:
     for loss, penalty in (("squared", "l2"), ("absolute", "l1"), ("squared", "lp(3)")):
         told = dg.explain(X, y, loss=loss, penalty=penalty, lam=0.05)
         assert dg.fit(X, y, loss=loss, penalty=penalty, lam=0.05).solver == told.chosen
+
+
+@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "elastic_net"])
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge"])
+def test_a_solver_that_runs_without_comparison_is_told_too(loss: str, penalty: str) -> None:
+    rows = load_diabetes(return_X_y=True)
+    targets = np.where(rows[1] > 150, 1, -1) if loss in ("logistic", "squared_hinge") else rows[1]
+    asked = {"loss": loss, "penalty": penalty} | ({} if penalty == "none" else {"lam": 1e-4})
+    told = dg.explain(rows[0], targets, **asked)
+    assert dg.fit(rows[0], targets, **asked).solver == told.chosen
+    assert f"  {told.chosen} " in str(told).splitlines()[1] + " "
+    assert str(told).count("runs first") == 1
 
 
 def test_every_solver_is_in_it_with_a_reason() -> None:

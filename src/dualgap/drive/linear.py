@@ -56,6 +56,8 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         """
         problem = self.problem
         if self._bare:
+            if start is not None:
+                yield start
             return
         if self.working.as_given:
             self._start = start if start is not None else Iterate(np.zeros(problem.p))

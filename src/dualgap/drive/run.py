@@ -250,7 +250,11 @@ def drive(
 
 
 def drive_asked(
-    asked: Problem, first: Solver, others: Callable[[Working], Iterable[Solver]], limits: Limits
+    asked: Problem,
+    first: Solver,
+    others: Callable[[Working], Iterable[Solver]],
+    limits: Limits,
+    start: Iterate | None = None,
 ) -> Outcome:
     """The run of a convex problem that a solver may do at once, as it was asked; if not, the others do.
 
@@ -265,7 +269,7 @@ def drive_asked(
             again = getattr(first, "given_up", False) and type(first)  # what good coordinates do not help
             yield from (other for other in others(pursuit.working) if type(other) is not again)
 
-    return run(pursuit, solvers, None, limits)
+    return run(pursuit, solvers, start, limits)
 
 
 def line(record: Record, counted: str) -> str:

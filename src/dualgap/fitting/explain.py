@@ -7,7 +7,7 @@ from typing import Any
 
 import dualgap.discrete  # noqa: F401  its searches enter the registry
 from dualgap.device.arrivals import to_host
-from dualgap.drive.registry import BY_NAME, Verdict, of_kind, verdicts
+from dualgap.drive.registry import BY_NAME, Verdict, at_once, of_kind, verdicts
 from dualgap.fitting.joint_problem import joint_family
 from dualgap.fitting.multiclass import form_of
 from dualgap.fitting.outputs import outputs_working
@@ -57,8 +57,12 @@ def explain(X: Any, y: Any, *, multiclass: str = "auto", **keywords: Any) -> Exp
         return Explanation(f"{terms.words()}; all classes jointly", tuple(verdicts(joint)))
     first = reading.alone(0)
     problem = first.terms.problem(design, first.targets())
-    asked = reduced(problem).problem if problem.convex else problem
-    return Explanation(terms.words(), tuple(verdicts(asked)))
+    if not problem.convex:
+        return Explanation(terms.words(), tuple(verdicts(problem)))
+    ahead = at_once(problem.unshifted)
+    told = verdicts(reduced(problem).problem)
+    told.sort(key=lambda verdict: ahead is None or verdict.name != ahead.name)  # the others stay in order
+    return Explanation(terms.words(), tuple(told))
 
 
 def list_solvers() -> list[str]:

@@ -59,9 +59,12 @@ def solve_part(reading: Reading, targets: Vector, limits: Limits, warm_start: An
 def _solved(
     reading: Reading, problem: Problem, solver: str | Solver, limits: Limits, warm_start: Any
 ) -> Outcome:
-    first = at_once(problem.unshifted) if solver == "auto" and warm_start is None else None
+    first = at_once(problem.unshifted) if solver == "auto" else None
     if first is not None:
-        outcome = drive_asked(problem, first, lambda working: candidates(working.problem, solver), limits)
+        start = read_iterate(warm_start, unchanged(problem), reading.terms)
+        outcome = drive_asked(
+            problem, first, lambda working: candidates(working.problem, solver), limits, start
+        )
         return _cleared(problem, outcome, limits)
     given = as_given(solver)
     working = unchanged(problem, as_given=True) if given else reduced(problem)

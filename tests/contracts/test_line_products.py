@@ -8,6 +8,8 @@ import pytest
 from dualgap.arrays import Matrix, Vector
 from dualgap.design.dense import Dense
 from dualgap.design.line_products import products_with_new, weighted_products, weighted_square
+from dualgap.design.picked_lines import picked_combination, picked_products
+from dualgap.design.weighted_lines import subtract_square
 
 RNG = np.random.default_rng(11)
 SIZES = ((1, 1), (7, 3), (16, 4), (977, 9), (2000, 5), (1500, 133), (300, 259))
@@ -54,3 +56,21 @@ def test_of_new_columns(kind: str) -> None:
     X, h = np.asfortranarray(RNG.standard_normal((500, 30))), _weights(500, kind)
     for before in (0, 11, 29):
         assert np.allclose(products_with_new(X, h, before), _wanted(X, h)[before:], rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [*SIZES, (5000, 6)])
+def test_of_lines_with_a_vector(size: tuple[int, int]) -> None:
+    X, x, v = np.asfortranarray(RNG.standard_normal(size)), RNG.random(size[0]), RNG.random(size[1])
+    for count in {0, 1, size[1] // 2, size[1]}:
+        which, found, total = RNG.permutation(size[1])[:count], np.full(count, np.nan), np.ones(size[0])
+        picked_products(X.T, which, x, found)
+        np.testing.assert_allclose(found, x @ X[:, which], rtol=0.0, atol=1e-11)
+        picked_combination(X.T, which, v[which], total)
+        np.testing.assert_allclose(total, 1.0 + X[:, which] @ v[which], rtol=0.0, atol=1e-11)
+
+
+def test_less_a_square_of_a_vector() -> None:
+    matrix, v = RNG.standard_normal((9, 9)), RNG.standard_normal(9)
+    wanted = matrix - 0.3 * np.outer(v, v)
+    subtract_square(matrix, v, 0.3)
+    np.testing.assert_allclose(matrix, wanted, rtol=0.0, atol=1e-14)

@@ -14,6 +14,7 @@ from cases import ALL_LOSSES, LOSSES, numbers, shares, targets, vectors
 from dualgap.arrays import Vector
 from dualgap.errors import DataError
 from dualgap.losses import CATALOGUE, Loss, Terms
+from dualgap.losses.shifted import Shifted, paired
 from dualgap.traits import Trait
 
 N = 6
@@ -123,6 +124,22 @@ def test_both_slopes_at_once_are_the_same(loss: Loss, data: st.DataObject) -> No
     first, second = loss.bends(y, z)
     np.testing.assert_allclose(first, loss.derivative(y, z), rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(second, loss.second_derivative(y, z), rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("loss", [x for x in ALL_LOSSES if x.power is not None], ids=str)
+@given(data=st.data())
+def test_an_offset_divides_targets_and_weighs_rows(loss: Loss, data: st.DataObject) -> None:
+    y, o = data.draw(targets(loss, N)), data.draw(vectors(N, 3.0))
+    z, power = predictions(data, loss, y), loss.power
+    assert power is not None
+    np.testing.assert_allclose(
+        loss.derivative(y, z + o), np.exp((2.0 - power) * o) * loss.derivative(y * np.exp(-o), z), atol=1e-9
+    )
+    shifted, pairs, a = Shifted(loss), paired(y, o), np.full(N, 1.0 / N)
+    if y.any():
+        best = np.full(N, shifted.best_constant(pairs, a))
+        slopes = a * shifted.derivative(pairs, best)
+        assert abs(slopes.sum()) <= 1e-9 * np.abs(slopes).sum()
 
 
 @smooth_loss

@@ -10,7 +10,7 @@ import pytest
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
 
-N, P = 6000, 30
+N, P = 30_000, 30  # rows enough for a sample
 LOSSES = (
     "poisson",
     "gamma",

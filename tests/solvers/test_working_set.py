@@ -68,6 +68,26 @@ def test_a_level_far_from_zero_and_a_constant_column() -> None:
     np.testing.assert_allclose(moved.coef[support], near.coef[support], atol=1e-2)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "logistic"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_bent_losses_over_columns_far_from_zero_and_a_constant_one(loss: str, order: str) -> None:
+    """Columns are read where they lie until these are seen to be far out."""
+    rng = np.random.default_rng(1)
+    X, where = rng.normal(size=(400, 40)), 1e3 * rng.normal(size=40)
+    z = X[:, :3].sum(axis=1)
+    y = rng.poisson(np.exp(0.3 * z)).astype(float) if loss == "poisson" else np.where(z > 0.0, 1.0, -1.0)
+    where[:20] = 0.0  # those of the first set lie near
+    X[:, 7], where[7] = 3.0, 0.0
+    far = X + where
+    near, moved = (
+        dg.fit(np.require(table, requirements=order), y, loss=loss, penalty="l1", lam=0.003)
+        for table in (X, far)
+    )
+    assert near.converged and moved.converged
+    assert moved.coef[7] == 0.0
+    assert moved.objective == pytest.approx(near.objective, rel=2e-6)
+
+
 def test_a_price_above_all_columns_leaves_none() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(50, 20)), rng.normal(size=50)

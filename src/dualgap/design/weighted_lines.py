@@ -66,6 +66,15 @@ def gather_block(matrix: Matrix, places: NDArray[np.int64], out: Matrix) -> None
             target[b] = row[places[b]]
 
 
+@compiled
+def subtract_square(matrix: Matrix, v: Vector, share: float) -> None:
+    """matrix −= share v vᵀ, and no matrix of the latter."""
+    for a in range(v.shape[0]):
+        row, amount = matrix[a], share * v[a]
+        for b in range(v.shape[0]):
+            row[b] -= amount * v[b]
+
+
 @compiled(reassociate=True, inner=True)
 def _tile(lines: NDArray[Any], zero: Any, i: int, j: int, out: Matrix, row: int) -> None:
     """SIDE lines from i with as many from j."""

@@ -69,6 +69,11 @@ class Loss(ABC):
         return np.inf
 
     @property
+    def power(self) -> float | None:
+        """p where L(y, z + o) = e^((2 − p)o) L(y e^−o, z): variances are like means to the power p."""
+        return None
+
+    @property
     def each(self) -> tuple[Loss, ...]:
         """The loss of each prediction, for those that ask for several of one target."""
         return ()

@@ -23,6 +23,10 @@ class Gamma(HalfDeviance):
     lowest = FAINT  # positive; and with all digits, so that y e^−z has them too
     needs = "positive targets"
 
+    @property
+    def power(self) -> float:
+        return 2.0
+
     def _ratio(self, y: Vector, z: Vector) -> Vector:
         """y e^−z, in two steps that neither overflow nor underflow unless it does."""
         with np.errstate(over="ignore"):

@@ -18,6 +18,10 @@ class Poisson(HalfDeviance):
     name = "poisson"
     needs = "targets of at least 0, counts or rates"
 
+    @property
+    def power(self) -> float:
+        return 1.0
+
     def value(self, y: Vector, z: Vector) -> Vector:
         return between(y, self.mean(z), -z)
 

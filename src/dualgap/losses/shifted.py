@@ -72,10 +72,21 @@ class Shifted(Loss):
         """Between the best ones of `inner` less the largest and the least offset: its slopes rise."""
         if self.inner.translates:
             return self.inner.best_constant(y[:, 0] - y[:, 1], a)
+        if self.inner.power is not None:
+            found = self._of_rates(y, a, self.inner.power)
+            if np.isfinite(found):
+                return found
         about = self.inner.best_constant(y[:, 0], a)
         if not np.isfinite(about):
             return about
         return self._balance(y, a, about - float(y[:, 1].max()), about - float(y[:, 1].min()))
+
+    def _of_rates(self, y: Vector, a: Vector, power: float) -> float:
+        """The same by the targets over their exposures, and weights that go with them."""
+        middle = 0.5 * (float(y[:, 1].min()) + float(y[:, 1].max()))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            exposure = np.exp(y[:, 1] - middle)
+            return self.inner.best_constant(y[:, 0] / exposure, a * exposure ** (2.0 - power)) - middle
 
     def check_targets(self, y: Vector) -> None:
         self.inner.check_targets(y[:, 0])

@@ -42,6 +42,10 @@ class Tweedie(HalfDeviance):
             )
 
     @property
+    def power(self) -> float:
+        return self.p
+
+    @property
     def _powers(self) -> tuple[float, float]:
         return self.p - 1.0, 2.0 - self.p
 

@@ -12,6 +12,7 @@ from dualgap.solvers.curvature_floor import has_flat_pieces
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
+ROUGH = 1e-2  # share of a column's square that is left once it is centred, for columns read as they are
 FADED = 4  # times as many columns as are wanted: then those that left are let go
 
 
@@ -81,6 +82,19 @@ class KeptCurvature:
         matrix[before:] = fresh
         matrix[:before, before:] = fresh[:, :before].T
         self._matrix, self._edge = matrix, np.concatenate([self._edge, edge])
+
+
+def lies_far_out(matrix: Matrix, edge: Vector, total: float) -> bool:
+    """Is little left of a column's square once it is centred? 4-byte numbers then say nothing of it."""
+    squares = matrix.diagonal()
+    return bool((squares - edge * (edge / total) < ROUGH * squares).any())
+
+
+def without_level(matrix: Matrix, edge: Vector, total: float) -> None:
+    """What is left of XᵀHX, in place, when the level follows: that of columns centred by h."""
+    from dualgap.design.weighted_lines import subtract_square
+
+    subtract_square(matrix, edge, 1.0 / total)
 
 
 def weighted(rows: Matrix, h: Vector, which: Index | None = None) -> tuple[Matrix, Vector]:

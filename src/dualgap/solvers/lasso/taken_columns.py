@@ -1,4 +1,7 @@
-"""The columns of a table that a working set has taken: dense ones as a copy, sparse ones as they are."""
+"""The columns of a table that a working set has taken: dense ones as a centred copy, or where they lie.
+
+The latter if each is in one piece, and not far from zero; sparse ones as they are.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ class ColumnsTaken(Protocol):
 
     @property
     def array(self) -> Any:
-        """One column for each of `columns`, as `curvature` reads them."""
+        """What `curvature` reads: columns of these, or of all."""
+
+    def places(self, which: Index) -> Index:
+        """Where it finds some of `columns`."""
 
     def add(self, new: Index) -> None:
         """Take in columns that were not."""
@@ -71,11 +77,53 @@ class CopiedColumns:
         if problem.intercept:
             fresh -= centre
 
+    def places(self, which: Index) -> Index:
+        return which
+
     def times(self, w: Vector) -> Vector:
         return np.asarray(self.array @ w)
 
     def against(self, v: Vector) -> Vector:
         return np.asarray(v @ self.array)
+
+    def curvature(self) -> KeptCurvature:
+        return KeptCurvature(self._problem)
+
+
+class ViewedColumns:
+    """Dense columns where they lie, not centred."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self.array = problem, problem.design.features.toarray()
+        self.columns: Index = np.zeros(0, dtype=np.int64)
+        self.centre = np.zeros(0)
+
+    @staticmethod
+    def fits(problem: Problem) -> bool:
+        """Is each column in one piece?"""
+        array = problem.design.features.toarray()
+        return bool(array.flags.f_contiguous) and array.dtype == np.float64
+
+    def add(self, new: Index) -> None:
+        self.columns = np.concatenate([self.columns, new])
+        self.centre = np.zeros(len(self.columns))
+
+    def places(self, which: Index) -> Index:
+        return np.asarray(self.columns[which])
+
+    def times(self, w: Vector) -> Vector:
+        from dualgap.design.picked_lines import picked_combination
+
+        live, found = np.flatnonzero(w), np.zeros(len(self.array))
+        picked_combination(self.array.T, self.columns[live], w[live], found)
+        return found
+
+    def against(self, v: Vector) -> Vector:
+        from dualgap.design.picked_lines import picked_products
+
+        found = np.empty(len(self.columns))
+        picked_products(self.array.T, self.columns, v, found)
+        return found
 
     def curvature(self) -> KeptCurvature:
         return KeptCurvature(self._problem)
@@ -103,6 +151,9 @@ class SparseColumns:
         which = self.columns = np.concatenate([self.columns, new])
         self.centre = np.zeros(len(which))
         self.array = _FewColumns(self._n, *copy_out(self._lines, which, self._sparse.scale[which], self._n))
+
+    def places(self, which: Index) -> Index:
+        return which
 
     def times(self, w: Vector) -> Vector:
         return self.array.times(w)

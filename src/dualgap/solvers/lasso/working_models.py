@@ -9,8 +9,10 @@ import numpy as np
 from dualgap.arrays import Index, Matrix, Vector
 from dualgap.design.line_products import rough_products_with_new
 from dualgap.linalg.line_search import search
+from dualgap.solvers.kept_curvature import lies_far_out, without_level
 from dualgap.solvers.lasso.l1_quadratic import violation
 from dualgap.solvers.lasso.model_matrix import SWEEPS, ModelMatrix
+from dualgap.solvers.lasso.taken_columns import ViewedColumns
 from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
@@ -124,9 +126,9 @@ class BentModel(ColumnsModel):
         taken.add(np.setdiff1d(columns, taken.columns))
         where = np.empty(self.point.design.shape[1], dtype=np.int64)
         where[taken.columns] = np.arange(len(taken.columns))
-        gram, edge = self.kept.known(taken.array, where[columns])
+        gram, edge = self.kept.known(taken.array, taken.places(where[columns]))
         if self.point.problem.intercept:
-            gram -= np.outer(edge / float(self.kept.h.sum()), edge)
+            without_level(gram, edge, float(self.kept.h.sum()))
         gram.flat[:: len(columns) + 1] += self.point.ridge[columns]
         return gram
 
@@ -148,10 +150,8 @@ class BentModel(ColumnsModel):
         if not kept and far and violation(point.w, pull, price) <= INSIDE_OFF * point.off:
             return None
         live = self._live(np.abs(pull) / price)
-        gram, edge = self.kept.at(taken.array, live, h)
+        gram, edge = self._matrix(live, h, total)
         residual, here, price, ridge = pull[live], point.w[live], price[live], ridge[live]
-        if point.problem.intercept:
-            gram -= np.outer(edge / total, edge)
         gram.flat[:: len(live) + 1] += ridge
         w = here.copy()
         off = violation(w, residual, price)
@@ -161,7 +161,7 @@ class BentModel(ColumnsModel):
             shift -= float(edge @ change) / total
         full = np.zeros(len(point.w))
         full[live] = change
-        along = taken.times(full) + shift
+        along = point.taken.times(full) + shift
         linear, paid, bent = float((ridge * here) @ change), price * change, float((ridge * change) @ change)
         smooth = linear - float(theta @ along)  # the slope, without the prices
         promise = max(-smooth - float(price @ (np.abs(w) - np.abs(here))), 0.0)
@@ -187,6 +187,19 @@ class BentModel(ColumnsModel):
         if self.floor.share and length != 1.0:
             self._bends = self.floor.bends(point.z)
         return length, promise, theta - h * along
+
+    def _matrix(self, live: Index, h: Vector, total: float) -> tuple[Matrix, Vector]:
+        """Of these columns, the level at its best, and their sums; of centred copies where it has to be."""
+        point = self.point
+        gram, edge = self.kept.at(point.taken.array, point.taken.places(live), h)
+        if not point.problem.intercept:
+            return gram, edge
+        if isinstance(point.taken, ViewedColumns) and lies_far_out(gram, edge, total):
+            point.centred()
+            self.kept = point.taken.curvature()
+            gram, edge = self.kept.at(point.taken.array, live, h)
+        without_level(gram, edge, total)
+        return gram, edge
 
     def _live(self, worth: Vector) -> Index:
         """The columns that are not zero, and of those worth their price the best: no more than are taken in.

@@ -9,8 +9,9 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.lasso.taken_columns import ColumnsTaken, CopiedColumns, SparseColumns
+from dualgap.solvers.lasso.taken_columns import ColumnsTaken, CopiedColumns, SparseColumns, ViewedColumns
 from dualgap.solvers.prices import prices
+from dualgap.traits import Trait
 
 FAR = 2.0  # times the gap wanted: no bound is computed beyond
 CHEAP = 2e6  # operations that take no time
@@ -34,7 +35,7 @@ class PricedColumns:
         price, ridge = prices(problem)
         self.price, self.ridge = price[:p], ridge[:p]
         self.sparse = self.design.sparse is not None
-        self.taken: ColumnsTaken = SparseColumns(problem) if self.sparse else CopiedColumns(problem)
+        self.taken: ColumnsTaken = SparseColumns(problem) if self.sparse else _dense(problem)
         first = np.flatnonzero(start.w[:p])
         self.taken.add(first)
         self.w = start.w[first]
@@ -79,6 +80,13 @@ class PricedColumns:
         if problem.intercept:
             w[-1] = self.level - float(self.taken.centre @ self.w)
         return w
+
+    def centred(self) -> None:
+        """Go on with a centred copy of the columns taken."""
+        copy = CopiedColumns(self.problem)
+        copy.add(self.taken.columns)
+        self.level += float((copy.centre - self.taken.centre) @ self.w)
+        self.taken = copy
 
     def reach(self, theta: Vector) -> None:
         """A new dual point: a pass over the table."""
@@ -142,6 +150,12 @@ class PricedColumns:
     def room(self) -> float:
         """How many columns may come to those that are not zero, at once."""
         return max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w))
+
+
+def _dense(problem: Problem) -> ColumnsTaken:
+    """A quadratic loss has one matrix, which grows: its columns are read often, and without rows' weights."""
+    viewed = not problem.loss_has(Trait.QUADRATIC) and ViewedColumns.fits(problem)
+    return ViewedColumns(problem) if viewed else CopiedColumns(problem)
 
 
 def first_set(n: int, p: int) -> float:

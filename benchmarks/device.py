@@ -273,11 +273,17 @@ def lbfgs(X: Any, y: Any, loss: str, lam: float, target: float) -> float:
 
 
 def missed(peer: bool) -> None:
-    """What was short of its must, or not known."""
+    """What was short of its must, near to it, or not known."""
     measured(10**6, 1000, "logistic", "l1")
     measured(2000, 10**5, "squared", "l1", share=0.3, live=50, watched=True)
-    measured(10**7, 100, "logistic", "l2", fit_intercept=True)
-    measured(10**7, 100, "logistic", "l1", fit_intercept=True)
+    for loss in ("logistic", "squared"):
+        measured(10**6, 1000, loss, "l2")
+    for n, p in ((10**6, 1000), (10**7, 100)):
+        measured(n, p, "hinge", "l2")
+    for penalty in ("l1", "l2"):
+        measured(10**7, 100, "logistic", penalty)
+    for penalty in ("l2", "l1"):
+        measured(10**7, 100, "logistic", penalty, fit_intercept=True)
 
 
 def middle(peer: bool) -> None:

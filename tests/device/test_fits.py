@@ -436,3 +436,57 @@ def test_hundreds_of_columns_with_a_price(loss: str) -> None:
     assert found.converged and found.solver == "resident passes" and 0 < found.n_nonzero < 250
     assert agrees(found, dg.fit(X, y, **asked))
     assert found.certificate.recheck(X, y).gap <= 1e-6 * found.objective
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic_net(0.5)"])
+@pytest.mark.parametrize("loss", ["huber(0.3)", "squared_hinge"])
+@pytest.mark.parametrize("p", [120, 700])
+def test_fewer_rows_with_curvature_than_columns_with_a_weight(p: int, loss: str, penalty: str) -> None:
+    rng = np.random.default_rng(27)
+    X = rng.normal(size=(25, p))
+    y = rng.normal(size=25) + rng.standard_t(3, size=25)
+    y = np.sign(y) if loss == "squared_hinge" else y
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "lam": 0.1}
+    found = dg.fit(put(X), y, **asked)
+    assert found.converged and agrees(found, dg.fit(X, y, **asked))
+    path = dg.path(put(X), y, loss=loss, penalty=penalty, lams=[0.2, 0.1], exact=False)
+    assert agrees(path.solution(lam=0.1), found)
+
+
+@pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("asked", WEIGHED, ids=lambda one: " ".join(map(str, one.values())))
+@pytest.mark.parametrize("loss", ["logistic", "huber(1.0)"])
+def test_the_metric_of_a_pass_is_made_part_by_part(
+    loss: str, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dualgap.device.matrix.TILE", 256)
+    monkeypatch.setattr("dualgap.device.matrix.GATHERED", 1 << 14)
+    monkeypatch.setattr("dualgap.device.matrix.ROUGH", 3)  # 4-byte products
+    X, y, labels = drawn(7000, seed=5)
+    y = labels if loss == "logistic" else y
+    weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    found = dg.fit(put(X), put(y), loss=loss, sample_weight=put(weight), **asked)
+    assert found.converged and found.solver == "resident passes"
+    assert agrees(found, dg.fit(X, y, loss=loss, sample_weight=weight, **asked))
+
+
+def test_weights_and_labels_of_any_kind() -> None:
+    X, _, labels = drawn(300)
+    asked: dict[str, Any] = {"loss": "logistic", "penalty": "l2", "lam": 0.01}
+    whole = dg.fit(X, labels, **asked)
+    for weight in (2.0, np.full((300, 1), 2.0), put(np.full((300, 1), 2.0))):
+        assert agrees(dg.fit(put(X), labels, sample_weight=weight, **asked), whole)
+    found = dg.fit(put(X), put(labels).to(torch.bfloat16), **asked)
+    assert agrees(found, whole) and np.array_equal(found.classes, [0.0, 1.0])
+    with pytest.raises(DataError, match="sample_weight"):
+        dg.fit(put(X), labels, sample_weight=["much"] * 300, **asked)
+
+
+def test_classes_that_are_fitted_jointly_are_the_hosts() -> None:
+    X, _, _ = drawn(300)
+    y = np.random.default_rng(0).integers(0, 3, size=300)
+    asked: dict[str, Any] = {"loss": "hinge", "penalty": "l2", "lam": 0.1}
+    found = dg.fit(put(X), y, multiclass="crammer_singer", **asked)
+    assert agrees(found, dg.fit(X, y, multiclass="crammer_singer", **asked))
+    with pytest.raises(DataError, match="one_vs_rest"):
+        dg.fit(put(X), y, multiclass="ovr", **asked)

@@ -27,6 +27,7 @@ from dualgap.device.arrivals import (
     refuse_complex,
     refuse_full,
     stays,
+    to_host,
     torch_library,
 )
 from dualgap.device.sweep import can_sweep, swept
@@ -38,6 +39,7 @@ TILE = (
 )  # rows of a partial sum Xᵀθ: its bound is 5e-13, and 10⁷×100 take 2.0 ms on an H200, X read once
 WIDE = 4096  # columns that are enough for a device to look at side by side
 BESIDE = 128  # rows side by side where the largest of each column is looked for
+GATHERED = 1 << 27  # bytes of rows that are copied at a time for the metric
 LOT, BIG = 1 << 28, 1 << 62  # bytes of a part where rows are widened, copied or squared; and all of it
 ROUGH = (
     300  # columns from which the metric's products are made of 4-byte numbers: below, they are short anyway
@@ -309,10 +311,10 @@ class DeviceMatrix:
         low, high = torch.aminmax(y) if y.dtype != torch.bool else (y.min(), y.max())
         second = y == high
         if bool((second | (y == low)).all()):
-            pair = torch.stack([low, high]).cpu().numpy()
+            pair = to_host(torch.stack([low, high]))
             return (pair if pair[0] != pair[1] else pair[:1]), second.to(torch.int64)
         classes, number = torch.unique(y, return_inverse=True)
-        return classes.cpu().numpy(), number
+        return to_host(classes), number
 
     def drawn(self, m: int, seed: int = 0) -> Any:
         """Numbers of m rows; None: all of them."""
@@ -323,19 +325,33 @@ class DeviceMatrix:
 
     def rough_gram(self, A: Any, h: Any) -> Any:
         """Aᵀ diag(h) A for h ≥ 0, to half the digits where it is large: a metric needs no more."""
-        torch, (rows, columns) = self.torch, A.shape
+        torch, (count, columns) = self.torch, A.shape
         many, step = columns > ROUGH, max(TILE, LOT // (8 * columns))
         root, total = h.sqrt(), torch.zeros((columns, columns), dtype=torch.float64, device=A.device)
         with rough(torch, A.is_cuda and many):
-            for i in range(0, rows, step):
+            for i in range(0, count, step):
                 if not many:
                     part = A[i : i + step] * root[i : i + step, None]
                     total += part.T @ part
                     continue
-                part = A[i : i + step].to(torch.float32)
-                part *= root[i : i + step, None]
+                rows = A[i : i + step]
+                part = torch.empty(rows.shape, dtype=torch.float32, device=A.device)
+                torch.mul(rows, root[i : i + step, None], out=part)  # one look at the rows
                 total += part.T @ part
         return total
+
+    def rough_gram_of(self, rows: Any, h: Any, *, first: bool) -> tuple[Any, Any]:
+        """Σ h xxᵀ, and Σ h x if that is wanted, of some rows of X or of all, a part copied at a time."""
+        torch, step = self.torch, max(TILE, GATHERED // (8 * self.p))
+        total = torch.zeros((self.p, self.p), dtype=torch.float64, device=self.place)
+        sums = torch.zeros(self.p, dtype=torch.float64, device=self.place) if first else None
+        for i in range(0, len(h), step):
+            j = min(i + step, len(h))
+            part = self.taken(slice(i, j)).gathered(None) if rows is None else self.gathered(rows[i:j])
+            total += self.rough_gram(part, h[i:j])
+            if sums is not None:
+                sums += self.pulled_from(part, h[i:j])
+        return total, sums
 
     def rough_grams(self, A: Any, h: Any) -> Any:
         """Aᵀ diag(h_k) A for every row of h, as `rough_gram`."""

@@ -17,6 +17,7 @@ from dualgap.drive.limits import Limits, Status
 from dualgap.drive.scans import scanned
 from dualgap.errors import DataError
 from dualgap.fitting.inputs import Table, read_factors, read_strength
+from dualgap.fitting.multiclass import read_form
 from dualgap.fitting.names import loss_named, penalty_named
 from dualgap.fitting.options import read_flag
 from dualgap.fitting.reading import refuse_runaway
@@ -45,6 +46,7 @@ from dualgap.streaming.resident_table import StrengthTable
 from dualgap.streaming.resident_wide import ColumnsPursuit, few_columns
 from dualgap.traits import Trait
 
+GIVEN_UP = (SumsError, np.linalg.LinAlgError)  # steps into infinity, and models without a minimiser
 ELSEWHERE = ("groups", "bounds", "constraints", "offset")  # keywords that are the host's matter
 FREE = 500  # columns without a price, and without a sample: each is two groups of rows in the proof
 ABOVE = 100.0  # as in paths.strengths: squares alone have no λ at which the weights are zero
@@ -103,15 +105,14 @@ def fit_resident(
     got = read_resident(X, y, sample_weight, device, asked)
     if got is None:
         return None
-    many = len(got.targets)
-    if many > 1 and form in ("auto", "multinomial") and Trait.ENTROPIC in got.reading.terms.loss.traits:
+    many, terms = len(got.targets), got.reading.terms
+    if many > 1 and read_form(form, terms.loss, terms.penalty) != "one_vs_rest":
         return None
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
-    terms = got.reading.terms
     try:
         with np.errstate(all="ignore"):  # sums that are no numbers are noticed
             runs = [run for k in range(many) for run in got.solved([got.pursuit(terms, own, k)], own)]
-    except SumsError:
+    except GIVEN_UP:
         return None  # the host takes shorter steps
     small = got.rows.matrix.stored <= CHEAP
     given_up = (Status.STALLED, Status.ROUNDING) if small else (Status.STALLED,)
@@ -183,8 +184,16 @@ def _weights(given: Any, matrix: Any) -> Any:
     if given is None:
         return None
     refuse_complex(given, "sample_weight")
-    weight = as_tensor(given if on_device(given) else np.asarray(given, dtype=np.float64), matrix.place)
-    weight = weight.to(matrix.torch.float64).contiguous()  # or no kernel takes it
+    if not on_device(given):
+        try:
+            given = np.asarray(given, dtype=np.float64)
+            given = given if given.ndim else np.full(matrix.n, given)
+        except (TypeError, ValueError):
+            raise DataError("sample_weight holds no numbers, but weights are numbers.") from None
+    weight = as_tensor(given, matrix.place).to(matrix.torch.float64)
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    weight = weight.contiguous()  # or no kernel takes it
     if weight.shape != (matrix.n,):
         raise DataError(f"sample_weight must hold one number for each of the {matrix.n} rows.")
     bad = ~(matrix.torch.isfinite(weight) & (weight >= 0.0))

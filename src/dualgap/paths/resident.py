@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from dualgap.arrays import Vector
-from dualgap.fitting.resident import ResidentReading, fit_columns, largest_strength, outcome_of, read_resident
+from dualgap.fitting.resident import (
+    GIVEN_UP,
+    ResidentReading,
+    fit_columns,
+    largest_strength,
+    outcome_of,
+    read_resident,
+)
 from dualgap.fitting.solution import Solution
 from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.streamed import StreamedPath
@@ -24,7 +31,10 @@ def resident_path(
     if got is None or len(got.targets) > 1:
         return None
     lams = request.lams if request.lams is not None else grid(got, request)
-    found = [one for one, _ in fit_columns(got, lams, request.limits)[0]]
+    try:
+        found = [one for one, _ in fit_columns(got, lams, request.limits)[0]]
+    except GIVEN_UP:
+        return None
 
     def solve(lam: float | None, budget: float | None) -> Solution:
         known = [one for one in found if lam is not None and one.terms.lam == lam]

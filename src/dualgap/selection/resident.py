@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.errors import DataError
-from dualgap.fitting.resident import fit_columns, fold_weights, read_resident
+from dualgap.fitting.resident import GIVEN_UP, fit_columns, fold_weights, read_resident
 from dualgap.paths.curve_choice import PathRequest
 from dualgap.paths.resident import grid, refitted
 from dualgap.selection.search import Search
@@ -33,7 +33,10 @@ def resident_search(
     if not np.all(weights > 0.0):
         raise DataError(f"There are too few rows for {folds} folds; give fewer.")
     lams = request.lams if request.lams is not None else grid(got, request)
-    table = fit_columns(got, lams, request.limits, int(folds))
+    try:
+        table = fit_columns(got, lams, request.limits, int(folds))
+    except GIVEN_UP:
+        return None
     found = Search(
         form="penalised",
         strengths=lams,

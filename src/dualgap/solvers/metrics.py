@@ -16,6 +16,7 @@ SMALL = 256  # columns up to which a step on the host takes less time than the w
 ROUNDS = 60  # of the model's own solve, which is exact long before
 FINE = 1e-9  # of the prices: what the model may be off by
 FLOOR = 1e-12  # of the diagonal, added to it: directions of rounding get no step
+LIGHT, HEAVY = 1e-2, 1e6  # the same where a model has no minimiser: at first, and at most
 
 
 class Metric(Protocol):
@@ -79,6 +80,17 @@ class Priced:
         self.priced, self.unpriced = np.flatnonzero(price > 0.0), np.flatnonzero(price == 0.0)
 
     def step(self, g: Vector, w: Vector) -> Vector:
+        share = 0.0
+        while True:
+            try:
+                return self._step(g, w)
+            except np.linalg.LinAlgError:  # fewer rows with curvature than columns with a weight
+                if share >= HEAVY or not isinstance(self.gram, HeldGram):
+                    raise
+                share = max(10.0 * share, LIGHT)
+                self.gram = self.gram.raised(share)
+
+    def _step(self, g: Vector, w: Vector) -> Vector:
         on, off = self.priced, self.unpriced
         pull = -(g + self.ridge * w)
         gram, inner = self.gram, pull
@@ -115,6 +127,14 @@ class HeldGram:
         """Σ c u uᵀ more."""
         self.U, self.c = np.vstack([self.U, U]), np.append(self.c, c)
         self.factor = SupportFactor(self)
+
+    def raised(self, share: float) -> HeldGram:
+        """With that share of its diagonal more, of their mean where a column has none."""
+        unit = np.diagonal(self.G).copy()
+        unit[unit <= 0.0] = max(float(unit.mean()), 1e-300)
+        found = HeldGram(self.G + np.diag(share * unit))
+        found.mend(self.U, self.c)
+        return found
 
     def times(self, s: Vector) -> Vector:
         """Gs, of which most is zero, maybe."""

@@ -34,6 +34,7 @@ MANY = 2000  # rows for each column from which a sample of half as many is a goo
 SAMPLE, FEWER = 1000, 50  # rows for each column in it, and where there are fewer rows
 LEAST = 1 << 21  # numbers: data of no more are their own sample
 CURVED, LARGE = 200, 4000  # the same for the metric, and where rows abound: a pass or two fewer
+CHEAPER = 0.1  # of all rows: a step on so many is cheaper than a pass
 STEPS = 12  # on a sample
 BENT = 50  # rows with curvature for each column of which a sample's metric is made, where few have any
 ROUGH = 0.1  # of a weight's standard error: where the sample's fit may end
@@ -214,7 +215,8 @@ class ResidentPursuit:
         self.rows = matrix.n
         self.null = 0.0
         self.price, self.ridge = task.prices
-        self.metric: Metric
+        self.metric: Metric | None = None  # until a pass has told where its curvature is to be taken
+        self.visit: Visit | None = None  # the last pass, while a step is made of it
         self.before: tuple[Vector, Vector, float] | None = None
         self.kept: tuple[Vector, Vector, float] | None = None
         self.retreats, self.seems = 0, np.inf
@@ -222,8 +224,7 @@ class ResidentPursuit:
             self.coef, self.level = self._start()
         else:
             self.coef, self.level, self.null = start.coef, start.level, start.null
-            if start.metric is not None:
-                self.metric = start.metric
+            self.metric = start.metric
         self.w = self._whole(self.coef, self.level)
 
     def _whole(self, coef: Vector, level: float) -> Vector:
@@ -240,23 +241,38 @@ class ResidentPursuit:
         return ScanRequest(resident_pass, (wish,), resident_passes)
 
     def _start(self) -> tuple[Vector, float]:
-        """The sample's fit, and the metric of the passes."""
-        n, p = self.matrix.shape
-        many = LARGE if n >= MANY * LARGE // SAMPLE * p else CURVED
-        same = Trait.QUADRATIC in self.task.statement.loss.traits  # everywhere the same curvature: one sample
-        sample = Sampled.of(self.matrix, self.task, many if same else FEWER)
+        """The sample's fit. Its metric is that of the passes only where curvature is the same everywhere; one
+        of more rows is made before the first pass where these are few beside all, and else of what that says.
+        """
+        same = Trait.QUADRATIC in self.task.statement.loss.traits
+        sample = Sampled.of(self.matrix, self.task, self._many if same else FEWER)
         self.null = null_of(self.task, sample.level)
         coef, level = sample.fitted(self.price, self.ridge)
         if same:
-            assert sample.model_used is not None
             self.metric = sample.model_used
-            return coef, level
-        if len(sample.y) < min(n, many * p):
-            sample = Sampled.of(self.matrix, self.task, many, level=False)
-            self.metric = sample.metric(coef, level, self.price, self.ridge)
-            return sample.improved(coef, level, self.metric)
-        self.metric = sample.metric(coef, level, self.price, self.ridge)
+        elif len(sample.y) < self._many * self.matrix.p <= CHEAPER * self.matrix.n:
+            sample = Sampled.of(self.matrix, self.task, self._many, level=False)
+            self.metric, coef, level = sample.improved(coef, level, self.price, self.ridge)
         return coef, level
+
+    @property
+    def _many(self) -> int:
+        """Rows for each column of which the metric of the passes is made."""
+        n, p = self.matrix.shape
+        return LARGE if n >= MANY * LARGE // SAMPLE * p else CURVED
+
+    def _curved(self, many: int, scores: Any) -> Metric:
+        """The curvature of so many rows for each column at the predictions of all: no other product with X
+        is needed for that, nor a copy of these rows.
+        """
+        matrix, task = self.matrix, self.task
+        rows = matrix.drawn(many * matrix.p)
+        y, z, a = (one if rows is None or one is None else one[rows] for one in (task.y, scores, task.weight))
+        h = task.statement.loss.second_derivative(y, z)
+        h = h / len(y) if a is None else h * (a / added_up(a))
+        H, c = matrix.rough_gram_of(rows, h, first=task.statement.intercept)
+        H = H if c is None else without_constant(H, c, h)
+        return modelled(matrix, H, self.price, self.ridge)
 
     def advance(self, result: PassResult) -> ScanStep:
         task, visit = self.task, result.visit
@@ -276,7 +292,9 @@ class ResidentPursuit:
             rule = SlopeAt(task.statement.loss, whole, tau)
             if found.gap <= task.tolerance * max(found.primal, 1e-4 * self.null):
                 return ScanStep(found, rule, None)
+        self.visit = visit
         self._move(g, objective)
+        self.visit = None  # the next pass takes as much
         return ScanStep(found, rule, self._request())
 
     def _seeming(self, g: Vector, result: PassResult, objective: float) -> tuple[float, float]:
@@ -289,6 +307,9 @@ class ResidentPursuit:
         return tau, seems + loose * objective
 
     def _move(self, g: Vector, objective: float) -> None:
+        if self.metric is None:
+            assert self.visit is not None
+            self.metric = self._curved(self._many, self.visit.scores)
         if self.before is not None:
             self.metric.learn(self.coef - self.before[0], g - self.before[1])
         if self.kept is not None and not objective <= self.kept[2] * (1.0 + ROUNDED * self.task.tolerance):
@@ -297,11 +318,8 @@ class ResidentPursuit:
             if self.retreats % 2:
                 self.coef = 0.5 * (self.coef + self.kept[0])  # too far: half the way, with what was learnt
                 return
-            coef, g, _ = self.before = (
-                self.kept
-            )  # what was learnt misleads: curvature from here, of more rows
-            sample = Sampled.of(self.matrix, self.task, LARGE, level=False)
-            self.metric = sample.metric(coef, self.level, self.price, self.ridge)
+            coef, g, _ = self.before = self.kept  # what was learnt misleads: curvature of more rows
+            self.metric = self._curved(LARGE, self.matrix.times(coef)[0] + self.level)
             self.coef = coef + self.metric.step(g, coef)
             return
         self.before = self.kept = (self.coef, g, objective)
@@ -394,20 +412,11 @@ class Sampled:
         H = self.matrix.rough_gram(A, h)
         if not self.statement.intercept:
             return H
-        c, h0 = self.matrix.pulled_from(A, h), added_up(h)
-        return H - c[:, None] * (c[None, :] / h0) if h0 > 0.0 else H
+        return without_constant(H, self.matrix.pulled_from(A, h), h)
 
     def model(self, h: Any, price: Vector, ridge: Vector) -> Metric:
         """The metric of these curvatures."""
-        H = self.gram(h)
-        if price.any():
-            there = len(H) > SMALL
-            return (
-                PricedThere(self.matrix, H, ridge, price)
-                if there
-                else Priced(self.matrix.host(H), ridge, price)
-            )
-        return unpriced(self.matrix, H, ridge)
+        return modelled(self.matrix, self.gram(h), price, ridge)
 
     def fitted(
         self, price: Vector, ridge: Vector, start: tuple[Vector, float] | None = None
@@ -442,12 +451,15 @@ class Sampled:
                 break
         return coef, level
 
-    def improved(self, coef: Vector, level: float, metric: Metric) -> tuple[Vector, float]:
-        """One step on these rows, of which there are more than those that gave the weights."""
+    def improved(
+        self, coef: Vector, level: float, price: Vector, ridge: Vector
+    ) -> tuple[Metric, Vector, float]:
+        """One step on these rows, of which there are more than those that gave the weights; its metric."""
         loss, z = self.statement.loss, self.matrix.product_of(self.A, coef)
         if self.statement.intercept:
             level = best_level(loss, self.y, z, self.a, level, 1e-4)
-        return coef + metric.step(self.slope(z, level)[0], coef), level
+        metric = self.model(loss.second_derivative(self.y, z + level), price, ridge)
+        return metric, coef + metric.step(self.slope(z, level)[0], coef), level
 
     def slope(self, z: Any, level: float) -> tuple[Vector, float]:
         """The mean of the slopes times the rows, and that of the losses."""
@@ -458,10 +470,20 @@ class Sampled:
         n = len(self.y) if self.a is None else 1.0
         return g / n, float(found.sums[0]) / n
 
-    def metric(self, coef: Vector, level: float, price: Vector, ridge: Vector) -> Metric:
-        """At the sample's answer."""
-        z = self.matrix.product_of(self.A, coef) + level
-        return self.model(self.statement.loss.second_derivative(self.y, z), price, ridge)
+
+def without_constant(H: Any, c: Any, h: Any) -> Any:
+    """Σ h xxᵀ once the constant is at its best: c is Σ h x."""
+    h0 = added_up(h)
+    return H - c[:, None] * (c[None, :] / h0) if h0 > 0.0 else H
+
+
+def modelled(matrix: Any, H: Any, price: Vector, ridge: Vector) -> Metric:
+    """The metric of a curvature on the device."""
+    if not price.any():
+        return unpriced(matrix, H, ridge)
+    if len(H) > SMALL:
+        return PricedThere(matrix, H, ridge, price)
+    return Priced(matrix.host(H), ridge, price)
 
 
 def served(loss: Loss, regulariser: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
-from dualgap.solvers.metrics import FINE, FLOOR, ROUNDS, Priced
+from dualgap.arrays import Index, Vector
+from dualgap.solvers.metrics import FINE, FLOOR, ROUNDS, HeldGram, Priced
 
 FIRST = 256  # columns of a step's first problem, where fewer have a weight; a choice
 
@@ -24,7 +24,7 @@ class PricedThere:
         diagonal = np.asarray(matrix.host(H.diagonal().clone()))
         self.more = ridge + FLOOR * np.maximum(diagonal, 1e-300)
         self.place = np.full(len(ridge), -1)  # of a column among those that were asked for
-        self.held: Matrix = np.zeros((0, len(ridge)))
+        self.held, self.count = np.empty(H.shape), 0  # rows that were asked for: memory comes as they do
         self.U, self.c = np.zeros((0, len(ridge))), np.zeros(0)
 
     def step(self, g: Vector, w: Vector) -> Vector:
@@ -57,15 +57,19 @@ class PricedThere:
     def _of(self, which: Index) -> Priced:
         """The problem of some columns."""
         self._ask(which)
-        U, H = self.U[:, which], self.held[np.ix_(self.place[which], which)]
-        return Priced(H + (U.T * self.c) @ U, self.ridge[which], self.price[which])
+        H = self.held[np.ix_(self.place[which], which)]
+        if len(self.c):
+            U = self.U[:, which]
+            H += (U.T * self.c) @ U
+        H.flat[:: len(H) + 1] += self.more[which]
+        return Priced(HeldGram(H), self.ridge[which], self.price[which])
 
     def _times(self, which: Index, values: Vector) -> Vector:
         """The curvature times a vector that is zero elsewhere."""
         self._ask(which)
-        along = np.zeros(len(self.held))
+        along = np.zeros(self.count)
         along[self.place[which]] = values
-        found = along @ self.held + (self.c * (self.U[:, which] @ values)) @ self.U
+        found = along @ self.held[: self.count] + (self.c * (self.U[:, which] @ values)) @ self.U
         found[which] += self.more[which] * values
         return np.asarray(found)
 
@@ -73,6 +77,7 @@ class PricedThere:
         """Rows of the curvature that were not asked for before."""
         missing = which[self.place[which] < 0]
         if len(missing):
-            self.place[missing] = len(self.held) + np.arange(len(missing))
-            fresh = self.matrix.host(self.H[self.matrix.index(missing)])
-            self.held = np.vstack([self.held, fresh]) if len(self.held) else fresh
+            end = self.count + len(missing)
+            self.place[missing] = np.arange(self.count, end)
+            self.held[self.count : end] = self.matrix.host(self.H[self.matrix.index(missing)])
+            self.count = end

@@ -15,11 +15,10 @@ import numpy as np
 
 from dualgap.arrays import Vector
 from dualgap.device.spaces import space
-from dualgap.drive.scans import ScanStep
 from dualgap.linalg.conjugate_gradients import conjugate_gradients
 from dualgap.losses import Loss
 from dualgap.proof.rounding import added_up, sums_of
-from dualgap.streaming.resident import NearStart, PassResult, ResidentPursuit, ResidentTask, Sampled, null_of
+from dualgap.streaming.resident import NearStart, ResidentPursuit, ResidentTask, Sampled, null_of
 from dualgap.traits import Trait
 
 PRODUCTS = 1000  # for one step, at most
@@ -45,13 +44,10 @@ class ProductsPursuit(ResidentPursuit):
     def __init__(self, matrix: Any, task: ResidentTask, start: NearStart | None = None) -> None:
         super().__init__(matrix, task, nothing_yet(matrix, task) if start is None else start)
 
-    def advance(self, result: PassResult) -> ScanStep:
-        self.visit = result.visit
-        return super().advance(result)
-
     def _move(self, g: Vector, objective: float) -> None:
         """The step, as long as it pays."""
         task, matrix, visit = self.task, self.matrix, self.visit
+        assert visit is not None
         (loss, centre, _), t = visit.block.centred, visit.t
         near = self.seems / max(objective, 1e-4 * self.null)
         enough = (NEAR * task.tolerance / max(near, 1e-300)) ** 0.5

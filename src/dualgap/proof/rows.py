@@ -82,10 +82,10 @@ class Rows:
 
     def times_roughly(self, w: Vector) -> tuple[Vector, Vector, float]:
         """The same, where ‖x_i‖‖w‖ ≤ ‖X‖‖w‖ stands for Σ|x||w|, for the columns read: no look at each."""
-        support = w.nonzero()[0]
-        terms, some = min(self.widest, len(support)), self._read_apart(support)
+        support, known = w.nonzero()[0], _known(self._ahead, w)
+        terms, some = min(self.widest, len(support)), None if known is not None else self._read_apart(support)
         if some is None:
-            value, size = self._times_all(w), self.size
+            value, size = self.matrix @ w if known is None else known, self.size
         else:
             value, size = some @ w[support], norm(some)
         error = (gamma(terms) * (size * length(w)) + terms * LEAST) * (1.0 + FEW)

@@ -103,3 +103,8 @@ class OneGram(CentredGram):
         primal = problem.risk(self.z) + problem.regulariser.value(w)
         gap = primal - problem.dual_near(self.theta, v, (w, self.z, primal))
         return problem.relative(gap, primal) <= wanted
+
+    def beyond(self, residual: Vector) -> float:
+        """By what share of a price these Xᵀθ exceed it, where nothing else holds the weight."""
+        v = self.problem.spread(residual)
+        return self.problem.regulariser.bracket(self.w, v, np.zeros_like(v)).excess

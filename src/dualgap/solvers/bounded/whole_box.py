@@ -22,6 +22,7 @@ from dualgap.solvers.prices import prices
 
 ATTEMPTS = 3  # from true residuals, and at a model: the first nearly always suffices
 SURE = 0.5  # of the gap wanted: what it is reckoned to be when a proof is asked for
+SLIGHTLY = 1e-8  # share of a price by which slopes may exceed it: proofs take that for rounding
 SAFE = 3.0  # times what a product of a proof may be off by: θ is known to fewer roundings
 
 
@@ -64,7 +65,8 @@ def _attempts(point: OneGram, box: WeightBounds, wanted: float, *, last: bool) -
                 break
         point.move(w)
         pull = point.for_proof()
-        if point.proves(pull, SURE * wanted) or (last and k == ATTEMPTS - 1):
+        sure = point.proves(pull, SURE * wanted) and point.beyond(pull) <= SLIGHTLY
+        if sure or (last and k == ATTEMPTS - 1):
             yield Iterate(point.w.copy(), point.theta, point.z, outright=True)
 
 

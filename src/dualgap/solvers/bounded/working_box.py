@@ -22,6 +22,7 @@ from dualgap.traits import Trait
 
 ROUNDS = 200  # of models; 2 to 15 are usual
 FEW = 300  # columns that are all worked on at once where there are more rows
+MANY = 2000  # columns that are, where no price leaves most of them at zero
 FIRST = 100  # columns of the first working set, where there are more
 DIGITS = 1e-2  # of the force on any column: what a round leaves on those that it works on
 SETTLED = 1e-3  # of the first pull on a column: above it a proof is not worth its products
@@ -63,7 +64,9 @@ class BoxNewton:
         n, p = problem.design.features.shape
         if not problem.loss_has(Trait.QUADRATIC):
             return TallBox() if p <= FEW and not has_flat_pieces(problem) and TallBox.fits(problem) else None
-        return WholeBox() if p <= FEW and p <= n and not problem.free[:p].any() else None
+        if p > n or p > MANY or (p > FEW and prices(problem)[0].any()) or problem.free[:p].any():
+            return None
+        return WholeBox()
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One a round."""
@@ -78,8 +81,9 @@ class BoxNewton:
         for k in range(ROUNDS):
             theta = problem.slope(z)
             v = design.transpose_matvec(theta)
-            which, left = self._working(problem, (w, v), (price, ridge), width)
-            near = left <= due or idle > 0
+            force = forces(w, v, (price, ridge), box)
+            which, left = self._working(problem, (w, force), price, width), float(force.max(initial=0.0))
+            near = idle > 0 or (left <= due and _hopeful(problem, (w, value), force, start.wanted))
             due = SETTLED * left if not k else FURTHER * left if near else due
             if k:
                 yield Iterate(w, theta, z, certify=near, correlation=v)
@@ -101,25 +105,22 @@ class BoxNewton:
             idle = idle + 1 if not reached < value * (1.0 - 1e-15) else 0
             value = min(value, reached)
 
-    def _working(
-        self, problem: Problem, point: tuple[Vector, Vector], priced: tuple[Vector, Vector], width: int
-    ) -> tuple[Index, float]:
-        """Columns off their rest, and those that are pulled from it most; how strongly any is."""
-        (w, v), price, box = point, priced[0], problem.regulariser.box
+    def _working(self, problem: Problem, point: tuple[Vector, Vector], price: Vector, width: int) -> Index:
+        """Columns off their rest, and those that are pulled from it most."""
+        (w, force), box = point, problem.regulariser.box
         assert box is not None
-        p, force = len(w), forces(w, v, priced, box)
+        p, force = len(w), force.copy()
         inside = ((w > box.low) & (w < box.high) & (w != 0.0)) | problem.free
         count = int(np.count_nonzero(inside))
-        left = float(force.max(initial=0.0))
         if p <= FEW and p <= problem.n:
-            return np.arange(p), left
+            return np.arange(p)
         force[inside] = np.inf
         most = min(max(width, 2 * count), int(np.count_nonzero(force > 0.0)))
         if not price.any():  # more columns than rows fit anything, and their matrix is singular
             most = min(most, max(problem.n, count))
         if most >= p:
-            return np.arange(p), left
-        return np.sort(np.argpartition(-force, max(most - 1, 0))[: max(most, 1)]), left
+            return np.arange(p)
+        return np.sort(np.argpartition(-force, max(most - 1, 0))[: max(most, 1)])
 
     def _along(
         self, problem: Problem, here: tuple[Vector, Vector, float], ahead: Vector
@@ -136,6 +137,19 @@ class BoxNewton:
                 return x, score, reached
             step *= 0.5
         return w, z, value
+
+
+def _hopeful(problem: Problem, point: tuple[Vector, float], force: Vector, wanted: float) -> bool:
+    """May a proof succeed? A θ that pulls columns away from their only end is put right by many products.
+
+    Weights up to the largest there is may gain so much by what pulls them.
+    """
+    half = problem.regulariser.half_open
+    if half is None or not half.any():
+        return True
+    w, value = point
+    gain = min(float(force.sum()) * float(np.abs(w).max(initial=0.0)), value)
+    return problem.relative(gain, value) <= wanted
 
 
 class _Dense:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.arrays import Vector
+from dualgap.design import Dense, WithOnes
 from dualgap.drive.solver import Iterate
 from dualgap.losses import Loss
 from dualgap.penalties import Penalty
 from dualgap.problem.precondition import precondition
 from dualgap.problem.problem import Problem
+from dualgap.proof.rows import Rows
 from dualgap.solvers.lasso.coordinate_descent import CoordinateDescent
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from random_problems import Recipe, relative_gap, run
@@ -86,6 +88,38 @@ def test_bent_losses_over_columns_far_from_zero_and_a_constant_one(loss: str, or
     assert near.converged and moved.converged
     assert moved.coef[7] == 0.0
     assert moved.objective == pytest.approx(near.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_dual_point_foreseen_is_the_one_that_is_proven(order: str, intercept: bool) -> None:
+    plain = Recipe(3000, 11, share=2.0, intercept=intercept).build(losses.Poisson(), penalties.L1())
+    X = np.require(plain.design.features.toarray(), requirements=order)
+    dense = Dense(X, Rows(X))
+    problem = replace(plain, design=WithOnes(dense) if intercept else dense)
+    assert plain.foreseen(plain.null_dual) is None  # nothing would be kept
+    slopes = problem.null_dual * np.random.default_rng(5).uniform(0.99, 1.0, problem.n)
+    found = problem.foreseen(slopes)
+    assert found is not None
+    theta, pull = found
+    np.testing.assert_allclose(pull, X.T @ theta, rtol=0.0, atol=1e-12)
+    proven, afresh = (one.judged(one.null_weights, theta, 1e-6) for one in (problem, plain))
+    np.testing.assert_array_equal(proven.theta, theta)
+    np.testing.assert_array_equal(proven.correlation[:11], pull)
+    assert proven.dual == pytest.approx(afresh.dual, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(300, 60), (60, 200), (3000, 60)])
+def test_groups_whose_columns_lie_far_out_or_not(shape: tuple[int, int]) -> None:
+    """Bent losses read columns where they lie until these are seen to be far out; others copy them."""
+    rng = np.random.default_rng(2)
+    X, where = np.asfortranarray(rng.normal(size=shape)), 1e3 * rng.normal(size=shape[1])
+    z, groups = X[:, :4].sum(axis=1), np.arange(shape[1]) // 5
+    for loss, y in (("squared", z), ("logistic", np.sign(z)), ("poisson", rng.poisson(np.exp(0.2 * z)))):
+        asked = {"loss": loss, "penalty": "group_lasso", "groups": groups, "lam": 0.01}
+        near, moved = (dg.fit(np.asfortranarray(table), y + 0.0, **asked) for table in (X, X + where))
+        assert near.converged and moved.converged
+        assert moved.objective == pytest.approx(near.objective, rel=2e-6)
 
 
 def test_a_price_above_all_columns_leaves_none() -> None:

@@ -214,6 +214,18 @@ class Problem(Statement):
         theta, mu = self.split(theta)
         return self.design.transpose_matvec(theta) + self.spread(mu @ self.constraints.matrix)
 
+    def foreseen(self, theta: Vector) -> tuple[Vector, Vector] | None:
+        """θ as the kernel would take it, and Xᵀθ over the columns, which it need not work out again.
+
+        None where it would make more of θ than that, or reads another table.
+        """
+        rows = self.design.measured
+        held = self.constraints is not None or self.regulariser.gauge.sums is not None
+        if rows is None or rows.sparse or held or np.count_nonzero(self.free) > self.intercept:
+            return None
+        theta = self.levelled(np.clip(theta, *self.dual_bounds_inside()))
+        return theta, rows.foreseen(theta)
+
     def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:
         """A feasible dual point near θ, and Xᵀθ there; `correlation` is Xᵀθ of the one given, if known."""
         return feasible(self, theta, correlation)

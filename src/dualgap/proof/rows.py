@@ -113,6 +113,11 @@ class Rows:
         value.flags.writeable = False  # whoever is given it could change what the next one is given
         self._back = list(zip(own, value, strict=True))
 
+    def foreseen(self, theta: Vector) -> Vector:
+        """Xᵀθ of a dense table, kept likewise."""
+        self.against_ahead(theta[None])
+        return self._back[0][1]
+
     def _times_all(self, w: Vector) -> Any:
         known = _known(self._ahead, w)
         return self.matrix @ w if known is None else known

@@ -16,8 +16,8 @@ from dualgap.design.line_products import rough_products_with_new
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.kept_curvature import KeptCurvature
-from dualgap.solvers.lasso.taken_columns import CopiedColumns
+from dualgap.solvers.kept_curvature import KeptCurvature, lies_far_out, without_level
+from dualgap.solvers.lasso.taken_columns import CopiedColumns, ViewedColumns, dense_columns
 from dualgap.solvers.prices import plain
 from dualgap.traits import Trait
 
@@ -33,6 +33,8 @@ SETTLED, COARSE = (
     0.05,
     1e-2,
 )  # violations below which the set is nearly complete; how well it is solved before
+NEARLY = 1.0  # violations below which the next θ may be the last
+WITHIN = 3.0  # times the violations aimed at: so far inside it is put, to be within all prices
 TURNS = 60  # sweeps over the columns taken that are usual
 FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
 
@@ -64,7 +66,8 @@ def rounds(point: WorkingPoint) -> Iterator[Iterate]:
 class WorkingPoint(ABC):
     """w on the columns taken so far, z = Xw + b, and a dual point with what it makes of every column.
 
-    `off` is by what share of its price the worst is worth more.
+    `off` is by what share of its price the worst is worth more. A θ that may be the last is that of the
+    slopes over `_unit`: a little inside all prices.
     """
 
     off: float
@@ -73,7 +76,7 @@ class WorkingPoint(ABC):
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
         self.design, p = problem.design.features, problem.design.features.shape[1]
         self.first = max(FIRST * p**0.5, (CHEAP / problem.n) ** 0.5)
-        self._taken = CopiedColumns(problem)
+        self._taken = dense_columns(problem)
         self.w = np.zeros(0)
         self.begin(np.flatnonzero(start.w[:p]))
         self.w = start.w[self.columns]
@@ -82,7 +85,7 @@ class WorkingPoint(ABC):
         self.risk = problem.risk(self.z)
         self.theta = problem.slope(self.z)
         self.floor, self.kept = CurvatureFloor(problem), KeptCurvature(problem)
-        self.gram, self.known = np.zeros((0, 0)), 0
+        self.gram, self.known, self._last = np.zeros((0, 0)), 0, False
         self._price()
 
     # -- what the penalty answers --------------------------------------------------------------------
@@ -123,13 +126,15 @@ class WorkingPoint(ABC):
 
     @property
     def centre(self) -> Vector:
-        """Their means, 0 without an intercept."""
+        """What each is counted from: its mean where that is far from zero and there is an intercept, or 0."""
         return self._taken.centre
 
-    @property
-    def array(self) -> Matrix:
-        """The columns taken, centred where there is an intercept."""
-        return self._taken.array
+    def _centred(self) -> None:
+        """Go on with a centred copy of the columns taken."""
+        copy = CopiedColumns(self.problem)
+        copy.add(self.columns)
+        self.level += float((copy.centre - self.centre) @ self.w)
+        self._taken, self.kept = copy, KeptCurvature(self.problem)
 
     def take(self, fresh_columns: Index) -> None:
         """Take in columns that were not."""
@@ -150,8 +155,12 @@ class WorkingPoint(ABC):
         return w
 
     def _price(self) -> None:
+        self._unit = 1.0 + WITHIN * self.enough() if self._last else 1.0
+        foreseen = self.problem.foreseen(self.theta / self._unit) if self._last else None
+        if foreseen is None:
+            foreseen, self._unit = (self.theta, self.design.transpose_matvec(self.theta)), 1.0
+        self.theta, self.pull = foreseen
         self.theta_sum = float(self.theta.sum())
-        self.pull = self.design.transpose_matvec(self.theta)
         self.value(np.append(self.pull, 0.0) if self.problem.intercept else self.pull)
 
     def proof(self) -> Iterate | None:
@@ -172,6 +181,7 @@ class WorkingPoint(ABC):
         """Take columns in, minimise over those taken, and value all of them anew."""
         whole = len(self.pull) <= self.first
         self.choose(None if whole else max(self.first, float(np.count_nonzero(self.w))))
+        self._last = self.off <= NEARLY
         self.theta = self._quadratic() if self.problem.loss_has(Trait.QUADRATIC) else self._general()
         self._price()
 
@@ -187,20 +197,21 @@ class WorkingPoint(ABC):
         problem = self.problem
         self._grow()
         w = self.w.copy()
-        residual = self.pull[self.columns] - self.centre * self.theta_sum
+        residual = self._unit * (self.pull[self.columns] - self.centre * self.theta_sum)
         size = len(w)
         last = self.off <= SETTLED or TURNS * size * size <= self.design.stored  # no more than another pass
         tolerance = self.enough() if last else max(min(COARSE, 0.1 * self.off), self.enough())
         gram = np.ascontiguousarray(self.gram[:size, :size])
         self.settle(gram, np.arange(size), w, residual, tolerance)
-        shift = self.theta_sum / self.total if problem.intercept else 0.0
-        self.z = self.z + self.array @ (w - self.w) + shift
+        self._last = last
+        shift = self._unit * self.theta_sum / self.total if problem.intercept else 0.0
+        self.z = self.z + self._taken.times(w - self.w) + shift
         self.w, self.level = w, self.level + shift
         self.risk = problem.risk(self.z)
         return problem.slope(self.z)
 
     def _grow(self) -> None:
-        problem, array, before = self.problem, self.array, self.known
+        problem, array, before = self.problem, self._taken.array, self.known
         if not before:
             self.h = problem.a * problem.loss.second_derivative(problem.y, self.z)
             self.total = float(self.h.sum())
@@ -229,14 +240,17 @@ class WorkingPoint(ABC):
     def _step(self, theta: Vector) -> tuple[float, float, Vector]:
         """A step's length, what it promised, and by how much it moves the slopes."""
         problem, h = self.problem, self.floor.curvature(self.z)
-        level, slopes = float(theta.sum()), theta @ self.array
+        level, slopes = float(theta.sum()), self._taken.against(theta)
         moved = level / float(h.sum()) if problem.intercept else 0.0  # by the intercept, to its best
-        pull = slopes - moved * (h @ self.array) if moved else slopes
+        pull = slopes - moved * self._taken.against(h) if moved else slopes
         where, off = self.near(pull)
-        gram, edge = self.kept.at(self.array, where, h)
+        gram, edge = self.kept.at(self._taken.array, self._taken.places(where), h)
         total, residual = float(self.kept.h.sum()), slopes[where]
         if problem.intercept:
-            gram -= np.outer(edge / total, edge)
+            if isinstance(self._taken, ViewedColumns) and lies_far_out(gram, edge, total):
+                self._centred()
+                return self._step(theta)
+            without_level(gram, edge, total)
             residual -= (level / total) * edge
         w = self.w[where].copy()
         unit = max(off, self.off)
@@ -244,7 +258,7 @@ class WorkingPoint(ABC):
         change = np.zeros(len(self.w))
         change[where] = w - self.w[where]
         shift = (level - float(edge @ change[where])) / total if problem.intercept else 0.0
-        along = self.array @ change + shift
+        along = self._taken.times(change) + shift
         promise = max(float(theta @ along) - (self.paid_by(self.w + change) - self.paid), 0.0)
         bent = self.kept.h * along
         self.kept.learn(promise)

@@ -13,6 +13,7 @@ from dualgap.arrays import Index, Matrix, Vector, once
 from dualgap.compiled.layout import Lines, locked, sparse_lines
 from dualgap.problem.problem import Problem
 from dualgap.solvers.kept_curvature import KeptCurvature
+from dualgap.traits import Trait
 
 ROOM = 4  # times the columns taken that there is room for
 
@@ -127,6 +128,12 @@ class ViewedColumns:
 
     def curvature(self) -> KeptCurvature:
         return KeptCurvature(self._problem)
+
+
+def dense_columns(problem: Problem) -> CopiedColumns | ViewedColumns:
+    """Copied for a quadratic loss, whose matrix stays and grows: a copy is read faster."""
+    viewed = not problem.loss_has(Trait.QUADRATIC) and ViewedColumns.fits(problem)
+    return ViewedColumns(problem) if viewed else CopiedColumns(problem)
 
 
 class SparseColumns:

@@ -17,6 +17,7 @@ from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
 STEPS = 3  # of Newton between two passes over the table
+SOON = 1.0  # violations, in prices, below which the next dual point may be the last
 NEARLY = 0.5  # violations, in prices, below which few columns are still to come, or none
 FEW = 20  # the answer is not far where columns came in for no more than one in so many
 COARSE = 1e-2  # to what share of the prices a set is solved until then
@@ -31,12 +32,14 @@ class ColumnsModel(ABC):
 
     def __init__(self, point: PricedColumns) -> None:
         self.point = point
+        self.last = False  # is the dual point likely to do?
         self.lost = 0.0  # operations on what did not lead to minima over the columns taken
 
     def improve(self) -> None:
         """Take columns in, minimise over those taken, and price all of them anew."""
         self.point.choose()
-        self.point.reach(self.minimise())
+        self.last = False
+        self.point.reach(self.minimise(), last=self.last)
 
     @abstractmethod
     def minimise(self) -> Vector:
@@ -63,12 +66,13 @@ class QuadraticModel(ColumnsModel):
         self._grow()
         which = taken.columns
         price, w = point.price[which], point.w.copy()
-        residual = point.pull[which] - taken.centre * point.theta_sum - point.ridge[which] * w
+        residual = point.unit * (point.pull[which] - taken.centre * point.theta_sum) - point.ridge[which] * w
         # all the sweeps it may take cost less than a pass
         cheap = SWEEPS * len(w) ** 2 <= point.design.stored
         last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
         self.lost += self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
-        shift = point.theta_sum / self.total if point.problem.intercept else 0.0
+        self.last = last and point.off <= SOON
+        shift = point.unit * point.theta_sum / self.total if point.problem.intercept else 0.0
         point.move(w, point.z + taken.times(w - point.w) + shift, point.level + shift)
         return point.problem.slope(point.z)
 
@@ -113,6 +117,7 @@ class BentModel(ColumnsModel):
             if length == 0.0 and not self.floor.share:
                 break
             share = promise / point.scale
+            self.last = share * max(share, self.kept.off**2) <= point.wanted and point.off <= SOON
             # the objective is off by the square of this, the slopes that were aimed at by a multiple of it
             if point.off > NEARLY:
                 share *= max(share, self.kept.off**2)

@@ -9,9 +9,8 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import CurvatureFloor
-from dualgap.solvers.lasso.taken_columns import ColumnsTaken, CopiedColumns, SparseColumns, ViewedColumns
+from dualgap.solvers.lasso.taken_columns import ColumnsTaken, CopiedColumns, SparseColumns, dense_columns
 from dualgap.solvers.prices import prices
-from dualgap.traits import Trait
 
 FAR = 2.0  # times the gap wanted: no bound is computed beyond
 CHEAP = 2e6  # operations that take no time
@@ -35,7 +34,7 @@ class PricedColumns:
         price, ridge = prices(problem)
         self.price, self.ridge = price[:p], ridge[:p]
         self.sparse = self.design.sparse is not None
-        self.taken: ColumnsTaken = SparseColumns(problem) if self.sparse else _dense(problem)
+        self.taken: ColumnsTaken = SparseColumns(problem) if self.sparse else dense_columns(problem)
         first = np.flatnonzero(start.w[:p])
         self.taken.add(first)
         self.w = start.w[first]
@@ -46,7 +45,7 @@ class PricedColumns:
         self.floor = CurvatureFloor(problem)
         self.theta, self.h = self.floor.bends(self.z)  # h is of the start
         self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0
-        self.first = first_set(problem.n, p)
+        self.first, self.unit = first_set(problem.n, p), 1.0  # θ and `pull` are those of the slopes over unit
         self._price(start.correlated(problem, self.theta)[:p])
 
     @property
@@ -88,10 +87,14 @@ class PricedColumns:
         self.level += float((copy.centre - self.taken.centre) @ self.w)
         self.taken = copy
 
-    def reach(self, theta: Vector) -> None:
-        """A new dual point: a pass over the table."""
-        self.theta = theta
-        self._price(self.design.transpose_matvec(theta))
+    def reach(self, theta: Vector, *, last: bool) -> None:
+        """A new dual point: a pass over the table. The last one is put a little inside the prices."""
+        self.unit = 1.0 + self.enough() if last else 1.0
+        foreseen = self.problem.foreseen(theta / self.unit) if last else None
+        if foreseen is None:
+            foreseen, self.unit = (theta, self.design.transpose_matvec(theta)), 1.0
+        self.theta, pull = foreseen
+        self._price(pull)
 
     def _price(self, pull: Vector) -> None:
         """What each column is worth beside its price, and how far the worst is off."""
@@ -150,12 +153,6 @@ class PricedColumns:
     def room(self) -> float:
         """How many columns may come to those that are not zero, at once."""
         return max(self.first, (GROWTH - 1.0) * np.count_nonzero(self.w))
-
-
-def _dense(problem: Problem) -> ColumnsTaken:
-    """A quadratic loss has one matrix, which grows: its columns are read often, and without rows' weights."""
-    viewed = not problem.loss_has(Trait.QUADRATIC) and ViewedColumns.fits(problem)
-    return ViewedColumns(problem) if viewed else CopiedColumns(problem)
 
 
 def first_set(n: int, p: int) -> float:

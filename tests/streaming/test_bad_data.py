@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import dualgap as dg
@@ -290,3 +291,99 @@ def test_several_targets_are_for_rows_in_memory(tmp_path: Path) -> None:
             make()
     for single in (Y[:, :1], Y[:, 0]):
         assert dg.fit(dg.dataset(X, single), loss="squared", lam=1.0).coef.shape == (3,)
+
+
+def test_text_whose_later_rows_are_wider_than_the_first_ones(tmp_path: Path) -> None:
+    """Arrow takes what its first block of text holds for the kind of a column."""
+    frame = pd.concat([numbers(3000)] * 8, ignore_index=True)
+    whole = frame["x1"].round().astype(int).astype(object)
+    whole[23_990] = 2.5
+    late = pd.Series(np.where(np.arange(24_000) < 23_000, np.nan, 1.0))
+    frame = frame.assign(x1=whole, x2=late)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    rows = dg.dataset(tmp_path / "a.csv", target="y", columns=["x0", "x1", "x2"])
+    found = dg.fit(rows, loss="huber", penalty="l2", lam=0.01)
+    X = frame[["x0", "x1", "x2"]].fillna(1.0).to_numpy(dtype=float)
+    own = dg.fit(X, frame["y"].to_numpy(), loss="huber", penalty="l2", lam=0.01)
+    assert found.converged and found.objective >= own.bound and own.objective >= found.bound
+    assert np.array_equal(found.predict(rows), found.predict(X))
+    whole[23_995] = "oops"
+    frame.assign(x1=whole).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(DataError, match=r"Column 'x1' of .*a\.csv holds numbers, and 'oops' after row \d{5}"):
+        dg.dataset(tmp_path / "a.csv", target="y", columns=["x0", "x1"])
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared"])
+def test_a_number_whose_square_is_none_is_named(loss: str, tmp_path: Path) -> None:
+    X, y, labels = drawn(3000)
+    X[2900, 2] = 1e200
+    rows = parquet(X, y if loss == "squared" else labels, tmp_path)
+    with pytest.raises(DataError, match=r"1e\+200 in column 'x2', row 1401 of .*b\.parquet"):
+        dg.fit(rows, loss=loss, penalty="l2", lam=0.01)
+
+
+def test_a_label_that_is_missing_is_named_by_its_row(tmp_path: Path) -> None:
+    X, _, labels = drawn(500)
+    words = np.where(labels == 1, "yes", "no").astype(object)
+    words[432] = None
+    with pytest.raises(DataError, match=r"no label in row 183 of .*b\.parquet"):
+        dg.fit(parquet(X, words, tmp_path), loss="logistic", penalty="l2", lam=0.01)
+
+
+def test_names_that_cannot_be_meant(tmp_path: Path) -> None:
+    pattern = written(tmp_path / "one", [numbers(50)])
+    assert dg.dataset(pattern, target="y", columns="x1").names == ("x1",)
+    with pytest.raises(DataError, match="predicted from itself"):
+        dg.dataset(pattern, target="y", columns=["x1", "y"])
+    with pytest.raises(DataError, match="no column 'z' to leave out"):
+        dg.dataset(pattern, target="y", drop=["z"])
+    twice = pa.Table.from_arrays([pa.array(np.arange(9.0))] * 3, names=["a", "a", "y"])
+    pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(DataError, match=r"twice\.parquet has two columns named 'a'"):
+        dg.dataset(tmp_path / "twice.parquet", target="y")
+    (tmp_path / "above").mkdir()
+    written(tmp_path / "above" / "below", [numbers(50)])
+    with pytest.raises(DataError, match="those in folders below"):
+        dg.dataset(tmp_path / "above", target="y")
+    with pytest.raises(DataError, match="must have rows and columns"):
+        dg.dataset(np.ones(9), np.ones(9))
+
+
+def test_functions_that_give_no_blocks_of_numbers() -> None:
+    X, y = np.ones((6, 2)), np.arange(6.0)
+    once = iter([(X, y)])
+    for make, words in (
+        (lambda: None, "gave NoneType"),
+        (
+            lambda: [(X.astype(str).tolist(), y), (np.array([["a", "b"]]), y[:1])],
+            "X of block 1 holds what is no",
+        ),
+        (lambda: [(X[:, 0], y)], "X of block 0 has the shape"),
+        (lambda: [(X, y, None), (X, y, y)], "Block 1 has weights, unlike the first"),
+        (lambda: once, "fresh iterator"),
+    ):
+        with pytest.raises(DataError, match=words):
+            dg.fit(dg.dataset(make), loss="squared", penalty="l2", lam=0.1)
+
+
+def test_dask_collections_that_need_a_word_or_none() -> None:
+    array, frames = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    X, _, labels = drawn(2000)
+    cut = array.from_array(X, chunks=(300, 2))
+    weight = np.arange(2000) % 3
+    asked: dict[str, Any] = {"loss": "logistic", "penalty": "l2", "lam": 0.01, "sample_weight": weight}
+    found, whole = (dg.fit(one, labels, **asked) for one in (cut, X))
+    assert found.objective >= whole.bound and whole.objective >= found.bound
+    with pytest.raises(DataError, match="X has 2000 rows, y 1999"):
+        dg.dataset(cut, array.from_array(labels[:-1], chunks=300))
+    frame = frames.from_pandas(numbers(200).assign(word="a"), npartitions=3)
+    for given, words in (
+        ({"target": "z"}, "no column 'z'"),
+        ({"target": "y"}, "Column 'word' of the Dask frame"),
+        ({"target": "y", "weights": "z"}, "no column 'z'"),
+    ):
+        with pytest.raises(DataError, match=words):
+            dg.dataset(frame, **given)
+    with pytest.raises(DataError, match="Dask series"):
+        dg.dataset(frame[["x0", "x1"]], np.ones(200))

@@ -1,4 +1,4 @@
-"""A limit of addresses (`ulimit -v`): what is left of it, and who must not waste it."""
+"""Memory as C hands it out: what a limit of addresses (`ulimit -v`) leaves, what is kept or goes back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import ctypes
 import gc
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +19,12 @@ except ImportError:  # not every system has such limits
     resource = None  # type: ignore[assignment]
 
 SIDE = 256  # of a product that takes room
-ARENAS = -8  # what glibc calls M_ARENA_MAX: places that threads take memory from
-LARGE = 2**21  # numbers: for fewer it does not pay to look at every object of a process, .5 s in a large one
+LARGE = 2**21  # numbers: for fewer it does not pay to look for what is left, .5 s in a large process
+# what glibc calls M_ARENA_MAX, places that threads take memory from; M_TRIM_THRESHOLD, free bytes that it may
+# keep at the end of one; M_MMAP_THRESHOLD, bytes from which memory comes and goes by the system at once
+ARENAS, KEPT, MAPPED = -8, -1, -3
+ONCE = "MALLOC_TRIM_THRESHOLD_"  # by which a worker of Dask is told to give back at once
+USUAL, MOST = 1 << 17, 1 << 25  # bytes: of both thresholds where nothing is said, and the largest for MAPPED
 
 
 def addresses_left() -> int | None:
@@ -45,25 +52,65 @@ def modest() -> None:
 
     if "pyarrow" not in sys.modules:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None and sys.platform == "linux":
-        mallopt(ARENAS, 1)
+    _of_c("mallopt", ARENAS, 1)
     square = np.ones((SIDE, SIDE))
     np.dot(square, square)
     dgemm(1.0, square, square)
 
 
+class _Keepers:
+    """How many tasks of this process keep their memory."""
+
+    lock, count = threading.Lock(), 0
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """What a block leaves is kept for the next one, until all is given back at the end.
+
+    A worker of Dask is told to give back at once whatever is free. Every array of a scan was then fetched
+    from the system anew, page by page: two thirds of the seconds of a scan.
+    """
+    if ONCE not in os.environ:
+        yield
+        return
+    with _Keepers.lock:
+        _Keepers.count += 1
+        _of_c("mallopt", MAPPED, MOST)
+        _of_c("mallopt", KEPT, 4 * MOST)
+    try:
+        yield
+    finally:
+        with _Keepers.lock:
+            _Keepers.count -= 1
+            if not _Keepers.count:
+                _of_c("mallopt", MAPPED, _said("MALLOC_MMAP_THRESHOLD_"))
+                _of_c("mallopt", KEPT, _said(ONCE))
+                _of_c("malloc_trim", 0)
+
+
+def _said(name: str) -> int:
+    """A threshold as the process was told it."""
+    said = os.environ.get(name, "")
+    return int(said) if said.isdigit() else USUAL
+
+
+def _of_c(name: str, *given: int) -> None:
+    """Call a function of glibc, where there is that."""
+    found = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
+    if found is not None:
+        found(*given)
+
+
 def give_back(size: int) -> None:
-    """What nobody needs goes back to the system, if there were as many numbers of rows: solved problems that
-    refer to themselves, what C keeps of arrays of up to 32 MB, and Arrow of what it decoded. A sample left
-    300 MB of these to scans.
+    """What nobody needs goes back to the system, if there were as many numbers of rows: young objects that
+    refer to themselves (to look at the old ones took a fifth of a fit of 10⁶ rows on a cluster), what C keeps
+    of arrays of up to 32 MB, and Arrow of what it decoded. A sample left 300 MB of these to scans.
     """
     if size < LARGE:
         return
-    gc.collect()
+    gc.collect(1)
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    _of_c("malloc_trim", 0)

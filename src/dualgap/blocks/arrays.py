@@ -34,7 +34,9 @@ class ArrayRows(RowSource):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y.reshape(-1)
         refuse_targets(y.shape[1] if y.ndim == 2 else 1, "y has")
-        if X.ndim != 2 or y.ndim != 1 or X.shape[0] != len(y):
+        if X.ndim != 2:
+            raise DataError(f"{where} has the shape {tuple(X.shape)}: it must have rows and columns.")
+        if y.ndim != 1 or X.shape[0] != len(y):
             shapes = f"{where} has the shape {tuple(X.shape)}, y {tuple(y.shape)}"
             raise DataError(f"{shapes}: they must have the same rows.")
         n, p = X.shape

@@ -25,6 +25,17 @@ def _filled(X: Any, k: int) -> Any:
     return np.asfortranarray(X.toarray())
 
 
+def _numbers(X: Any, k: int) -> Any:
+    """A copy, for theirs may be overwritten."""
+    try:
+        found = np.array(X, dtype=np.float64, order="F")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X of block {k} holds what is no number: {str(error).rstrip('.')}.") from None
+    if found.ndim != 2:
+        raise DataError(f"X of block {k} has the shape {found.shape}: it must have rows and columns.")
+    return found
+
+
 class Chunks(RowSource):
     """Blocks as they come; their number and lengths must be the same in every scan."""
 
@@ -35,6 +46,7 @@ class Chunks(RowSource):
         first = next(self._raw(), None)
         if first is None:
             raise DataError("The function gave no blocks; it must give a fresh iterator at each call.")
+        self._least = len(first)  # rows that it gives
         self.p, self._weighted = first.X.shape[1], first.weight is not None
         self._shifted, self.sparse = first.shift is not None, hasattr(first.X, "indptr")
         self._width = first.X.nnz / max(len(first), 1) if self.sparse else float(self.p)
@@ -58,13 +70,22 @@ class Chunks(RowSource):
         for block in self._raw():
             rows += len(block)
             yield block
-        if self.n is not None and rows != self.n:
-            raise DataError(f"The function gave {self.n} rows before and {rows} now; they must be the same.")
+        if rows < self._least or (self.n is not None and rows != self.n):
+            raise DataError(
+                f"The function gave {self.n or self._least} rows before, {rows} now; they must be the same: "
+                "it must give a fresh iterator at each call."
+            )
         self.n = rows
 
     def _raw(self) -> Iterator[RowBlock]:
         rows = 0
-        for k, found in enumerate(self.make()):
+        made: Any = self.make()
+        if not isinstance(made, Iterable):
+            raise DataError(
+                f"The function gave {type(made).__name__}; it must give a fresh iterator of blocks at each "
+                "call."
+            )
+        for k, found in enumerate(made):
             parts = tuple(found) if isinstance(found, tuple | list) else ()
             if len(parts) not in (2, 3, 4):
                 raise DataError(
@@ -76,7 +97,7 @@ class Chunks(RowSource):
                 X = as_rows(parts[0])
                 X = _filled(X, k) if self.filled and hasattr(X, "indptr") else X
             else:
-                X = np.array(parts[0], dtype=np.float64, order="F", ndmin=2)  # theirs may be overwritten
+                X = _numbers(parts[0], k)
             y = np.array(parts[1])
             refuse_targets(y.shape[1] if y.ndim == 2 else 1, f"y of block {k} has")
             y = y.reshape(-1)
@@ -84,7 +105,10 @@ class Chunks(RowSource):
                 None if one is None else np.asarray(one, dtype=np.float64).reshape(-1)
                 for one in (*parts[2:], None, None)[:2]
             )
-            columns = getattr(self, "p", X.shape[-1])
+            columns, weighed = getattr(self, "p", X.shape[-1]), getattr(self, "_weighted", weight is not None)
+            if weighed != (weight is not None):
+                had = "has no" if weight is None else "has"
+                raise DataError(f"Block {k} {had} weights, unlike the first; all blocks have them, or none.")
             lengths = {len(one) for one in (weight, shift) if one is not None}
             if X.ndim != 2 or X.shape != (len(y), columns) or lengths - {len(y)}:
                 raise DataError(

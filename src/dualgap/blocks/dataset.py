@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,9 @@ def dataset(  # noqa: PLR0913
     file of one, beside arrays.
     """
     refuse_targets(1 if isinstance(target, str) else len(target or ()), "target= names")
+    columns, drop = _names(columns), _names(drop) or ()
+    if columns is not None and target in columns:
+        raise DataError(f"columns= names the target {target!r}, too: it would be predicted from itself.")
     if isinstance(rows, Dataset):
         found = rows
     elif hasattr(rows, "dask") or hasattr(rows, "to_delayed"):
@@ -96,6 +100,11 @@ def dataset(  # noqa: PLR0913
     return found if offset is None else found.with_offset(offset)
 
 
+def _names(given: Any) -> list[str] | None:
+    """Names of columns; a word is one of them."""
+    return given if given is None else [given] if isinstance(given, str) else list(given)
+
+
 def _opened(
     rows: Any, y: Any, target: str | None, weights: Any, columns: Any, wishes: tuple[Any, Any]
 ) -> Dataset:
@@ -104,6 +113,8 @@ def _opened(
 
         return Dataset(Chunks(rows))
     if _is_arrow(rows):
+        if type(rows).__name__ == "RecordBatch":
+            rows = sys.modules["pyarrow"].Table.from_batches([rows])
         return _of_arrow(rows, target, weights, columns, wishes)
     if hasattr(rows, "iloc"):
         raise DataError(
@@ -117,7 +128,8 @@ def _opened(
 
 
 def _is_arrow(rows: Any) -> bool:
-    return type(rows).__module__.startswith("pyarrow") and hasattr(rows, "to_batches")
+    module, kind = type(rows).__module__, type(rows).__name__
+    return module.startswith("pyarrow") and (hasattr(rows, "to_batches") or kind == "RecordBatch")
 
 
 def _of_files(
@@ -151,7 +163,13 @@ def _found(pattern: str) -> list[str]:
     if path.is_dir():
         found = sorted(str(one) for one in path.iterdir() if one.suffix in (".parquet", ".pq", ".csv"))
         if not found:
-            raise DataError(f"The folder {pattern} has no files of Parquet or CSV.")
+            deeper = next((one for one in path.rglob("*") if one.suffix in (".parquet", ".pq", ".csv")), None)
+            advice = ""
+            if deeper is not None:
+                all_ = str(path / "**" / f"*{deeper.suffix}")
+                advice = f"; those in folders below it are {all_!r}, or where names of folders are values, "
+                advice += "pyarrow.dataset.dataset(...)"
+            raise DataError(f"The folder {pattern} has no files of Parquet or CSV{advice}.")
         return found
     if path.exists() or not any(sign in pattern for sign in "*?["):
         return [pattern]

@@ -42,9 +42,13 @@ class ParquetRows(RowSource):
             raise DataError(f"{self.files[0]} has no column to predict from beside {target!r}.")
         self.names, self.p = tuple(names), len(names)
         for file, head in zip(self.files, heads, strict=True):
-            missing = [name for name in self.wanted if name not in head.schema_arrow.names]
+            held = head.schema_arrow.names
+            missing = [name for name in self.wanted if name not in held]
             if missing:
                 raise DataError(f"{file} has no column {missing[0]!r}, which {_whose(self, missing[0])}.")
+            twice = [name for name in self.wanted if held.count(name) > 1]
+            if twice:
+                raise DataError(f"{file} has two columns named {twice[0]!r}; rename one.")
         self.stamps = [_stamp(one) for one in self.files]
         pieces, before = [], 0
         for k, head in enumerate(heads):

@@ -228,7 +228,8 @@ def _joined(blocks: list[RowBlock], order: Index, seen: int) -> SampledBlock:
         block = blocks.pop()
         start = stop - len(block)
         first = int(np.searchsorted(order, start))
-        X[first:last] = np.asarray(block.X)[order[first:last] - start]
+        own = order[first:last] - start
+        X[first:last] = block.X if len(own) == len(block) else np.asarray(block.X)[own]
         stop, last = start, first
     return SampledBlock(X, y, weight, seen, shift)
 
@@ -246,7 +247,12 @@ def sampled(blocks: Iterator[RowBlock], m: int, rows: int, seed: int) -> Sampled
     for block in blocks:
         keep = np.ones(len(block), dtype=bool) if share == 1.0 else rng.random(len(block)) < share
         kept.append(block.taken(keep))
-    return _joined(kept, np.arange(sum(map(len, kept))), rows)
+    return joined(kept, rows)
+
+
+def joined(blocks: list[RowBlock], seen: int) -> SampledBlock:
+    """All rows of some blocks, drawn from so many."""
+    return _joined(blocks, np.arange(sum(map(len, blocks))), seen)
 
 
 def refuse_targets(count: int, what: str) -> None:

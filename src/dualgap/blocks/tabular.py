@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.blocks.batches import ArrowBatches, Batches, CsvBatches, ParquetBatches, filtered
 from dualgap.blocks.offsets import column_of, values_of_offset
-from dualgap.blocks.parquet import ParquetRows, _head, _stamp
+from dualgap.blocks.parquet import ParquetRows, _head
 from dualgap.blocks.source import (
     RowBlock,
     RowSource,
     SampledBlock,
     bundled,
     refuse_targets,
-    rows_a_block,
     sampled,
 )
 from dualgap.errors import DataError, needed
@@ -31,123 +31,7 @@ from dualgap.tables.offsets import offset_of
 from dualgap.tables.prepare import values_of
 from dualgap.tables.recipe import Encoded, Recipe, Rule
 
-NARROW = 64  # columns that a block of mixed columns is cut for: what they become is not known before
 SPREAD = 8  # pieces that a sample is drawn from, at least
-
-
-class Batches:
-    """Record batches of Arrow, in pieces that can be read apart."""
-
-    pieces: list[Any]
-    names: tuple[str, ...]
-    rows: int | None = None
-
-    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
-        """Its batches, the file, and how many rows of that came before."""
-        raise NotImplementedError
-
-    def checked(self) -> None:
-        """Raise DataError if files changed."""
-
-
-class ParquetBatches(Batches):
-    """The row groups of files of Parquet."""
-
-    def __init__(self, files: Sequence[str], columns: list[str] | None) -> None:
-        self.plain = ParquetRows(files, *_target_and_others(files, columns))
-        self.names, self.rows = tuple(self.plain.wanted), self.plain.n
-        self.pieces = self.plain.pieces
-
-    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
-        size = rows_a_block(NARROW)
-        for batch, k, _, offset in self.plain._batches([piece], self.plain.wanted, size):
-            yield batch, str(self.plain.files[k]), offset
-
-    def checked(self) -> None:
-        self.plain.checked()
-
-
-def _target_and_others(files: Sequence[str], columns: list[str] | None) -> tuple[str, None, list[str]]:
-    parquet = needed("pyarrow.parquet", "scale", "A file of Parquet")
-    names = columns or parquet.ParquetFile(files[0]).schema_arrow.names
-    return names[-1], None, list(names[:-1])
-
-
-class CsvBatches(Batches):
-    """Text files with commas, a file a piece; the first block says what each column holds."""
-
-    def __init__(self, files: Sequence[str], columns: list[str] | None) -> None:
-        self.files, self.columns = [Path(one) for one in files], columns
-        self.stamps = [_stamp(one) for one in self.files]
-        self.pieces = list(range(len(files)))
-        self.names = tuple(columns or self._opened(0).schema.names)
-        for k in self.pieces[1:]:
-            absent = [name for name in self.names if name not in self._opened(k).schema.names]
-            if absent:
-                raise DataError(f"{files[k]} has no column {absent[0]!r}, which {files[0]} has.")
-
-    def _opened(self, k: int) -> Any:
-        csv, arrow = (
-            needed("pyarrow.csv", "scale", "Reading CSV in blocks"),
-            needed("pyarrow", "scale", "CSV"),
-        )
-        chosen = csv.ConvertOptions(include_columns=self.columns or [], strings_can_be_null=True)
-        try:
-            return csv.open_csv(self.files[k], convert_options=chosen)
-        except FileNotFoundError:
-            raise DataError(f"There is no file {str(self.files[k])!r}.") from None
-        except (arrow.ArrowException, OSError) as error:
-            raise _unreadable(self.files[k], error) from None
-
-    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
-        arrow = needed("pyarrow", "scale", "CSV")
-        before = 0
-        try:
-            for batch in self._opened(piece):
-                if batch.num_rows:
-                    yield batch.select(list(self.names)), str(self.files[piece]), before
-                before += batch.num_rows
-        except arrow.ArrowException as error:
-            raise _unreadable(self.files[piece], error) from None
-
-    def checked(self) -> None:
-        for file, stamp in zip(self.files, self.stamps, strict=True):
-            if _stamp(file) != stamp:
-                raise DataError(f"{file} changed since it was opened; open the data set again.")
-
-
-def _unreadable(file: Path, error: Exception) -> DataError:
-    return DataError(f"{file} cannot be read: {str(error).splitlines()[0].rstrip('.')}.")
-
-
-class ArrowBatches(Batches):
-    """A Table, or a Dataset of pyarrow by its fragments."""
-
-    def __init__(self, rows: Any, columns: list[str] | None) -> None:
-        self.table, self.columns = rows, columns
-        self.names = tuple(columns or rows.schema.names)
-        absent = [name for name in self.names if name not in rows.schema.names]
-        if absent:
-            raise DataError(f"The table has no column {absent[0]!r}.")
-        if hasattr(rows, "get_fragments"):
-            # the parts of a filtered one know nothing of the filter
-            self.pieces = [rows] if _filtered(rows) else list(rows.get_fragments())
-            self.rows = rows.count_rows()
-        else:
-            step = rows_a_block(NARROW)
-            self.pieces, self.rows = list(range(0, rows.num_rows, step)), rows.num_rows
-
-    def read(self, piece: Any) -> Iterator[tuple[Any, str, int]]:
-        size, before = rows_a_block(NARROW), 0
-        if isinstance(piece, int):
-            for batch in self.table.select(list(self.names)).slice(piece, size).combine_chunks().to_batches():
-                yield batch, "the table", piece
-            return
-        more = {} if piece is self.table else {"schema": self.table.schema}
-        for batch in piece.to_batches(columns=list(self.names), batch_size=size, **more):
-            if batch.num_rows:
-                yield batch, str(getattr(piece, "path", "the data set")), before
-            before += batch.num_rows
 
 
 class TabularRows(RowSource):
@@ -233,7 +117,9 @@ def opened(
     """Files of one kind: fast where all columns are numbers, by a recipe learnt in one scan where not."""
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
     if _are_csv(files):
-        return _learnt(CsvBatches(files, chosen), target, weights, drop, missing)
+        return _learnt(CsvBatches(files, chosen), target, weights, drop, missing, columns is None)
+    if columns is None:
+        _refuse_drops(_head(Path(files[0])).schema_arrow.names, drop)
     if _only_numbers(files, target, weights, columns, drop):
         named = columns
         if drop and columns is None:
@@ -276,14 +162,24 @@ def _has_gaps(head: Any, wanted: set[str]) -> bool:
     return False
 
 
+def _refuse_drops(names: Sequence[str], drop: Sequence[str]) -> None:
+    """DataError for a name to be left out that is not there."""
+    absent = [name for name in drop if name not in names]
+    if absent:
+        shown = ", ".join(repr(name) for name in list(names)[:12])
+        raise DataError(f"There is no column {absent[0]!r} to leave out. There are {shown}.")
+
+
 def _learnt(
-    batches: Batches, target: str, weights: str | None, drop: Sequence[str], missing: str
+    batches: Batches, target: str, weights: str | None, drop: Sequence[str], missing: str, whole: bool = False
 ) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     if target not in batches.names:
         several = [name.strip() for name in target.split(",")]
         refuse_targets(len(several) if set(several) <= set(batches.names) else 1, "target= names")
         shown = ", ".join(repr(name) for name in batches.names[:12])
         raise DataError(f"There is no column {target!r}. There are {shown}.")
+    if whole:
+        _refuse_drops(batches.names, drop)
     gathered = GatheredTable(Wishes(target, missing, tuple(drop)), weights)
     for piece in batches.pieces:
         for batch, where, offset in batches.read(piece):
@@ -360,23 +256,12 @@ def _are_csv(files: Sequence[str]) -> bool:
     return kinds.pop()
 
 
-def _filtered(rows: Any) -> bool:
-    """Does a Dataset leave out rows of its files?"""
-    if not hasattr(rows, "get_fragments"):
-        return False
-    try:
-        rows.get_fragments()
-    except ValueError:
-        return True
-    return False
-
-
 def of_arrow(
     rows: Any, target: str, weights: str | None, columns: Any, drop: Sequence[str], missing: str
 ) -> tuple[RowSource, Recipe, tuple[str, ...]]:
     """A Table or a Dataset of pyarrow; one of Parquet files is read as such."""
     chosen = None if columns is None else [*columns, target, *([weights] if weights else [])]
-    files = None if _filtered(rows) else getattr(rows, "files", None)
+    files = None if filtered(rows) else getattr(rows, "files", None)
     if (
         files
         and all(str(one).endswith((".parquet", ".pq")) for one in files)

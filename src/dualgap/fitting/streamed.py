@@ -44,7 +44,7 @@ from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, proven_zero
 from dualgap.proof.moments import MomentSums, judged_by_moments
 from dualgap.streaming.asked import ScanTask, SlopeRule, SmallAnswer, SmallProblem, Solve, Targets
-from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan
+from dualgap.streaming.columns import classes_of, column_scan, refuse_bad, weight_scan, within_reach
 from dualgap.streaming.far import deviations
 from dualgap.streaming.kinked import KinkedPursuit
 from dualgap.streaming.rules import AffineSlopes
@@ -338,8 +338,9 @@ def read_streamed(  # noqa: PLR0913
     if wide(source):
         few = rows_wanted(source)
     sample = drawn(source, classes, loss, rows=few)
-    if not np.isfinite(sample.X.data if source.sparse else sample.X).all() or (
-        classes is None and sample.y.dtype.kind == "f" and not np.isfinite(sample.y).all()
+    if not (
+        within_reach(sample.X.data if source.sparse else sample.X)
+        and (classes is not None or sample.y.dtype.kind != "f" or within_reach(sample.y))
     ):
         refuse_bad(source, classes)
     if source.shifted() and classes is not None and len(classes) > 2:

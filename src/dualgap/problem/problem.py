@@ -85,14 +85,19 @@ class Problem(Statement):
             needed |= self.constraints.matrix.any(axis=0)
         return needed
 
-    @once
+    @property
     def unshifted(self) -> Problem:
         """The same with an offset of the rows inside the targets, where the loss allows that, to a rounding:
         for solvers, not for proofs.
         """
+        return self._without_offset or self
+
+    @once
+    def _without_offset(self) -> Problem | None:
+        """None where that is the problem itself: what holds itself stays in memory until somebody looks."""
         loss, y = self.loss.unshifted(self.y)
         if loss is self.loss:
-            return self
+            return None
         known = {name: value for name, value in vars(self).items() if name in OF_THE_ROWS}
         return _told(dataclasses.replace(self, loss=loss, y=y), known)
 

@@ -15,11 +15,11 @@ from dualgap.blocks.source import RowBlock
 from dualgap.errors import DataError
 from dualgap.losses import Loss
 from dualgap.losses.shifted import paired
-from dualgap.proof.blocks import StreamStatement
+from dualgap.proof.blocks import StreamStatement, Weighed
 from dualgap.proof.check import Checked
 from dualgap.proof.statement import SMALL
 
-LARGEST = 1e100  # of an offset: squares of it stay finite
+LARGEST = 1e100  # of a number of the rows: squares of sums of squares stay finite
 MOST_POWER = 700.0  # e^709 is the largest power that is a number
 MOSTLY = 0.5  # of a gap: where rounding is that much of it, a scan in twice the digits is worth it
 MOST_CLASSES = 1000  # a choice: a target with more values is no class
@@ -107,8 +107,9 @@ def numbered(y: Any, classes: NDArray[Any], block: RowBlock) -> NDArray[np.intp]
     try:
         which = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         strange = classes[which] != y
-    except TypeError:
-        which, strange = np.zeros(len(y), dtype=np.intp), np.ones(len(y), dtype=bool)
+    except TypeError:  # of kinds that no order is known of
+        known = set(classes.tolist())
+        which, strange = np.zeros(len(y), dtype=np.intp), np.array([one not in known for one in y.tolist()])
     if np.any(strange):
         i = int(np.argmax(strange))
         label = y[i].item() if hasattr(y[i], "item") else y[i]
@@ -116,6 +117,11 @@ def numbered(y: Any, classes: NDArray[Any], block: RowBlock) -> NDArray[np.intp]
         what = "no label" if missing else f"the label {label!r}, which the classes do not have,"
         raise DataError(f"The target has {what} in {place(block, i)}.")
     return np.asarray(which, dtype=np.intp)
+
+
+def countable(seen: Weighed) -> bool:
+    """Are all numbers of the rows such that sums of their squares are numbers, too?"""
+    return seen.finite and float(seen.tops.max(initial=0.0)) <= LARGEST
 
 
 def place(block: RowBlock, i: int) -> str:

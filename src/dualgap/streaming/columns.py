@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from dualgap.arrays import Vector
 from dualgap.blocks.source import RowBlock, RowSource
 from dualgap.errors import DataError
-from dualgap.streaming.asked import MOST_CLASSES, Targets, place
-
-LARGEST = 1e100  # squares of sums of squares must stay finite
+from dualgap.streaming.asked import LARGEST, MOST_CLASSES, Targets, place
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +126,11 @@ def _first_bad(X: Any) -> tuple[int, int] | None:
         return None
     i = int(np.argmax(bad.any(axis=1)))
     return i, int(np.argmax(bad[i]))
+
+
+def within_reach(values: Any) -> bool:
+    """Are these numbers, none of them so large that sums of squares are none?"""
+    return not values.size or bool(values.max() <= LARGEST and values.min() >= -LARGEST)
 
 
 class SumsError(DataError):

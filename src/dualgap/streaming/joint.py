@@ -20,7 +20,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.proof.blocks import Weighed, judged
 from dualgap.proof.check import inside
 from dualgap.proof.joint_blocks import JointStreamStatement
-from dualgap.streaming.asked import ScanTask, Targets
+from dualgap.streaming.asked import ScanTask, Targets, countable
 from dualgap.streaming.rules import JointSlopes
 from dualgap.streaming.sampling import Start
 from dualgap.streaming.second_order import minimised
@@ -60,7 +60,7 @@ class JointSums:
     @property
     def finite(self) -> bool:
         """False where a number of the rows is none."""
-        return self.weighed.finite
+        return countable(self.weighed)
 
 
 def joint_scan(block: RowBlock, wish: JointWish) -> JointSums:

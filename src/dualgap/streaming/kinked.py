@@ -20,7 +20,7 @@ from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
-from dualgap.streaming.asked import InOneGroup, ScanTask, SlopeRule, SmallProblem, Targets
+from dualgap.streaming.asked import InOneGroup, ScanTask, SlopeRule, SmallProblem, Targets, countable
 from dualgap.streaming.far import KeptRows, emptied, far_out, shortest, suspects
 from dualgap.streaming.rules import PieceSlopes, pieces
 from dualgap.streaming.sampling import Start
@@ -79,7 +79,7 @@ class KinkedSums:
     @property
     def finite(self) -> bool:
         """False where a number of the rows is none."""
-        return self.weighed.finite
+        return countable(self.weighed)
 
 
 def kinked_scan(block: RowBlock, wish: KinkedWish) -> KinkedSums:
@@ -209,8 +209,9 @@ class KinkedPursuit:
         else:
             self.best = (found.primal, self.w, self.reach)
             if gathered:
+                size = sum(one.size for one in result.live.X)  # which are gone once that is solved
                 lost = self._solve(result)
-                give_back(sum(one.size for one in result.live.X))
+                give_back(size)
                 self.gather = lost > LOST * asked.tolerance * scale
         return ScanStep(found, rule, self._request())
 

@@ -28,11 +28,11 @@ KINKED = 10
 LARGEST = 1 << 26  # numbers of a sample at most, 512 MB,
 FEWEST = 4  # unless these rows for each column are more: fewer say nothing
 ALL = 1 << 21  # numbers: data of no more are their own sample
-ROUGH, PARTS = (
+ROUGH, PART = (
     1e-5,
     1e-4,
-)  # relative gaps of the sample's fit, and of those of two parts, which say its spread
-SPREAD = 1e-3  # of z, where the parts agree to the last digit
+)  # relative gaps of the sample's fit, and of that of a part, which says its spread
+SPREAD = 1e-3  # of z, where both agree to the last digit
 GROWN = 4  # times the rows where a sample has no minimum
 RARE = 2000  # rows of a scarce class, at most, in a block
 SCARCE = (
@@ -138,7 +138,7 @@ def _completed(source: RowSource, found: SampledBlock, scarce: Any, classes: Any
 
 
 def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool = True) -> Start:
-    """The sample's answer, and those of two parts of it, which tell by how much such answers differ."""
+    """The sample's answer, and that of a part of it, which tells by how much such answers differ."""
     X, y, weight, _ = asked.targets.of(rows.block())
     if len(y) == 0:
         raise DataError("No row of the sample counts: all of its weights are zero.")
@@ -161,10 +161,10 @@ def started(source: RowSource, asked: ScanTask, rows: DrawnRows, *, spread: bool
         m = len(y)
         give_back(X.size)
         k = min(m // 2, max(ROWS, PER_COLUMN * source.p) // 2)
-        parts = [_part(asked, problem, part, first.w) for part in (order[:k], order[k : 2 * k])]
-        if parts[0] is not None and parts[1] is not None:
-            apart = float(np.std(asked.scores(X, parts[0] - parts[1])[usual]))
-            sigma = max(sigma * SPREAD, np.sqrt(0.5 * k / m) * apart)
+        part = _part(asked, problem, order[:k], first.w)
+        if part is not None:
+            apart = float(np.std(asked.scores(X, part - first.w)[usual]))
+            sigma = max(sigma * SPREAD, np.sqrt(k / (m - k)) * apart)  # of k rows of its m
     return Start(first.w, sigma, centre, scale, len(y))
 
 
@@ -175,7 +175,7 @@ def _part(asked: ScanTask, problem: SmallProblem, part: Any, start: Vector) -> V
     y, weight = problem.y[part], None if problem.weight is None else problem.weight[part]
     if asked.targets.classes is not None and len(np.unique(parted_targets(y)[0])) < 2:
         return None
-    small = replace(problem, X=problem.X[part], y=y, weight=weight, tolerance=PARTS, start=start)
+    small = replace(problem, X=problem.X[part], y=y, weight=weight, tolerance=PART, start=start)
     try:
         return asked.solve(small).w
     except UnboundedError:

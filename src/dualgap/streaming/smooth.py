@@ -22,7 +22,7 @@ from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.proof.statement import SMALL
-from dualgap.streaming.asked import InOneGroup, ScanTask, Targets, scratch
+from dualgap.streaming.asked import InOneGroup, ScanTask, Targets, countable, scratch
 from dualgap.streaming.far import KeptRows, NearBend, SeenBend, bundles, far_out, shortest, suspects
 from dualgap.streaming.rules import CurvedSlopes, safe_curvature, scored
 from dualgap.streaming.sampling import Start, has_bends
@@ -83,7 +83,7 @@ class SmoothSums:
     @property
     def finite(self) -> bool:
         """False where a number of the rows is none."""
-        return self.weighed.finite
+        return countable(self.weighed)
 
 
 def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:

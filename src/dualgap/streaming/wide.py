@@ -22,7 +22,7 @@ from dualgap.losses.shifted import without_offset
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
 from dualgap.proof.check import inside
 from dualgap.solvers.metrics import FLOOR, Metric, Plain, Priced
-from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets
+from dualgap.streaming.asked import ScanTask, SlopeRule, SmallProblem, Targets, countable
 from dualgap.streaming.resident import INSIDE, ROUNDED
 from dualgap.streaming.rules import SlopeAt
 from dualgap.streaming.sample_curvature import SampleCurvature
@@ -99,7 +99,7 @@ class WideSums:
     @property
     def finite(self) -> bool:
         """False where a number of the rows is none."""
-        return self.weighed[0].finite
+        return countable(self.weighed[0])
 
 
 def wide_scan(block: RowBlock, wish: WideWish) -> WideSums:

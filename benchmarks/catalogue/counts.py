@@ -93,7 +93,7 @@ def _sklearn(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset:
         return found.coef_, found.intercept_
 
     solvers = ("lbfgs",) if X.shape[1] >= X.shape[0] else ("lbfgs", "newton-cholesky")
-    return [(f"{s} {tol:g}", partial(solve, s, tol)) for tol in TOLERANCES[1:] for s in solvers]
+    return [(f"{s} {tol:g}", partial(solve, s, tol)) for tol in TOLERANCES for s in solvers]
 
 
 def _glum(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: Any) -> Ladder:
@@ -119,7 +119,7 @@ def _glum(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: An
         solvers: tuple[str, ...] = ("lbfgs",) if penalty == "l2" else ()
     else:
         solvers = ("lbfgs", "irls-ls") if penalty == "l2" else ("irls-cd",)
-    return [(f"{s} {tol:g}", partial(solve, s, tol)) for tol in TOLERANCES[1:] for s in solvers]
+    return [(f"{s} {tol:g}", partial(solve, s, tol)) for tol in TOLERANCES for s in solvers]
 
 
 def _adelie(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: Any) -> Ladder:
@@ -146,7 +146,7 @@ def _adelie(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: 
         )
         return state.betas[-1].toarray().ravel(), state.intercepts[-1]
 
-    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES[2:]]
+    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES]
 
 
 def _skglm(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: Any) -> Ladder:
@@ -165,4 +165,4 @@ def _skglm(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray, offset: A
             w = solver.solve(matrix, y, fit, price)[0]
         return w[:-1], w[-1]
 
-    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES[1:]]
+    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES]

@@ -115,13 +115,14 @@ def _adelie(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray) -> Ladde
             groups=np.arange(0, p, SIZE),
             lmda_path=[last],
             tol=tol,
+            irls_tol=tol,
             early_exit=False,
             progress_bar=False,
             n_threads=1,
         )
         return state.betas[-1].toarray().ravel(), state.intercepts[-1]
 
-    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES[2:]]
+    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES]
 
 
 def _skglm(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray) -> Ladder:
@@ -151,7 +152,7 @@ def _skglm(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray) -> Ladder
                 w = GroupBCD(max_iter=1000, tol=tol).solve(inner, target, fit, price)[0]
         return w, level - float(centre @ w)
 
-    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES[1:]]
+    return [(f"{tol:g}", partial(solve, tol)) for tol in TOLERANCES]
 
 
 def _conic(loss: str, penalty: str, lam: float, X: Any, y: np.ndarray) -> Ladder:

@@ -17,6 +17,7 @@ from dualgap.solvers.lasso.working_point import EDGE, SETTLED, PricedColumns
 from dualgap.traits import Trait
 
 STEPS = 3  # of Newton between two passes over the table
+SURELY = 1e-3  # of the gap wanted: steps that leave no more need no look at it before a proof
 SOON = 1.0  # violations, in prices, below which the next dual point may be the last
 NEARLY = 0.5  # violations, in prices, below which few columns are still to come, or none
 FEW = 20  # the answer is not far where columns came in for no more than one in so many
@@ -32,14 +33,14 @@ class ColumnsModel(ABC):
 
     def __init__(self, point: PricedColumns) -> None:
         self.point = point
-        self.last = False  # is the dual point likely to do?
+        self.last = self.sure = False  # is the dual point likely to do? Nearly certain?
         self.lost = 0.0  # operations on what did not lead to minima over the columns taken
 
     def improve(self) -> None:
         """Take columns in, minimise over those taken, and price all of them anew."""
         self.point.choose()
-        self.last = False
-        self.point.reach(self.minimise(), last=self.last)
+        self.last = self.sure = False
+        self.point.reach(self.minimise(), last=self.last, sure=self.sure)
 
     @abstractmethod
     def minimise(self) -> Vector:
@@ -117,7 +118,9 @@ class BentModel(ColumnsModel):
             if length == 0.0 and not self.floor.share:
                 break
             share = promise / point.scale
-            self.last = share * max(share, self.kept.off**2) <= point.wanted and point.off <= SOON
+            left = share * max(share, self.kept.off**2)
+            self.last = left <= point.wanted and point.off <= SOON
+            self.sure = left <= SURELY * point.wanted
             # the objective is off by the square of this, the slopes that were aimed at by a multiple of it
             if point.off > NEARLY:
                 share *= max(share, self.kept.off**2)

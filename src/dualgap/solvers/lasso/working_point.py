@@ -21,6 +21,9 @@ MANY = 128  # sparse columns: with 100 a text took as long by sweeps, with 500 h
 LEVEL = 1e-15  # share of Σ|θ| to which Σθ is zero: what the kernel still moves is rounding
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside
 SURE = 0.3  # of the gap wanted, by an objective of before: it is not worked out anew
+# So much of the gap wanted is spent on putting θ inside the prices: where these are a small share of the
+# objective, it is put in by more, but no more times than that.
+WITHIN, MOST = 0.2, 3.0
 SETTLED = 0.05  # violations, in prices, below which the set is nearly complete
 
 
@@ -46,6 +49,7 @@ class PricedColumns:
         self.theta, self.h = self.floor.bends(self.z)  # h is of the start
         self.ridged, self.whole, self.fresh = bool(self.ridge.any()), False, 0
         self.first, self.unit = first_set(problem.n, p), 1.0  # θ and `pull` are those of the slopes over unit
+        self._sure = False
         self._price(start.correlated(problem, self.theta)[:p])
 
     @property
@@ -87,9 +91,13 @@ class PricedColumns:
         self.level += float((copy.centre - self.taken.centre) @ self.w)
         self.taken = copy
 
-    def reach(self, theta: Vector, *, last: bool) -> None:
-        """A new dual point: a pass over the table. The last one is put a little inside the prices."""
-        self.unit = 1.0 + self.enough() if last else 1.0
+    def reach(self, theta: Vector, *, last: bool, sure: bool) -> None:
+        """A new dual point: a pass over the table. The last one is put a little inside the prices.
+
+        `sure`: nothing but a column that is worth more stands between it and a proof.
+        """
+        share = min(self.scale / (self.paid or self.scale), MOST)
+        self.unit, self._sure = 1.0 + WITHIN * self.wanted * share if last else 1.0, sure
         foreseen = self.problem.foreseen(theta / self.unit) if last else None
         if foreseen is None:
             foreseen, self.unit = (theta, self.design.transpose_matvec(theta)), 1.0
@@ -113,6 +121,8 @@ class PricedColumns:
         if far and not (self.ridged and self.off <= SETTLED):
             return None
         problem, theta, v = self.problem, self.theta, self.pull
+        if self._sure and self.unit > 1.0 and not self.off:
+            return Iterate(self.asked(), theta, outright=True)
         if problem.intercept and abs(self.theta_sum) > LEVEL * float(np.abs(theta).sum()):
             theta, v = problem.feasible(theta, np.append(v, 0.0))
         else:  # shrinking is all that it needs

@@ -56,6 +56,30 @@ def test_the_same_optimum_as_in_good_coordinates(
     assert found.bounds.dual <= other.bounds.primal and other.bounds.dual <= found.bounds.primal
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("share", [0.3, 1e-3, 1e-6], ids=str)
+@pytest.mark.parametrize("spread", [0.0, 2.0], ids=["even", "uneven"])
+@pytest.mark.parametrize(("n", "p"), [(200, 450), (250, 240), (400, 120)])
+def test_tables_that_need_no_matrix(n: int, p: int, spread: float, share: float, intercept: bool) -> None:
+    """Products with the table, or a matrix where these take too long: the optimum is the same."""
+    problem = Recipe(n, p, weighted=True, intercept=intercept, share=share).build(
+        losses.Logistic(), penalties.L2()
+    )
+    rng = np.random.default_rng(0)
+    X = problem.design.features.toarray() * 10.0 ** rng.uniform(-spread, spread, p)
+    strength = problem.regulariser.strength
+    asked: dict[str, Any] = {
+        "loss": "logistic",
+        "lam": strength,
+        "sample_weight": problem.a,
+        "fit_intercept": intercept,
+    }
+    found = dg.fit(X, problem.y, **asked)
+    other = dg.fit(X, problem.y, **asked, solver="newton")
+    assert found.converged and other.converged
+    assert found.bound <= other.objective and other.bound <= found.objective
+
+
 @given(seed=st.integers(0, 10**6), power=st.integers(-6, 3), loss=st.sampled_from(["squared", "logistic"]))
 def test_columns_of_any_scale(seed: int, power: int, loss: str) -> None:
     """What an attempt cannot prove, the solvers in good coordinates do."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dualgap as dg
 from dualgap.cli.main import main
-from dualgap.errors import ModelFileError
+from dualgap.errors import DataError, ModelFileError
 from dualgap.files.scanned import examine_scanned
 from streaming.rows import drawn, parquet, small_blocks
 
@@ -114,7 +115,10 @@ def test_one_file_streams_when_memory_is_short(tmp_path: Path, capsys: pytest.Ca
     assert "read in blocks" not in capsys.readouterr().out
     assert main(["fit", file, "--target", "y", "--lam", "0.1", "--memory", "1KB"]) == 0
     assert "read in blocks" in capsys.readouterr().out
-    assert main(["fit", file, "--target", "y", "--lam", "0.1", "--memory", "many"]) == 3
+    for many in ("many", "1.2.3GB"):
+        assert main(["fit", file, "--target", "y", "--lam", "0.1", "--memory", many]) == 3
+    for several in (str(tmp_path), str(tmp_path / "*.parquet")):  # which a shell may leave as it is
+        assert main(["fit", several, "--target", "y", "--lam", "0.1"]) == 0
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -143,3 +147,16 @@ def test_predictions_of_files_come_block_by_block_as_in_memory(kind: str, tmp_pa
     late = [str(tmp_path / "late.csv"), "--memory", "1KB"]
     assert main(["predict", model, *late, "--out", out, "--force"]) == 3
     assert main(["predict", model, *late, "--out", out, "--force", "--unseen", "reference"]) == 0
+
+
+def test_columns_are_found_by_their_names(tmp_path: Path) -> None:
+    X, y, _ = drawn(500)
+    parquet(X, y, tmp_path)
+    names = [f"x{j}" for j in range(5)]
+    pattern = str(tmp_path / "*.parquet")
+    rows, turned = (dg.dataset(pattern, target="y", columns=one) for one in (names, names[::-1]))
+    found = dg.fit(rows, loss="squared", penalty="l2", lam=0.1)
+    assert np.allclose(found.predict(turned), found.predict(rows), rtol=1e-12)
+    table = pa.table({name if name != "x3" else "z": X[:, j] for j, name in enumerate(names)} | {"y": y})
+    with pytest.raises(DataError, match="no column 'x3', which the fit had"):
+        found.predict(dg.dataset(table, target="y"))

@@ -209,9 +209,13 @@ def test_a_fit_goes_on_from_its_checkpoint(loss: str, tmp_path: Path) -> None:
     assert kept.exists()
     with pytest.raises(dg.errors.DataError, match="another problem"):
         dg.fit(rows, lam=0.02, **asked)
+    with pytest.raises(dg.errors.DataError, match="other columns"):
+        dg.fit(memory(X[:, :4], labels, tmp_path), lam=0.01, **asked)
     found = dg.fit(rows, lam=0.01, **asked)
     whole = dg.fit(X, labels, loss=loss, penalty="l2", lam=0.01)
     assert found.converged and agrees(found, whole) and not kept.exists()
+    with pytest.raises(dg.errors.DataError, match="No checkpoint can be written"):
+        dg.fit(rows, lam=0.01, **asked | {"checkpoint": tmp_path / "nowhere" / "half.npz"})
 
 
 def _levels(n: int, counts: tuple[int, ...]) -> tuple[Any, Any, Any]:

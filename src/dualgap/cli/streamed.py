@@ -29,7 +29,7 @@ def wanted_memory(text: str | None) -> float:
 
     if text is None:
         return SHARE * free_bytes()
-    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)i?B?\s*", text, flags=re.IGNORECASE)
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)i?B?\s*", text, flags=re.IGNORECASE)
     if found is None:
         raise DataError(f"--memory is a size such as 2GB, not {text!r}.")
     return float(found[1]) * UNITS[found[2].upper()]
@@ -38,10 +38,16 @@ def wanted_memory(text: str | None) -> float:
 def streams(args: argparse.Namespace) -> bool:
     """Several files, or more than may be held."""
     files = list(args.rows)
-    if len(files) > 1:
+    if len(files) > 1 or _stands_for_several(files[0]):
         return True
     size = in_memory(files[0])
     return size is not None and size > wanted_memory(args.memory)
+
+
+def _stands_for_several(name: str) -> bool:
+    """Is it a folder, or a pattern that the shell has left as it is?"""
+    path = Path(name)
+    return path.is_dir() or (not path.exists() and any(sign in name for sign in "*?["))
 
 
 def in_memory(file: str) -> float | None:

@@ -21,9 +21,14 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, words: str, problems: int) -> None:
         self.path, self.words, self.problems = Path(path), words, problems
+        folder = self.path.absolute().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise DataError(
+                f"No checkpoint can be written to {path}: {folder} is no folder that is open to that."
+            )
 
-    def starts(self) -> list[Start] | None:
-        """Where to go on, a start for each problem; None where there is no file yet."""
+    def starts(self, size: int) -> list[Start] | None:
+        """Where to go on, a start of so many weights for each problem; None where there is no file yet."""
         if not self.path.exists():
             return None
         try:
@@ -33,6 +38,8 @@ class Checkpoint:
             raise DataError(f"{self.path} is no checkpoint of this fit: {str(error).rstrip('.')}.") from None
         if words != self.words:
             raise DataError(f"{self.path} is the checkpoint of another problem, {words[:200]!r}; remove it.")
+        if any(len(one.w) != size for one in found):
+            raise DataError(f"{self.path} is the checkpoint of a fit to other columns; remove it.")
         return found
 
     def _start(self, file: Any, k: int) -> Start:

@@ -125,7 +125,8 @@ class Solution:
         if rows is not None:
             from dualgap.fitting.streamed import scores_of
 
-            return scores_of(counted_alike(self.terms, rows, offset), self.coef, self.intercept)
+            rows = counted_alike(self.terms, rows, offset)
+            return scores_of(rows, self.coef, self.intercept, self.names)
         X, offset = of_new_rows(self.terms, X, offset)
         if on_device(X):
             from dualgap.device.matrix import decided

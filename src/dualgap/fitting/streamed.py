@@ -193,7 +193,8 @@ def fit_streamed(rows: Dataset, limits: Limits, asked: dict[str, Any]) -> Soluti
     many = len(reading.classes) if reading.many_classes and reading.classes is not None else 1
     own = replace(limits, tolerance=0.5 * limits.tolerance) if many > 1 else limits
     checkpoint = None if kept is None else Checkpoint(kept, reading.terms.words(), many)
-    starts: Sequence[Start | None] = (checkpoint.starts() if checkpoint else None) or [None] * many
+    size = rows.source.p + reading.terms.fit_intercept
+    starts: Sequence[Start | None] = (checkpoint.starts(size) if checkpoint else None) or [None] * many
     pursuits = [
         _pursuit(reading, sample, k if many > 1 else 1, own, scaled=scaled, start=starts[k])
         for k in range(many)
@@ -640,11 +641,19 @@ def sample_reading(rows: Dataset, asked: dict[str, Any]) -> Reading:
     return read(sample.X, sample.y, sample_weight=sample.weight, offset=sample.shift, **plain)
 
 
-def scores_of(rows: Dataset, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
-    """Xw + b of all rows, block by block."""
+def scores_of(
+    rows: Dataset, coef: NDArray[np.float64], intercept: Any, names: Sequence[str] | None = None
+) -> NDArray[np.float64]:
+    """Xw + b of all rows, block by block; where columns have names, each by its own."""
     p = np.atleast_2d(coef).shape[1]
     if rows.source.p != p:
         raise DataError(f"The data set has {rows.source.p} columns, the fit had {p}.")
+    held = rows.names
+    if names is not None and held is not None and tuple(names) != tuple(held):
+        absent = [name for name in names if name not in held]
+        if absent:
+            raise DataError(f"The data set has no column {absent[0]!r}, which the fit had.")
+        coef = coef[..., [list(names).index(name) for name in held]]
     parts = []
     for block in rows.source.blocks():
         found = decisions(_designed(block.X), coef, intercept)

@@ -73,7 +73,7 @@ def fit_joint_streamed(
     targets = Targets(reading.classes, jointly=True)
     asked = ScanTask(statement, targets, solver_of(tiled, limits), limits.tolerance, terms)
     checkpoint = None if kept is None else Checkpoint(kept, terms.words(), 1)
-    starts = None if checkpoint is None else checkpoint.starts()
+    starts = None if checkpoint is None else checkpoint.starts(len(statement.free))
     start = _started(reading, sample, targets, limits) if starts is None else starts[0].w
     pursuit = SoftmaxPursuit(asked, statement, start, hessian)
     run = scanned(

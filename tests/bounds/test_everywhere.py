@@ -222,3 +222,28 @@ def test_weights_under_a_budget_that_miss_a_constraint_by_rounding_keep_their_ob
     asked: dict[str, Any] = dict(loss="squared", penalty="l1", budget=1.0, penalty_factors=[1e-3, 1e3])
     found = dg.certify(X[["a", "b"]], 1000.0 * X["a"] + Y, [1000.0, 0.0], 0.0, **asked, constraints=rows)
     assert found.objective == pytest.approx(np.mean(Y**2)) and found.certificate.violation <= 1e-8
+
+
+SIDES = np.array([[1.0, 0.0], [2.0, 1.0], [-1.0, 0.0], [-2.0, -1.0]]), np.array([1, 1, -1, -1])
+
+
+@pytest.mark.parametrize("row", [([1.0, 0.0], 0.5, 0.5), ([1.0, 1.0], 1.0, 1.0), ([1.0, 0.0], -np.inf, 3.0)])
+def test_a_way_out_that_a_constraint_ends_is_none(row: Any) -> None:
+    A, lower, upper = row
+    found = dg.fit(*SIDES, loss="logistic", penalty="none", constraints=([A], lower, upper))
+    assert found.converged
+    with pytest.raises(dg.errors.UnboundedError, match="separates"):
+        dg.fit(*SIDES, loss="logistic", penalty="none", constraints=([[1.0, 0.0]], 0.0, np.inf))
+
+
+def test_losses_that_overflow_wherever_weights_may_be_are_told_from_sets_that_are_empty() -> None:
+    X = 1e6 * np.array([[1.0, 2.0], [-1.0, -1.0], [2.0, 1.0], [-2.0, -1.0]])
+    with pytest.raises(DataError, match="exponential loss overflows"):
+        dg.fit(
+            *(X, SIDES[1] * np.array([1, 1, -1, 1])),
+            loss="exponential",
+            penalty="group_lasso",
+            lam=0.01,
+            groups=[0, 0],
+            bounds=(0.05, 0.1),
+        )

@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from dualgap.arrays import Index, Vector
-from dualgap.errors import InfeasibleError
+from dualgap.errors import DataError, InfeasibleError
 from dualgap.fitting.inputs import Table
 from dualgap.fitting.objective import Objective
 from dualgap.penalties.bounded import least_size
 from dualgap.penalties.weight_bounds import WeightBounds
 from dualgap.problem.on_constraints import nearest_on
+from dualgap.problem.problem import Problem
 from dualgap.proof.check import Checked
 from dualgap.proof.constraints import Constraints, contradicts
 
@@ -43,15 +44,44 @@ def refuse_infeasible(terms: Objective, table: Table) -> None:
             raise InfeasibleError(_message(terms.constraints, box, mu, table), proof=mu)
 
 
-def refuse_unmet(terms: Objective, found: Checked) -> None:
-    """InfeasibleError without a proof: nothing was found that meets the constraints."""
-    if terms.rows is not None and not np.isfinite(found.primal):
+def refuse_unmet(terms: Objective, problem: Problem, found: Checked) -> None:
+    """InfeasibleError without a proof: nothing was found that meets the constraints. What meets them may be
+    so far out that its loss has no number.
+    """
+    if problem.constraints is not None and not np.isfinite(found.primal):
+        if problem.constraints.kept(problem.coef(found.w))[1]:
+            raise DataError(
+                f"The {terms.loss} loss overflows at all weights that were tried and meet what is asked: "
+                "predictions are too far out. Rescale the columns, or let weights come nearer to zero."
+            )
         within = " within the budget" if terms.budget is not None else ""
         which = "bounds" if terms.constraints is None else "constraints"
         raise InfeasibleError(
             f"No weights were found that meet the {which}{within}; that there are none is not proven. "
             "Loosen them, or rescale rows whose numbers are far apart."
         )
+
+
+def endless(terms: Objective, coef: Vector) -> bool:
+    """Does no bound and no constraint end the way along this direction, in exact arithmetic?"""
+    for one in np.atleast_2d(coef):
+        if terms.bounds is not None and _ended(one, terms.bounds.low, terms.bounds.high):
+            return False
+        if terms.constraints is not None:
+            along = [Fraction(number) for number in one.tolist()]
+            rises = [
+                sum((Fraction(number) * step for number, step in zip(row, along, strict=True)), Fraction(0))
+                for row in terms.constraints.matrix.tolist()
+            ]
+            signs = np.array([(rise > 0) - (rise < 0) for rise in rises])
+            if _ended(signs, terms.constraints.lower, terms.constraints.upper):
+                return False
+    return True
+
+
+def _ended(rise: Vector, low: Vector, high: Vector) -> bool:
+    """Does any of these meet an end?"""
+    return bool((((rise > 0) & (high < np.inf)) | ((rise < 0) & (low > -np.inf))).any())
 
 
 def _everything(p: int) -> WeightBounds:

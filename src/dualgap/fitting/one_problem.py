@@ -73,7 +73,7 @@ def _solved(
         working, lambda: watched(candidates(working.problem, solver), working, reading), start, limits
     )
     refuse_unattained(working, outcome.bounds, reading)
-    refuse_unmet(reading.terms, outcome.bounds)
+    refuse_unmet(reading.terms, problem, outcome.bounds)
     return outcome if given else _cleared(problem, outcome, limits)
 
 

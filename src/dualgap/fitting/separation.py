@@ -25,6 +25,7 @@ from dualgap.arrays import Index, Mask, Matrix, Vector
 from dualgap.design import Design
 from dualgap.drive.solver import Iterate, Solver
 from dualgap.errors import UnboundedError
+from dualgap.fitting.feasibility import endless
 from dualgap.fitting.reading import Reading
 from dualgap.linalg.cone import ROUNDING, separating
 from dualgap.multinomial.problem import MultinomialProblem
@@ -112,7 +113,7 @@ def refuse_unattained(working: Working, best: Bounds | Checked, reading: Reading
         return
     judge = _Judge(asked)
     found = _single_column(judge) or _iterate_itself(judge, best) or _combination(working, judge, best)
-    if found is not None:
+    if found is not None and endless(reading.terms, found.coef):
         level = found.intercept if np.ndim(found.intercept) else float(found.intercept)
         raise UnboundedError(_message(found, reading), direction=found.coef, intercept=level)
 

@@ -28,6 +28,7 @@ ROUGHEST = (
 )
 PRODUCTS = 300  # with the Hessian, for one step
 NEAR = 0.03  # promise of a start from which it is gone on with in 8-byte numbers
+LONGEST = 8.0  # times a step by the Hessian itself: inexact ones lead astray
 WHOLE = 100  # coordinates up to which the Hessian is formed: half the time of products on iris
 ENOUGH = 0.3  # share of the gap wanted that the last step may lose to conjugate gradients
 WITHIN = 100.0  # times the gap wanted: a step that promises this much more may be the last
@@ -74,6 +75,7 @@ class _Descent(SoftmaxSteps):
         self.double, self.eta = model.problem.p <= WHOLE and model.step == 1, ROUGHEST
         self._metric: tuple[Metric, float] | None = None
         super().__init__(model, W, wanted)
+        self.longest = LONGEST if self.double else 1.0
 
     def _place(self, W: Any) -> None:
         super()._place(W.astype(np.float64 if self.double else np.float32))

@@ -26,6 +26,7 @@ ROUNDED = 1e-3  # promise of a step from which a sample has told what it can
 FEW = 2000  # rows that need no sample: a step on them costs a millisecond
 STALLED = 4  # steps in a row that promise less than the share SPENT of the gap wanted, and do not close it
 SPENT = 1e-3  # of the gap wanted: a choice
+FAR = 0.1  # promise of a step from which longer ones may be tried
 SHORTEST = 1e-9  # of steps: a direction that is no descent
 TILTS = 3  # of a clipped dual point: each squares what the intercepts are off by, from a few per cent
 
@@ -169,6 +170,7 @@ class SoftmaxSteps(ABC):
         self.model, self.wanted = model, wanted
         self.problem, self.n = model.problem, model.table.shape[0]
         self.promise = 1.0  # of a step: the share of the objective that it takes off
+        self.longest = 1.0  # times a step that may be taken at once
         self.dZ: Any = None  # of the last step
         self._place(W)
 
@@ -235,7 +237,10 @@ class SoftmaxSteps(ABC):
                 return
 
     def _move(self, d: Any, slope: float, rounding: float) -> float:
-        """Halve the step until the objective falls; rounding may hide that it does. How long it was."""
+        """Halve the step until the objective falls; rounding may hide that it does. How long it was.
+
+        Far from the optimum twice as much, and again, while that is better, up to `longest` times the step.
+        """
         self.promise = -slope / self.value if self.value > 0.0 else 0.0
         self.dZ = self.model.scores(d)
         t, kind = 1.0, self.W.dtype.type
@@ -244,9 +249,17 @@ class SoftmaxSteps(ABC):
             P, risk = self.model.probabilities(Z)
             value = risk + self._price(W)
             if value <= self.value + 1e-4 * t * slope + rounding * self.value or t <= SHORTEST:
-                self.W, self.Z, self.P, self.value = W, Z, P, value
-                return t
+                break
             t *= 0.5
+        self.W, self.Z, self.P, self.value = W, Z, P, value
+        while 1.0 <= t < self.longest and self.promise > FAR:
+            W, Z = self.W + kind(t) * d, self.Z + kind(t) * self.dZ
+            P, risk = self.model.probabilities(Z)
+            value = risk + self._price(W)
+            if not value < self.value:
+                break
+            self.W, self.Z, self.P, self.value, t = W, Z, P, value, 2.0 * t
+        return t
 
     def _ahead(self, P: Matrix) -> tuple[Matrix | None, float]:
         """The dual point ahead, and the relative gap that it seems to leave."""

@@ -22,6 +22,7 @@ from dualgap.design import Design
 from dualgap.linalg.cholesky import rough_cholesky
 
 BLOCK = 1 << 16  # numbers of a block of rows: with what is made of them they stay in the cache
+FEW, BROAD = 6, 50  # lines that are multiplied one by one with so many columns or more
 LEAST = 256  # rows of a block: shorter ones cost more calls than they save reads
 PER_COLUMN, FEWEST = 8, 1500  # rows that a metric is made of: more changed no count of products on digits
 MOVED = (
@@ -103,10 +104,10 @@ class DenseTable(RoughTable):
         return self.X.shape[0], self.X.shape[1]
 
     def scores(self, W: Any) -> Any:
-        return W @ self.X.T
+        return _across(W, self.X, np.empty((len(W), len(self.X)), dtype=np.float32))
 
     def pull(self, T: Any) -> Any:
-        return T @ self.X
+        return _along(T, self.X)
 
     def curved(self, P: Any, weighted: Any, V: Any) -> Any:
         out = np.zeros_like(V)
@@ -115,11 +116,11 @@ class DenseTable(RoughTable):
         for part in parts:
             X, Q = self.X[part], P[:, part]
             T, U = room[0, :, : Q.shape[1]], room[1, :, : Q.shape[1]]
-            np.matmul(V, X.T, out=T)
+            _across(V, X, T)
             np.multiply(T, Q, out=U)
             T -= U.sum(axis=0)
             T *= weighted[:, part]
-            out += T @ X
+            out += _along(T, X)
         return out
 
     def columns(self, which: Index) -> Any:
@@ -215,6 +216,25 @@ class SparseTable(RoughTable):
         squared = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), shape=self.X.shape)
         weights = np.ascontiguousarray((P * (1.0 - P) * a).T)
         return _diagonal((squared.T @ weights).T, R)
+
+
+def _across(V: Any, X: Any, out: Any) -> Any:
+    """V Xᵀ; of few lines one by one, which is twice as fast as together."""
+    if len(V) > FEW or X.shape[1] < BROAD:
+        return np.matmul(V, X.T, out=out)
+    for v, line in zip(V, out, strict=True):
+        np.dot(X, v, out=line)
+    return out
+
+
+def _along(T: Any, X: Any) -> Any:
+    """T X, likewise."""
+    if len(T) > FEW or X.shape[1] < BROAD:
+        return T @ X
+    out = np.empty((len(T), X.shape[1]), dtype=X.dtype)
+    for t, line in zip(T, out, strict=True):
+        np.dot(t, X, out=line)
+    return out
 
 
 def _diagonal(squares: Any, R: Any) -> Metric:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -100,3 +102,27 @@ def test_an_old_factor_is_left_where_it_hardly_gets_on(seed: int) -> None:
     found = dg.fit(X, y, loss="squared_hinge", penalty="l2", lam=0.1, solver="newton")
     assert found.converged
     assert found.trace[-1].iteration < 250
+
+
+@pytest.mark.parametrize(
+    ("loss", "more"),
+    [
+        ("poisson", {}),
+        ("poisson", {"offset": True}),
+        ("gamma", {"fit_intercept": False}),
+        ("tweedie(1.5)", {"sample_weight": True}),
+    ],
+)
+def test_thin_columns_as_they_were_asked(loss: str, more: dict[str, Any]) -> None:
+    """Sparse columns of all sizes, too many for a matrix: the answer is that in good coordinates."""
+    rng = np.random.default_rng(len(loss))
+    n, p = 5200, 5100
+    X = sp.random_array((n, p), density=1e-3, rng=rng, data_sampler=rng.standard_normal).tocsc()
+    X = sp.csc_array(X.multiply(10.0 ** rng.uniform(-1.0, 0.3, p)[None, :]))
+    y = rng.poisson(np.exp(np.clip(X[:, [3]].toarray()[:, 0], -2.0, 2.0) + 0.5)) + (loss == "gamma")
+    own = {name: rng.uniform(0.5, 1.5, n) if value is True else value for name, value in more.items()}
+    found = dg.fit(X, y.astype(float), loss=loss, penalty="l2", lam=1e-4, **own)
+    named = dg.fit(X, y.astype(float), loss=loss, penalty="l2", lam=1e-4, solver="newton", **own)
+    assert found.converged and found.solver == "newton"
+    assert found.objective == pytest.approx(named.objective, rel=2e-6)
+    assert found.bound <= named.objective

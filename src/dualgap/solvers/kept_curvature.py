@@ -13,6 +13,7 @@ KEPT = 0.1  # share of the curvatures that may differ: each step then still gain
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
 ROUGH = 1e-2  # share of a column's square that is left once it is centred, for columns read as they are
+ROOM = 2  # times what is needed, so that the next one has room too
 FADED = 4  # times as many columns as are wanted: then those that left are let go
 
 
@@ -29,6 +30,7 @@ class KeptCurvature:
         self._columns: Index = np.zeros(0, dtype=np.int64)
         self._matrix: Matrix = np.zeros((0, 0))
         self._edge = np.zeros(0)
+        self._room = np.zeros(0)
 
     def fits(self, h: Vector) -> bool:
         """Are these curvatures those of the matrix, nearly? `off` says by how much they differ."""
@@ -37,7 +39,7 @@ class KeptCurvature:
         return bool(stale <= self._most)
 
     def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
-        """The matrix of these columns, a copy, and their sums; curvatures are about h."""
+        """The matrix of these columns, in room that the next one takes, and their sums; about those of h."""
         if not self.fits(h) or len(self._columns) > FADED * len(which):
             return self.anew(array, which, h)
         return self.known(array, which)
@@ -46,7 +48,15 @@ class KeptCurvature:
         """The same at these very curvatures."""
         self._matrix, self._edge = weighted(array.T, h, which)
         self._columns, self.h, self.off = which, h, 0.0
-        return self._matrix.copy(), self._edge.copy()
+        found = self._free(len(which))
+        found[...] = self._matrix
+        return found, self._edge.copy()
+
+    def _free(self, size: int) -> Matrix:
+        """Room for a matrix: what was just asked of the system takes longer to fill."""
+        if len(self._room) < size * size:
+            self._room = np.empty(ROOM * size * size)
+        return self._room[: size * size].reshape(size, size)
 
     def known(self, array: Matrix, which: Index) -> tuple[Matrix, Vector]:
         """The same at the curvatures kept."""
@@ -61,9 +71,10 @@ class KeptCurvature:
     def _block(self, places: Index) -> Matrix:
         from dualgap.design.weighted_lines import gather_block
 
+        found = self._free(len(places))
         if len(places) == len(self._columns) and bool((places[1:] > places[:-1]).all()):
-            return self._matrix.copy()
-        found = np.empty((len(places), len(places)))
+            found[...] = self._matrix
+            return found
         gather_block(self._matrix, places, found)
         return found
 

@@ -67,6 +67,13 @@ def test_support_nearly_as_large_as_the_rows() -> None:
     assert relative_gap(problem, outcome) <= 1e-9
 
 
+@pytest.mark.parametrize("loss", [losses.Squared(), losses.SquaredHinge()])
+@pytest.mark.parametrize("penalty", [penalties.L1(), penalties.ElasticNet(0.05)])
+def test_more_columns_live_on_the_way_than_there_are_rows(loss: Loss, penalty: Penalty) -> None:
+    problem = Recipe(100, 600, kind="sparse", share=1e-3).build(loss, penalty)
+    assert relative_gap(problem, run(problem, CoordinateDescent(), 1e-6)) <= 1e-6
+
+
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(2, 40),

@@ -47,6 +47,26 @@ def test_solves_as_a_dense_factor_does(rows: bool, spread: float) -> None:
     assert np.linalg.norm((matrix @ found - right) / unit) <= 2.0 * FINE * np.linalg.norm(right / unit)
 
 
+def test_rows_on_a_kink_are_solved_with_few_products() -> None:
+    """Late in a run the base of a row on a kink is 1e-20 of its diagonal: not to be divided by."""
+    rng = np.random.default_rng(11)
+    order, heavy, tight = 900, 450, 440
+    lines = SparseLines(Compressed(sparse(1200, order, 5, density=0.01)), rows=True)
+    weight = np.where(np.arange(1200) < heavy, 1e11, 1e-10) * 10.0 ** rng.uniform(-1.0, 1.0, 1200)
+    base = np.where(np.arange(order) < tight, 1e-8, 1e8) * 10.0 ** rng.uniform(-2.0, 2.0, order)
+    products = [0]
+
+    def apply(x: Vector) -> Vector:
+        products[0] += 1
+        return np.asarray(lines.across @ (weight * (lines.lines @ x)) + base * x)
+
+    inexact = Inexact(lines)
+    inexact.accuracy = 1e-8
+    inexact.take(Left(apply, base, weight))
+    inexact.solve(rng.normal(size=order) * np.sqrt(base + lines.square_across @ weight))
+    assert products[0] <= 200  # more than 300 where it is divided by
+
+
 @pytest.mark.parametrize("shape", [(700, 600), (600, 900)])
 @pytest.mark.parametrize(
     ("loss", "penalty", "strength"),

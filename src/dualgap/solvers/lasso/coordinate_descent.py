@@ -13,7 +13,7 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate, Solver
 from dualgap.problem.problem import Problem
 from dualgap.solvers.coherence import slowed
-from dualgap.solvers.lasso.gram_engine import GramEngine
+from dualgap.solvers.lasso.gram_engine import LARGEST, GramEngine
 from dualgap.solvers.lasso.priced_point import PricedPoint
 from dualgap.solvers.lasso.sweep_engine import SweepEngine
 from dualgap.solvers.lasso.working_gram import WorkingGram
@@ -22,6 +22,10 @@ from dualgap.solvers.prices import lacks_prices, plain
 from dualgap.traits import Trait
 
 PATIENCE = 12  # rounds at the full prices without progress before giving up
+# Rounds that lead nowhere, on too many columns for a matrix: of a lasso sweeps get on between them, of
+# others eleven more did not help either.
+IDLE_LASSO, IDLE = 12, 2
+CROWDED = 12  # slow rounds, but of a lasso, where more columns are live than there are rows
 LIMIT = 1000  # rounds that no problem needs: the end of a loop that cannot go on for ever
 # The prices of a round over those of the round before. Columns that are cheap to take in, sparse ones, bear a
 # steep fall; where each costs a line of the curvature matrix, few come at a time.
@@ -108,7 +112,7 @@ class CoordinateDescent:
                 violation = point.violation(residual)
                 near = violation <= max(NEAR, start.wanted)
                 yield Iterate(point.w.copy(), theta, point.z, correlation=correlation, certify=near)
-                if progress.stalled(violation):
+                if progress.stalled(violation) or engines.lost:
                     return
             point.before = point.factor
             point.factor = max(1.0, engines.fall * point.before) if point.before > 2.1 else 1.0
@@ -124,6 +128,7 @@ class _Engines:
         self.fall = FALL if dense else SPARSE_FALL
         quadratic = point.problem.loss_has(Trait.QUADRATIC)
         self.room = (100, 0.5) if quadratic else (100, 2.0) if dense else (1000, 2.0)
+        self.lost = False  # should another solver take over?
 
     def improve(self, residual: Vector, spent: int) -> Vector | None:
         """One round; a dual point beside the slopes, if there is one."""
@@ -133,6 +138,9 @@ class _Engines:
             self.gram.improve(working, residual)
             return None
         self.sweeps.improve(working, residual)
+        sweeps, large = self.sweeps, len(working) > LARGEST
+        crowded = not sweeps.lasso and sweeps.crowded and sweeps.slow >= CROWDED
+        self.lost = large and (crowded or sweeps.idle >= (IDLE_LASSO if sweeps.lasso else IDLE))
         return self.sweeps.ahead
 
 

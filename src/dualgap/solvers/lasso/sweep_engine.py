@@ -11,6 +11,7 @@ from dualgap.compiled.layout import Lines, locked
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.design_lines import ColumnStore, Taken
 from dualgap.solvers.lasso.priced_point import PricedPoint
+from dualgap.traits import Trait
 
 FEW, MOST = 3, 50  # sweeps for one model: at first, and where rounds make slow progress
 GRADIENTS = 60  # conjugate ones for FEW sweeps
@@ -19,6 +20,8 @@ CALM = 0.1  # where less than this share of the support changes, conjugate gradi
 NEAR = 0.1  # violations, in prices, from which on two sweeps do and a model may come with a dual point
 CLOSE = 1e-2  # and from which on Newton's step is solved as far as the proof will need
 SHORT = 1e-6  # share of the violations that 4-byte numbers leave in one round, at best
+STUMBLE = 0.1  # a shorter step to where gradients led is one on nearly as many columns as rows, and no better
+REST, LONGEST = 4, 32  # rounds of sweeps alone after that, doubled with each
 SLOW = 0.5  # a round that leaves more than this share of the violations makes slow progress
 
 
@@ -61,6 +64,10 @@ class SweepEngine:
         self.sweeps, self.left, self.slow = FEW, np.inf, 0
         self.work = 0.0  # numbers that were visited so far, or nearly
         self.ahead: Vector | None = None
+        self.lasso = point.problem.loss_has(Trait.QUADRATIC) and not point.ridge.any()
+        self.idle = self.rest = 0  # rounds whose step led nowhere, and rounds to come without gradients
+        self.tried = False  # did the last round have gradients?
+        self.crowded = False  # more columns live than there are rows: gradients would have no one answer
         kind = np.uint16 if point.problem.n < 1 << 16 else np.uint32
         self._room = (np.empty(0, dtype=kind), np.empty(0, dtype=np.float32))
 
@@ -79,6 +86,7 @@ class SweepEngine:
         theta = point.problem.slope(point.z)
         step = point.advance(which, change, along)
         self.floor.learn(step)
+        self._tire(step)
         self.ahead = theta - curvature * along if done and step == 1.0 else None
 
     def _learn(self, total: float) -> None:
@@ -87,6 +95,14 @@ class SweepEngine:
         self.slow += slow
         self.sweeps = min(2 * self.sweeps, MOST) if slow else max(self.sweeps // 2, FEW)
         self.left = total
+
+    def _tire(self, step: float) -> None:
+        """Sweeps of a lasso go on alone for a while after a short step, longer each time."""
+        if not self.lasso:
+            self.idle = self.idle + 1 if step == 0.0 else 0
+        elif self.tried and step < STUMBLE:
+            self.idle += 1
+            self.rest = min(REST * 2**self.idle, LONGEST)
 
     def _model(self, which: Index, taken: Taken, curvature: Vector, gradient: Vector) -> _Model:
         from dualgap.solvers.lasso.model_sweeps import fill_model
@@ -117,8 +133,14 @@ class SweepEngine:
         ahead = model.w + change
         live = model.live(ahead)
         changed = np.count_nonzero(live != model.live(model.w))
-        if self.point.factor > 1.0 or changed > CALM * np.count_nonzero(live):
+        size = int(np.count_nonzero(live))
+        self.crowded, self.tried = size > len(bend), False
+        if self.point.factor > 1.0 or changed > CALM * size or (self.lasso and self.crowded):
             return change, False
+        if self.rest:
+            self.rest -= 1
+            return change, False
+        self.tried = True
         linear = model.price * np.sign(ahead)
         slope = dots(model.lines, bend) + model.gradient + model.ridge * change + linear
         step, left = self._solve(model, live, np.where(live, -slope, 0.0), worst)

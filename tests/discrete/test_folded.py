@@ -222,3 +222,13 @@ def test_coordinate_descent_leaves_nothing_that_tangents_would_gain(loss: str, p
     again = fit(X, y, solver="local_linear", warm_start=found, **asked)
     assert 0 < found.n_nonzero < 120
     assert again.objective == pytest.approx(found.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge", "gamma"])
+@pytest.mark.parametrize("penalty", ["mcp(3)", "scad(3.7)"])
+def test_columns_none_of_which_has_a_price_are_fitted_as_without_one(loss: str, penalty: str) -> None:
+    X, z = data(40, 3)
+    y = {"squared": z, "hinge": np.where(z + X[:, 2] ** 2 > 0.5, 1.0, -1.0), "gamma": np.exp(z)}[loss]
+    found = fit(X, y, loss=loss, penalty=penalty, lam=0.1, penalty_factors=np.zeros(3))
+    plain = dg.fit(X, y, loss=loss, penalty="none")
+    assert found.objective == pytest.approx(plain.objective, rel=1e-6)

@@ -285,3 +285,19 @@ def test_verbose_says_how_the_gap_closes(capsys: pytest.CaptureFixture[str]) -> 
     out, err = capsys.readouterr()
     assert not out and seen and np.array_equal(told.coef, quiet.coef)
     assert "iteration" in err.splitlines()[0] and "relative gap" in err.splitlines()[-1]
+
+
+BUDGETED = (*PENALTIES, "group_lasso", "sparse_group(0.5)", "slope(0.1)", "fused(1)", "l21", "l21_l2(0.5)")
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0])
+@pytest.mark.parametrize("penalty", BUDGETED)
+def test_a_budget_for_columns_that_tell_nothing(penalty: str, value: float) -> None:
+    asked: dict[str, Any] = {"groups": [0, 0, 1]} if "group" in penalty else {}
+    columns, target = np.full((40, 3), value), np.column_stack([y, y[::-1]]) if "l21" in penalty else y
+    for loss in ("squared", "absolute", "tweedie(1.5)"):
+        z = np.maximum(target, 0.0) if loss.startswith("tweedie") else target
+        found = dg.fit(columns, z, loss=loss, penalty=penalty, budget=1.0, **asked)
+        alone = dg.fit(columns, z, loss=loss, penalty=penalty, lam=1.0, **asked)
+        assert found.converged, loss
+        assert found.objective == pytest.approx(alone.objective, rel=1e-9)

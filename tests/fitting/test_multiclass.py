@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -330,3 +331,18 @@ def test_row_losses_are_exact_where_tiny() -> None:
 def test_one_solver_fits_everything() -> None:
     assert MultinomialLagrangian().missing(_problem("lp(3)")) == ()
     assert MultinomialLagrangian().cost(_problem()) > 0
+
+
+@pytest.mark.parametrize("penalty", ["l0", "l0_l2(0.1)", "lp(0.5)", "bridge(0.5)"])
+def test_penalties_that_are_searched_hold_each_class_against_the_rest(penalty: str) -> None:
+    strength: dict[str, Any] = {"budget": 1} if penalty.startswith("l0") else {"lam": 0.1}
+    asked: dict[str, Any] = {"penalty": penalty, **strength, "max_time": 5.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotCertifiedWarning)
+        found = dg.fit(X[:40], LABELS[:40], loss="logistic", **asked)
+    assert found.multiclass == "one_vs_rest"
+    assert 0.0 < found.bound <= found.objective
+    with pytest.raises(DataError, match="each class is held against the rest"):
+        dg.fit(X, LABELS, loss="hinge", multiclass="crammer_singer", **asked)
+    with pytest.raises(DataError, match="not 'multinomial'"):
+        dg.fit(X, LABELS, loss="logistic", multiclass="multinomial", **asked)

@@ -345,3 +345,15 @@ def test_another_offset_is_another_problem() -> None:
     terms = dataclasses.replace(found.terms, offset=offset + np.linspace(-1.0, 1.0, len(y)))
     false = dataclasses.replace(found.certificate, terms=terms).recheck(X, y)
     assert false.gap > 1e-3 * false.objective
+
+
+@pytest.mark.parametrize("loss", CONVEX)
+@pytest.mark.parametrize("penalty", ["l2", "l2_norm", "elastic_net(0.5)"])
+def test_a_ball_with_more_columns_than_rows_takes_an_offset(loss: str, penalty: str) -> None:
+    X, y, offset = rows(loss, n=3, p=12, seed=1)
+    if Trait.CLASSIFICATION in CATALOGUE[loss]().traits:
+        y = np.array([1, -1, 1])
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "budget": 20.0, "fit_intercept": False}
+    for solver in ("auto", "interior_point"):
+        found = dg.fit(X, y, offset=offset, **asked, solver=solver)
+        assert found.converged, (solver, found)

@@ -39,12 +39,7 @@ def read_form(multiclass: Any, loss: Loss, penalty: Penalty) -> str:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise DataError(f"There is no multiclass={multiclass!r}.{hint} Known: {', '.join(FORMS)}.")
     if penalty.ordered or penalty.slope_at_zero is not None:
-        if multiclass not in ("auto", "one_vs_rest"):
-            raise DataError(
-                f'With {penalty} each class is held against the rest: multiclass="one_vs_rest", '
-                f"not {multiclass!r}."
-            )
-        return "one_vs_rest"
+        return _rest_alone(penalty, multiclass)
     joint = Trait.ENTROPIC in loss.traits  # softmax is the form of its entropy for many classes
     if multiclass == "multinomial" and not joint:
         raise DataError(
@@ -59,11 +54,24 @@ def read_form(multiclass: Any, loss: Loss, penalty: Penalty) -> str:
     return "multinomial" if joint and multiclass == "auto" else str(multiclass).replace("auto", "one_vs_rest")
 
 
+def _rest_alone(penalty: Penalty, multiclass: str) -> str:
+    """Where classes cannot be fitted jointly."""
+    if multiclass not in ("auto", "one_vs_rest"):
+        raise DataError(
+            f'With {penalty} each class is held against the rest: multiclass="one_vs_rest", '
+            f"not {multiclass!r}."
+        )
+    return "one_vs_rest"
+
+
 def form_of(reading: Reading, multiclass: Any) -> str:
     """How several classes or outputs are fitted: each on its own, or all jointly."""
     if reading.outputs is not None:
         return "joint" if joint(reading.terms) else "outputs"
-    return read_form(multiclass, reading.terms.loss, reading.terms.penalty)
+    form = read_form(multiclass, reading.terms.loss, reading.terms.penalty)
+    if reading.several and Trait.CONVEX not in reading.terms.regulariser.traits:
+        return _rest_alone(reading.terms.penalty, multiclass)
+    return form
 
 
 def fit_many(

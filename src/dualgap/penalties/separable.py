@@ -185,8 +185,10 @@ class Separable(Gauge):
         x = float(np.min(l1[sharp] / a[sharp])) if sharp.any() else np.inf
         ac, c1, c2 = a[curved], l1[curved], l2[curved]
         if ac.size:
-            x = min(x, float(np.min(np.sqrt(4.0 * c2 * radius + c1 * c1) / ac)))
-            for _ in range(100):  # convex and rising in x: Newton descends to the root from above
+            with np.errstate(over="ignore"):
+                x = min(x, float(np.min(np.sqrt(4.0 * c2 * radius + c1 * c1) / ac)))
+            # convex and rising in x: Newton descends to the root from above
+            for _ in range(100 if x < np.inf else 0):
                 live = ac * x > c1
                 miss = float((((ac * x) ** 2 - c1 * c1) / (4.0 * c2))[live].sum()) - radius
                 slope = float((ac * ac * x / (2.0 * c2))[live].sum())

@@ -39,7 +39,8 @@ class Sorted(Seminorm):
 
     @cached_property
     def least(self) -> float:
-        return float(self.prices.max(initial=0.0) * self.scale[~self.free].min(initial=np.inf))
+        scales = self.scale[~self.free]
+        return float(self.prices.max() * scales.min()) if len(scales) else np.inf
 
     @cached_property
     def _even(self) -> float:

@@ -36,6 +36,8 @@ STATIONARY = (
 
 def tangent_at(problem: Problem, w: Vector, smoothing: float) -> Regulariser:
     """The weighted l1 penalty that touches the true one at w; the smoothing lets zeros leave zero."""
+    if problem.free.all():  # nothing bends
+        return unregularised(problem.p)
     gauge = _concave(problem)
     prices = gauge.tangent(w, smoothing)
     l1 = Separable(prices, np.zeros_like(prices))

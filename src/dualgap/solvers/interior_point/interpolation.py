@@ -27,7 +27,9 @@ SLIGHT = 1e-13  # of a row's square: what is added to it, so that rows that repe
 def interpolated(problem: Problem, system: Elimination) -> Iterate | None:
     """The weights that fit every row, with θ = 0, if they are in the ball."""
     regulariser = problem.regulariser
-    if not regulariser.constrained or problem.p <= problem.n or problem.risk(problem.y) > 0.0:
+    if not regulariser.constrained or problem.p <= problem.n or problem.y.ndim > 1:  # targets and offsets
+        return None
+    if problem.risk(problem.y) > 0.0:
         return None
     if np.count_nonzero(regulariser.free) > problem.intercept:
         return None

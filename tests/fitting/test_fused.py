@@ -229,3 +229,17 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     asked = ["fit", "rows.csv", "--target", "y", "--penalty", "fused(1)", "--lam", "0.1", "--out", "m.json"]
     assert main(asked) == 0 and "D^1" in capsys.readouterr().out
     assert main(["verify", "m.json", "rows.csv"]) == 0
+
+
+@pytest.mark.parametrize("budget", [0.0, 1e-16, 1e-12])
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("loss", CONVEX)
+def test_a_budget_of_next_to_nothing_leaves_a_polynomial(loss: str, order: int, budget: float) -> None:
+    X, y = data(loss)
+    found = dg.fit(X, y, loss=loss, penalty=f"fused({order})", budget=budget)
+    powers = np.arange(6.0)[:, None] ** np.arange(order)
+    plain = dg.fit(X @ powers, y, loss=loss, penalty="none")
+    assert found.converged
+    assert found.objective == pytest.approx(plain.objective, rel=2e-6, abs=1e-9)
+    if not budget:
+        assert not np.diff(found.coef, order).any()

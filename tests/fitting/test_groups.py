@@ -365,3 +365,15 @@ def test_a_search_says_which_groups_are_those_of_columns() -> None:
 def test_an_intercept_without_end_is_told_with_its_side(loss: str, level: float, end: str) -> None:
     with pytest.raises(dg.errors.UnboundedError, match=f"the intercept goes to {end} infinity"):
         dg.fit(np.arange(6.0)[:, None], np.full(6, level), loss=loss, penalty="l2", lam=0.1)
+
+
+@pytest.mark.parametrize("penalty", ["group_lasso", "sparse_group(0.5)"])
+@pytest.mark.parametrize("form", ["lam", "budget"])
+@pytest.mark.parametrize("loss", CONVEX)
+def test_raw_columns_of_one_group_may_be_of_any_size(loss: str, form: str, penalty: str) -> None:
+    X, y = data(loss)
+    sizes = 10.0 ** np.array([-2.0, 0.0, 3.0, 2.0, -3.0, 2.0])
+    asked: dict[str, Any] = {"loss": loss, "penalty": penalty, "groups": GROUPS, form: 0.01}
+    found = dg.fit(X * sizes, y, **asked)
+    assert found.converged, found
+    assert found.certificate.recheck(X * sizes, y).bound <= found.objective

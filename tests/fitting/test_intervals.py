@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,14 @@ def test_after_selection_a_sentence_says_how_often() -> None:
     reach = found.intervals(n_boot=40, progress=False)
     often = [row.column for row in reach if (row.selected or 0.0) >= 0.9 and row.column != "intercept"]
     assert f"chosen in 90 % of the resamples or more: {', '.join(often)};" in reach.remark
+
+
+def test_a_column_of_next_to_nothing_is_told_without_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    y = X[:, 1] + rng.normal(size=30)
+    X[:, 0] *= 1e-150
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for loss in ("squared", "huber(1.35)"):
+            assert "std" in dg.fit(X, y, loss=loss, penalty="none").summary()

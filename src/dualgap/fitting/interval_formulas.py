@@ -43,7 +43,8 @@ class FittedSample:
     def by_errors(self, w: Vector, level: float, method: str) -> tuple[Matrix, bool, str]:
         """Weight, low, high, error, statistic and p of each; is it Student's t; how it was done, in words."""
         covariance, words = self._covariance(method)
-        error = np.sqrt(np.diag(covariance))
+        variance = np.diag(covariance)  # below zero where rounding is all there is of a column
+        error = np.sqrt(np.where(variance < 0.0, np.nan, variance))
         student = method == "classical" and self.loss.dispersed
         law = stats.t(self.spare) if student else stats.norm()
         reach = float(law.ppf(0.5 + 0.5 * level)) * error

@@ -13,6 +13,7 @@ from dualgap.penalties.base import FAINT, LEAST, LOST, Elastic, Gauge, Seminorm
 from dualgap.traits import Trait
 
 ROUNDED = 2.0**-53  # what an addition, a product or a quotient is off by, in shares of what comes out
+DIGITS = 51  # of the largest sum: what is less is rounded where sums must be exact
 EACH = 2.0**-51  # what one more term may cost a sum of sizes, in shares of it: two roundings
 
 
@@ -34,6 +35,15 @@ class Sums:
             inner[..., first:] = np.cumsum(inner[..., first:], axis=-1)
         inner /= self.scale
         return w
+
+    def largest(self, beta: Vector) -> float:
+        """The largest number on the way from β to w, before scales."""
+        sums = np.array(beta[: len(self.scale)])
+        top = float(np.abs(sums).max(initial=0.0))
+        for first in range(self.order - 1, -1, -1):
+            sums[first:] = np.cumsum(sums[first:])
+            top = max(top, float(np.abs(sums).max(initial=0.0)))
+        return top
 
     def differences(self, w: Vector) -> Vector:
         """β of w."""
@@ -95,14 +105,17 @@ class Differences(Seminorm):
         return bool(np.all(np.frexp(self.scale[~self.free])[0] == 0.5))
 
     def _seen(self, w: Vector) -> tuple[Vector, Vector]:
-        """The differences, and how far off each may be. Between near neighbours nothing is lost."""
+        """The differences, and how far off each may be: by the very rounding, which two more sums tell."""
         d = (self.scale * w)[~self.free]
         off = np.where((np.abs(d) < FAINT) & (d != 0.0), LEAST, 0.0)
         if not self._plain:
             off = off + ROUNDED * np.abs(d)
         for _ in range(self.order):
-            d = np.diff(d)
-            off = off[1:] + off[:-1] + ROUNDED * np.abs(d)
+            right, left = d[1:], d[:-1]
+            d = right - left
+            back = d - right
+            rounding = (right - (d - back)) - (left + back)
+            off = off[1:] + off[:-1] + np.abs(rounding)
         return d, off * (1.0 + LOST)
 
     def value(self, w: Vector) -> float:
@@ -133,6 +146,23 @@ class Differences(Seminorm):
     def stretch(self, w: Vector, radius: float) -> float:
         size = self.value(w)
         return radius / size if size > 0.0 else 0.0
+
+    def shrink(self, w: Vector, radius: float) -> Vector:
+        """Its differences made shorter, its polynomial kept; whole multiples of a power of two, so that where
+        the scales round nothing, sums and differences do not either.
+        """
+        if self.value(w) <= radius:
+            return w
+        out, sums = np.array(w), self.sums
+        beta = sums.differences(w[~self.free])
+        price = beta[self.order :]
+        size = float(np.abs(price).sum())
+        price *= max(radius, 0.0) / size if size > 0.0 else 0.0
+        unit = np.ldexp(1.0, np.frexp(sums.largest(beta))[1] - DIGITS)
+        whole, ahead = beta / unit, np.arange(len(beta)) < self.order
+        beta = np.where(ahead, np.round(whole), np.trunc(whole)) * unit
+        out[~self.free] = sums.weights(beta)
+        return out
 
     # -- conjugates ----------------------------------------------------------------------------------
 

@@ -213,7 +213,7 @@ class Constrained:
         return self._young(w, v, reach) if self.gauge.sums is None else (np.inf, np.inf)
 
     def _young(self, w: Vector, v: Vector, reach: Vector) -> tuple[float, float]:
-        if self.radius == 0.0 or bool(self.free.all()):  # all weights that have a price are zero
+        if self.radius == 0.0 or bool(self.gauge.free.all()):  # all weights that have a price are zero
             return 0.0, 0.0
         price = max(self.gauge.price_near(v, reach, self.radius), FAINT / self.gauge.least)
         if price * self.gauge.least < 0.5 * FAINT:  # it has underflown, and its roundings with it

@@ -13,6 +13,7 @@ from dualgap.traits import Trait
 
 ROUNDS = 60  # of Newton, each doubling the digits once near: 4 to 9 were counted
 CLOSE = 4e-16  # a change by this share is rounding
+APART = 8.0  # scales within a group that differ by more stay: one for all would be far off for some
 EACH = 2.0**-51  # what one more term may cost a sum, in shares of it: two roundings
 
 
@@ -91,14 +92,21 @@ class Grouped(Seminorm):
         return Grouped(self.l1[keep], self.scale[keep], group)
 
     def levelled(self, scale: Vector) -> Vector:
-        """Within a group as `scale` of the penalty says, on the whole as large as those given."""
+        """Within a group as `scale` of the penalty says, on the whole as large as those given.
+
+        Where those given differ much they stay: good coordinates are worth more than even prices.
+        """
         level = np.bincount(self.group, np.log2(scale), self._count)
         level = np.exp2(np.round(level / np.maximum(np.bincount(self.group, minlength=self._count), 1)))
         priced = np.flatnonzero(self.scale > 0.0)
         first = np.ones(self._count)
         first[self.group[priced[::-1]]] = self.scale[priced[::-1]]
         even = level[self.group] * (self.scale / first[self.group])
-        return np.asarray(np.where(self.scale > 0.0, even, scale))
+        low, high = np.full(self._count, np.inf), np.zeros(self._count)
+        np.minimum.at(low, self.group[priced], scale[priced])
+        np.maximum.at(high, self.group[priced], scale[priced])
+        near = (high <= APART * low)[self.group]
+        return np.asarray(np.where((self.scale > 0.0) & near, even, scale))
 
     # -- proximal maps -------------------------------------------------------------------------------
 

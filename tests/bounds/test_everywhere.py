@@ -247,3 +247,19 @@ def test_losses_that_overflow_wherever_weights_may_be_are_told_from_sets_that_ar
             groups=[0, 0],
             bounds=(0.05, 0.1),
         )
+
+
+@pytest.mark.parametrize("penalty", ["elastic_net(0.5)", "l1", "lp(3)"])
+def test_rows_and_signs_that_leave_some_weights_one_value(penalty: str) -> None:
+    """Rising weights of which one is ≥ 0 and a later one ≤ 0: all between are zero."""
+    p, rng = 60, np.random.default_rng(2)
+    T = rng.normal(size=(80, p))
+    t = T @ np.sort(rng.normal(size=p)) / 8.0 + rng.normal(size=80)
+    kind = rng.integers(0, 4, p)
+    low = np.choose(kind, [0.0, -np.inf, -0.1, -np.inf])
+    high = np.choose(kind, [np.inf, 0.0, 0.4, np.inf])
+    first, last = np.flatnonzero(kind == 0)[0], np.flatnonzero(kind == 1)[-1]
+    rises = (np.diff(np.eye(p), axis=0), 0.0, np.inf)
+    found = dg.fit(T, t, loss="squared", penalty=penalty, lam=0.01, bounds=(low, high), constraints=rises)
+    assert found.converged and first < last
+    assert np.abs(found.coef[first : last + 1]).max() <= 1e-9

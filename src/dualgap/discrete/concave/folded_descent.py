@@ -56,7 +56,7 @@ class FoldedDescent:
             bent = point.bends
             point.improve()
             yield Finding(point.asked(), nodes=count)
-            if bent and point.off <= OVER - 1.0:
+            if bent and point.off <= OVER - 1.0 and point.looked_at() <= OVER - 1.0:
                 break
             before = min(before, point.off)
         answer = point.asked()
@@ -68,6 +68,16 @@ class _FoldedPoint(WorkingPoint):
     """Columns come in one by one; until the set is nearly complete prices are those of l1."""
 
     bends = False
+
+    def looked_at(self) -> float:
+        """`off` by the slopes where the weights are: a step may foresee those of pieces that it has left."""
+        self.theta = self.problem.slope(self.z)
+        self._price()
+        return self.off
+
+    def _price(self) -> None:
+        self._last = False  # no θ proves anything here: none is put inside the prices
+        super()._price()
 
     def begin(self, live: Index) -> None:
         regulariser, p = self.problem.regulariser, self.design.shape[1]

@@ -113,6 +113,16 @@ def test_what_is_nearly_balanced_hardly_moves(
     assert all(value % finest_unit(theta) == 0 for value in exact(found))
 
 
+@both
+def test_no_entry_too_large_for_its_digits_bears_the_rest(balanced: Callable[[Vector], Vector]) -> None:
+    """Entries of all sizes, some zero, nearly balanced: the heavy side may have large ones alone."""
+    rng = np.random.default_rng(7)
+    for n in range(3, 200):
+        theta = rng.normal(size=n) * 10.0 ** rng.integers(-8, 3, n) * (rng.random(n) < 0.7)
+        theta[-1] -= theta.sum()
+        settled(theta, balanced(theta))
+
+
 @pytest.mark.parametrize("scale", [-900, 0, 900])
 @pytest.mark.parametrize("large", [0.4, -0.7])
 def test_small_entries_beside_a_large_one_keep_their_digits(large: float, scale: int) -> None:

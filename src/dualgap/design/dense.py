@@ -109,7 +109,7 @@ class Dense(Design):
         n, p = self.shape
         if self._by_lines(h):
             return weighted_square(self.array, h, single=single)
-        even = bool(n) and h.min() == h.max()
+        even = bool(n) and bool((h == h[0]).all())
         if not single and even and self.array.dtype == np.float64:
             return np.asarray(h[0] * (self.array.T @ self.array))  # nothing to copy
         array, root = self.array, np.sqrt(h)

@@ -52,4 +52,4 @@ class Squared(Loss):
         return np.asarray(np.log(2.0 * np.pi * risks) + 1.0)  # normal noise
 
     def best_constant(self, y: Vector, a: Vector) -> float:
-        return float(a @ y / a.sum())
+        return float(a @ y) / float(a.sum())

@@ -210,6 +210,10 @@ class Separable(Gauge):
         return np.asarray(np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0))
 
     def strong_convexity(self) -> float:
+        return self._strong
+
+    @once
+    def _strong(self) -> float:
         seen = ~self.free
         return float(self.l2[seen].min()) if seen.any() else 0.0
 

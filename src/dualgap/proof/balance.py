@@ -16,6 +16,7 @@ from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, product, summed, 
 
 LARGE = 2.0**960  # sums of numbers up to this never overflow
 WHOLE = 2**53  # integers up to this are doubles
+NORMAL = 900  # exponents up to this are those of numbers in full, and so are whole numbers times these
 SLIGHT = 20  # bits: what is less than 2^-20 of the largest entry may be taken from it alone
 ROUNDS = 3  # of projection: the second and third remove the rounding of those before
 PASSES = 3  # of orthogonalisation: each gains the digits of one more double
@@ -30,12 +31,16 @@ def zero_sum(theta: Vector) -> Vector:
     taken from the side that is too heavy. Where an entry that needs no more than 53 bits can bear that, the
     power is so small that small entries beside a large one keep their digits too.
     """
-    theta = theta if np.abs(theta).max(initial=0.0) <= LARGE else np.zeros_like(theta)
-    units, exponent = grid(theta, fine=True)
+    size = np.abs(theta)
+    top = float(size.max(initial=0.0))
+    if not top <= LARGE:
+        return np.zeros_like(theta)
+    exponent = max(math.frexp(float(size.sum()))[1] - 61, -1074)
+    units = _units(theta, exponent)
     if not _borne(units):
         units, exponent = grid(theta)
         _settle(units)
-    return np.asarray(np.ldexp(units.astype(np.float64), exponent))
+    return _times(units, exponent)
 
 
 def zero_sums(thetas: Matrix) -> Matrix:
@@ -53,15 +58,28 @@ def zero_sums(thetas: Matrix) -> Matrix:
     return np.asarray(np.ldexp(units.astype(np.float64), exponents))
 
 
-def grid(values: Matrix, *, fine: bool = False) -> tuple[Any, int]:
-    """The numbers, rounded towards 0, as whole multiples of 2^exponent whose sums fit in 62 bits.
-
-    Each fits in 53, unless they are `fine`: then only those that are rounded must.
-    """
+def grid(values: Matrix) -> tuple[Any, int]:
+    """The numbers, rounded towards 0, as whole multiples of 2^exponent: each fits in 53 bits, a sum in 62."""
     size = np.abs(values)
     most, top = math.frexp(float(size.sum()))[1] - 61, math.frexp(float(size.max(initial=0.0)))[1] - 53
-    exponent = max(most, -1074 if fine else top, -1074)  # and the sum fits
-    return np.ldexp(values, -exponent).astype(np.int64), exponent
+    exponent = max(most, top, -1074)
+    return _units(values, exponent), exponent
+
+
+def _units(values: Matrix, exponent: int) -> Any:
+    """The numbers, rounded towards 0, as whole multiples of 2^exponent."""
+    if abs(exponent) <= NORMAL:  # a product rounds only what is less than one, and takes a third of the time
+        return (values * 2.0**-exponent).astype(np.int64)
+    return np.ldexp(values, -exponent).astype(np.int64)
+
+
+def _times(units: Any, exponent: int) -> Vector:
+    """Whole numbers times 2^exponent."""
+    found = units.astype(np.float64)
+    if abs(exponent) <= NORMAL:
+        found *= 2.0**exponent
+        return np.asarray(found)
+    return np.asarray(np.ldexp(found, exponent))
 
 
 def _borne(units: Any) -> bool:
@@ -69,9 +87,13 @@ def _borne(units: Any) -> bool:
     over = int(units.sum())
     if not over:
         return True
-    size = np.where(np.abs(units) <= WHOLE, units if over > 0 else -units, 0)
-    heavy = int(size.argmax())
-    if abs(over) > int(size[heavy]) >> SLIGHT:
+    heavy = int(units.argmax() if over > 0 else units.argmin())
+    size = abs(int(units[heavy]))
+    if size > WHOLE:
+        able = np.where(np.abs(units) <= WHOLE, units if over > 0 else -units, 0)
+        heavy = int(able.argmax())
+        size = int(able[heavy])
+    if abs(over) > size >> SLIGHT:
         return False
     units[heavy] -= over
     return True

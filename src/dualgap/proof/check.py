@@ -34,7 +34,7 @@ AWAY = 1.0 + 8.0 * U  # a quotient times this is no nearer to 0 than the true on
 SHARE = 0.125  # of the gap that is wanted: what rounding may cost before more digits are spent on it
 SEEN, TOLD = 2e-9, 2e-8  # shares of the objective that it, and the bound, may be off by without more digits
 NOTHING = 1e-9  # share of the objective by which a θ may miss the bound that needs none, and still be kept
-MANY = 30_000  # numbers of a table: with fewer the largest of each column take no time
+MANY = 500  # numbers of a table: with fewer the largest of each column take no time
 FIRST = 4.0  # a box is at least this many times as wide as the weights
 
 
@@ -153,21 +153,24 @@ def _checked(
     """With errors of the rows as a whole (`rough`), of each column, or of twice the digits."""
     a, (loss, y, _) = problem.a, problem.centred
     t, error = problem.misses(w, rough=True) if rough else problem.misses(w, exact=exact)
-    low, high = slopes(loss, y, t, error)
-    objective, width = _values(problem, w, t, error, low, high)
+    unsure = a * error
+    unsure += LEAST  # what underflows is less
+    slope = _slopes(loss, y, t, error, unsure)
+    objective, width = _values(problem, w, t, slope)
     dual = _feasible(problem, theta, exact=exact)
     theta, mu = problem.split(dual.theta)
     moves, loose = problem.split(dual.reach)
     rows = problem.rows
     v, reach = rows.against_roughly(theta) if rough else rows.against(theta, exact=exact)
     # the true −θ/a is u, or a little nearer to 0: by convexity that costs no more than a share of the loss
-    u = -(theta / a) * AWAY
-    apart = np.maximum(u - low, high - u) + FAINT  # u may have underflown, and t is ≤ error/U
+    u = theta / a
+    u *= -AWAY
+    apart = slope.apart(u)
     slack = total(moves)
     if slack:
         reach = reach + slack * problem.rows.tops
         step = moves / a * (1.0 + SLACK)
-        apart = apart + step
+        apart += along(unsure, step)
         terms = np.maximum(loss.fenchel_young(y, t, u - step), loss.fenchel_young(y, t, u + step))
     else:
         terms = loss.fenchel_young(y, t, u)
@@ -182,20 +185,29 @@ def _checked(
         objective = objective if fine else np.inf
     v, reach = problem.spread(v), problem.spread(reach)
     bracket, excess, pull = problem.regulariser.bracket(w, v, reach)
-    along = float(np.abs(w) @ np.abs(v))
-    rounding = width + total(a * (error * apart)) + SLACK * (objective + bracket + along + linear)
+    pulled = float(np.abs(w) @ np.abs(v))
+    rounding = width + apart + SLACK * (objective + bracket + pulled + linear)
     # a v too long by a share κ costs κ·g(w'), and weights worth looking at have g(w') ≤ P(w') ≤ objective
     rounding += excess * objective
     box, charge = _box(w, _pulled(dual, pull), SHARE * tolerance * max(objective, SMALL * null))
-    gap = total(a * terms) + (bracket + linear) + rounding + charge
-    return told(Checked(w, dual.theta, objective, gap, rounding, v, reach, box, width, violation=violation))
+    gap = along(a, terms) + (bracket + linear) + rounding + charge
+    bound = _bound(objective, gap)
+    point = w, dual.theta, objective, gap if bound is None else bound, rounding
+    found = Checked(*point, v, reach, box, width, violation=violation)
+    return told(found) if bound is None else found
+
+
+def _bound(primal: float, gap: float) -> float | None:
+    """What the gap leaves; None where it is more than all, and θ proves just that."""
+    return max(float(primal - gap), 0.0) if gap <= primal * (1.0 + NOTHING) < np.inf else None
 
 
 def told(found: Checked) -> Checked:
     """The gap, so far in place of the bound, made into one. No loss and no penalty is below zero."""
     primal = float(found.primal) if found.primal == found.primal else np.inf
-    if found.dual <= primal * (1.0 + NOTHING) < np.inf:  # where it is more than all, θ proves just that
-        return replace(found, primal=primal, dual=max(float(primal - found.dual), 0.0))
+    bound = _bound(primal, found.dual)
+    if bound is not None:
+        return replace(found, primal=primal, dual=bound)
     zero = np.zeros_like(found.correlation)
     nothing = replace(found, theta=np.zeros_like(found.theta), correlation=zero, reach=zero)
     return replace(nothing, primal=primal, dual=0.0, box=None)
@@ -214,16 +226,68 @@ def slopes(loss: Loss, y: Vector, t: Vector, error: Any) -> tuple[Vector, Vector
     return low - FEW * abs(low), high + FEW * abs(high)
 
 
-def _values(
-    problem: Statement, w: Vector, t: Vector, error: Any, low: Vector, high: Vector
-) -> tuple[float, float]:
+class _Ends:
+    """The slopes of the loss within the error of t, as `slopes` tells; `unsure` is a times that error."""
+
+    def __init__(self, unsure: Vector, ends: tuple[Vector, Vector]) -> None:
+        self._unsure, (self._low, self._high) = unsure, ends
+
+    @property
+    def none(self) -> bool:
+        """Are all of them 0?"""
+        return not (self._low.any() or self._high.any())
+
+    def spread(self) -> float:
+        """Σ unsure |slope| at most."""
+        return along(self._unsure, np.maximum(-self._low, self._high))
+
+    def apart(self, u: Vector) -> float:
+        """Σ unsure |u − slope| at most."""
+        return along(self._unsure, np.maximum(u - self._low, self._high - u) + FAINT)  # u may have underflown
+
+
+class _Near:
+    """The same as a middle and what it may be off by, in half of the passes."""
+
+    def __init__(self, unsure: Vector, middle: Vector, room: Any) -> None:
+        self._unsure, self._middle, self._room = unsure, middle, room
+        self._size, self._rest = along(unsure, np.abs(middle)), along(unsure, room)
+
+    @property
+    def none(self) -> bool:
+        return not (self._middle.any() or np.any(self._room))
+
+    def spread(self) -> float:
+        return (1.0 + FEW) * self._size + self._rest
+
+    def apart(self, u: Vector) -> float:
+        near = FEW * self._size + self._rest + along(self._unsure, FAINT)
+        return along(self._unsure, np.abs(u - self._middle)) + near
+
+
+def _slopes(loss: Loss, y: Vector, t: Vector, error: Any, unsure: Vector) -> _Ends | _Near:
+    """Those of a quadratic loss are as well known from a middle as from ends, which follow bends."""
+    quadratic = Trait.QUADRATIC in loss.traits
+    if loss.curvature < np.inf and (quadratic or Trait.PIECEWISE_QUADRATIC not in loss.traits):
+        return _Near(unsure, loss.derivative(y, t), 2.0 * loss.curvature * error)
+    return _Ends(unsure, slopes(loss, y, t, error))
+
+
+def along(weights: Vector, values: Any) -> float:
+    """Σ of products of numbers ≥ 0, from above, in whatever order they are added; but for underflow."""
+    if isinstance(values, float):
+        return total(weights) * values
+    return float(weights @ values) * (1.0 + FEW + gamma(2 * len(weights)))
+
+
+def _values(problem: Statement, w: Vector, t: Vector, slope: _Ends | _Near) -> tuple[float, float]:
     """P(w) from above, and how far below that it may be."""
     a, (loss, y, _) = problem.a, problem.centred
     risk = total(a * loss.value(y, t)) if a.min() >= FAINT else np.inf
     priced, doubt = problem.regulariser.priced(w)
-    spread = total(a * (error * np.maximum(-low, high)))
+    spread = slope.spread()
     # products that underflow: none where the loss is flat, as exponentials never are
-    flat = Trait.PIECEWISE_QUADRATIC in loss.traits and not (low.any() or high.any())
+    flat = Trait.PIECEWISE_QUADRATIC in loss.traits and slope.none
     under = 0.0 if flat else 8.0 * LEAST * (len(a) + len(w))
     lost = FEW * (risk + spread + priced) + doubt + under
     return risk + spread + priced + lost, 2.0 * (spread + lost)
@@ -231,10 +295,12 @@ def _values(
 
 def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
     """θ in the domain, and orthogonal to what is free; 0, which always is, where that cannot be had."""
-    lower, upper = problem.dual_bounds_inside()
-    theta = np.minimum(np.maximum(theta, lower), upper)
-    free = np.flatnonzero(problem.free_features)
-    if len(free) or problem.regulariser.gauge.sums is not None:
+    free = problem.free_features.nonzero()[0]
+    tied = len(free) > 0 or problem.regulariser.gauge.sums is not None
+    if tied or problem.constraints is not None or Trait.QUADRATIC not in problem.loss.traits:  # no end there
+        lower, upper = problem.dual_bounds_inside()
+        theta = np.minimum(np.maximum(theta, lower), upper)
+    if tied:
         where = np.append(problem.rows.p, free) if problem.intercept else free
         columns, off = problem.free_columns(exact=exact)
         found = orthogonal(columns, theta, (lower, upper), off=off, exact=exact)

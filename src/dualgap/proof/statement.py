@@ -13,7 +13,7 @@ from dualgap.penalties import Regulariser
 from dualgap.proof.balance import Off, zero_sum
 from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U, two_sum
-from dualgap.proof.rows import with_products
+from dualgap.proof.rows import length, with_products
 from dualgap.proof.unseen import unseen
 
 SMALL = 1e-4  # objectives below this share of the null objective count as zero
@@ -120,11 +120,12 @@ class Statement:
         shifts = self.centred[2]
         if not exact:
             base: Any = level
+            most = length if rough else _largest  # of the numbers that are added: a length is made sooner
             far = 0.0 if shifts else abs(level)
             for shift in shifts if len(self.a) else ():
                 base = base + shift
-                far = far + float(abs(base).max())
-            return value + base, error + 4.0 * U * (far + (float(abs(value).max()) if len(self.a) else 0.0))
+                far = far + most(base)
+            return value + base, error + 4.0 * U * (far + (most(value) if len(self.a) else 0.0))
         base, rest, slack = moved_exactly(level, shifts)
         t = (value + base) + (low + rest)
         return t, error + 4.0 * U * (np.abs(t) + np.abs(low) + slack)
@@ -139,6 +140,10 @@ class Statement:
             return low, high
         least, most = self.constraints.domain
         return np.append(low, least), np.append(high, most)
+
+
+def _largest(values: Vector) -> float:
+    return float(abs(values).max())
 
 
 def moved(level: Matrix, shifts: tuple[Vector, ...]) -> tuple[Matrix, Any]:

@@ -120,25 +120,28 @@ class OneSystem:
         for _ in range(ATTEMPTS):
             step = np.ascontiguousarray(solve(left.T).T)
             weights, levels = weights + step, levels - step @ gram.centre
-            answers = _answers(problems, rows, weights, levels)
+            answers, risks = _answers(problems, rows, weights, levels)
             # a look at what is left takes a twentieth of all; none where many times as much would do
-            if not ridge.all() or not single or _near(problems, answers, DOUBT * left, ridge, wanted):
+            if not ridge.all() or not single or _near(problems, answers, risks, DOUBT * left, wanted):
                 break
             left = _products(rows, answers) - ridge * weights
-            if _near(problems, answers, left, ridge, wanted):
+            if _near(problems, answers, risks, left, wanted):
                 break
         return [SolvedSystem(answer) for answer in answers]
 
 
-def _answers(problems: Sequence[Problem], rows: Rows, weights: Matrix, levels: Vector) -> list[Iterate]:
-    """What the weights of each predict, and its dual point; the products are kept for a proof."""
-    answers = []
+def _answers(
+    problems: Sequence[Problem], rows: Rows, weights: Matrix, levels: Vector
+) -> tuple[list[Iterate], list[float]]:
+    """What the weights of each predict, with its dual point and its risk; products are kept for a proof."""
+    answers, risks = [], []
     for one, w, z, level in zip(problems, weights, rows.times_ahead(weights), levels, strict=True):
         z = z + level if one.intercept else z
+        risks.append(one.risk(z))
         point = Iterate(np.append(w, level) if one.intercept else w, one.levelled(one.slope(z)), z)
-        answers.append(replace(fitted(one, point), outright=True))
+        answers.append(replace(fitted(one, point, risks[-1]), outright=True))
     rows.against_ahead(np.array([answer.theta for answer in answers]))
-    return answers
+    return answers, risks
 
 
 def _products(rows: Rows, answers: list[Iterate]) -> Matrix:
@@ -147,13 +150,13 @@ def _products(rows: Rows, answers: list[Iterate]) -> Matrix:
 
 
 def _near(
-    problems: Sequence[Problem], answers: list[Iterate], left: Matrix, ridge: Vector, wanted: float
+    problems: Sequence[Problem], answers: list[Iterate], risks: list[float], left: Matrix, wanted: float
 ) -> bool:
     """Does what is left of the systems, which the dual points lose, leave the gap wanted to each?"""
-    lost = 0.5 * (left * left / ridge).sum(axis=1)
+    lost = 0.5 * (left * left / prices(problems[0])[1][: left.shape[1]]).sum(axis=1)
     return all(
-        one.relative(float(gap), one.primal(answer.w, answer.prediction)) <= 0.5 * wanted
-        for one, answer, gap in zip(problems, answers, lost, strict=True)
+        one.relative(float(gap), risk + one.regulariser.value(answer.w)) <= 0.5 * wanted
+        for one, answer, risk, gap in zip(problems, answers, risks, lost, strict=True)
     )
 
 

@@ -119,10 +119,12 @@ def _dual_work(design: Design, ridge: Vector) -> float:
     return float(design.stored) * n + n**3 / 3.0
 
 
-def fitted(problem: Problem, iterate: Iterate) -> Iterate:
+def fitted(problem: Problem, iterate: Iterate, risk: float | None = None) -> Iterate:
     """The same with θ = 0, the best dual point, where the fit is exact and the slopes are but rounding."""
-    assert iterate.prediction is not None
-    if problem.risk(iterate.prediction) > 1e-20 * problem.null:
+    if risk is None:
+        assert iterate.prediction is not None
+        risk = problem.risk(iterate.prediction)
+    if risk > 1e-20 * problem.null:
         return iterate
     return replace(iterate, theta=np.zeros(problem.n), correlation=None)
 

@@ -36,7 +36,8 @@ class CentredGram:
             self.matrix, self.centre = self.design.weighted_gram(h, single=single), np.zeros(self.p)
             square = self.matrix.diagonal().copy()
             self.pulls = self._along(thetas, h, centred=problem.intercept)
-            self.matrix -= (self.total * self.centre)[:, None] * self.centre
+            if problem.intercept:
+                self.matrix -= (self.total * self.centre)[:, None] * self.centre
         # else columns far from zero
         self.firm = bool((self.matrix.diagonal() > (ROUGH if single else CENTRED) * square).all())
 

@@ -50,11 +50,11 @@ class ModelMatrix(MatrixAtHand):
 
         Operations that were lost: on sweeps that did not do, and on turns of both that hardly got on.
         """
-        before = violation(w, residual, price)
+        given = w.copy(), residual.copy()
         left = self._loops.settle(self.gram, w, residual, price, tolerance, SWEEPS * len(w))
         if left <= tolerance:
             return 0.0
-        lost = float(SWEEPS * len(w) ** 2)
+        before, lost = violation(*given, price), float(SWEEPS * len(w) ** 2)
         reached = minimise(self, w, residual, price, DEEP, tolerance)
         if reached or violation(w, residual, price) <= LITTLE * before:
             return lost

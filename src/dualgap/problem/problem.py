@@ -228,7 +228,9 @@ class Problem(Statement):
         held = self.constraints is not None or self.regulariser.gauge.sums is not None
         if rows is None or rows.sparse or held or np.count_nonzero(self.free) > self.intercept:
             return None
-        theta = self.levelled(np.clip(theta, *self.dual_bounds_inside()))
+        if not self.loss_has(Trait.QUADRATIC):  # whose slopes have no end
+            theta = np.clip(theta, *self.dual_bounds_inside())
+        theta = self.levelled(theta)
         return theta, rows.foreseen(theta)
 
     def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:

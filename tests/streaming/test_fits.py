@@ -122,6 +122,21 @@ def test_weights_and_C_count_as_in_memory(loss: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+def test_products_made_by_the_loop_for_many_of_them(
+    loss: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("dualgap.streaming.smooth.LINES", 0)
+    X, y, labels = drawn(5000, seed=12)
+    y = y if loss == "huber" else labels
+    weight = np.random.default_rng(0).random(5000)
+    asked: dict[str, Any] = {"loss": loss, "penalty": "elastic_net", "lam": 0.01, "standardize": True}
+    found = dg.fit(dg.dataset(X, y, weights=weight), **asked)
+    whole = dg.fit(X, y, sample_weight=weight, **asked)
+    assert found.converged and agrees(found, whole)
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_one_class_against_the_rest_shares_scans(tmp_path: Path) -> None:
     X, y, _ = drawn(4000, seed=4)
     names = np.array(["low", "middle", "top"])[np.digitize(y, [-1.0, 1.0])]

@@ -176,7 +176,7 @@ class RowSource(ABC):
 def summed(
     source: RowSource, group: Any, function: Callable[..., Any], arrays: tuple[Any, ...], watch: Any = None
 ) -> Any:
-    """Over the blocks of one group; also what a worker of a cluster does."""
+    """Over the blocks of one group."""
     total = None
     for block in ahead(source.read(group)):
         part = function(block, *arrays)

@@ -51,12 +51,13 @@ def emptied(lots: list[Matrix], last: Matrix) -> Matrix:
 
 
 def bundles(lots: list[Matrix], rows: int) -> list[Matrix]:
-    """Neighbouring lots below each other, so many rows at least in each but the last."""
+    """Neighbouring lots below each other, so many rows at least in each but the last; `lots` is empty."""
     found: list[Matrix] = []
     held, part = 0, []
-    for lot in lots:
-        part.append(lot)
-        held += len(lot)
+    lots.reverse()
+    while lots:  # they may be large: what is copied is let go
+        part.append(lots.pop())
+        held += len(part[-1])
         if held >= rows:
             found.append(stacked(part))
             held, part = 0, []

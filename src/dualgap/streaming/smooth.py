@@ -17,6 +17,7 @@ import numpy as np
 
 from dualgap.arrays import Mask, Matrix, Vector
 from dualgap.blocks.source import RowBlock
+from dualgap.design import Dense
 from dualgap.drive.scans import ScanRequest, ScanStep
 from dualgap.losses import Loss
 from dualgap.proof.blocks import StreamStatement, Weighed, judged, visited
@@ -41,6 +42,9 @@ HELD = 1 << 25  # numbers of such rows, 128 MB in 4 bytes each; where they are m
 LOT = 1 << 14  # rows far out, or near a bend, that are worked on at a time
 HAIR = 1e-11  # of a usual slope: rows that a free column of their own fits have less, all of it rounding
 INNER = 40  # steps within a model that has rows far out: five to ten were counted
+LINES = (
+    2e10  # products of all rows: to load a compiled loop takes a worker half a second, which it saves then
+)
 DOWN, SHORTEST = 0.1, 1e-9  # share of the promised fall that a step must keep; the shortest that is tried
 
 
@@ -59,6 +63,7 @@ class SmoothWish:
     near: NearBend | None
     share: float  # of a block's rows that may be near a bend
     exact: bool  # in twice the digits?
+    lines: bool  # are there so many products that it pays to load the loop that makes them?
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +124,7 @@ def smooth_scan(block: RowBlock, wish: SmoothWish) -> SmoothSums:
         if wish.curved:
             h = safe_curvature(loss, y, z, X, wish.unit, slope)
             h[far] = 0.0
-            H = gram(X, h if weight is None else weight * h)
+            H = gram(X, h if weight is None else weight * h, lines=wish.lines)
         null = 0.0
         if wish.constant is not None:
             values = loss.value(y, np.full(len(y), wish.constant))
@@ -140,9 +145,14 @@ def _nearest(away: Vector, reach: float, most: int | None) -> tuple[Mask, float]
     return away < reach, np.nextafter(reach, 0.0)
 
 
-def gram(X: Any, h: Vector) -> Matrix:
-    """Σ h [x, 1][x, 1]ᵀ."""
+def gram(X: Any, h: Vector, *, lines: bool = False) -> Matrix:
+    """Σ h [x, 1][x, 1]ᵀ; `lines`: by the loop over lines of a design, where that is the faster one."""
     n, p = X.shape
+    if lines and not hasattr(X, "indptr"):
+        found = np.empty((p + 1, p + 1))
+        found[:p, :p], edge = Dense(X).weighted_gram(h), X.T @ h
+        found[:p, p], found[p, :p], found[p, p] = edge, edge, h.sum()
+        return found
     root, work = np.sqrt(h), scratch(n, p + 1)
     np.multiply(X, root[:, None], out=work[:, :p])
     work[:, p] = root
@@ -157,7 +167,7 @@ class SmoothPursuit:
     def __init__(
         self, asked: ScanTask, start: Start, null: float | None, constant: float, n: int | None = None
     ) -> None:
-        self.asked, self.constant = asked, constant
+        self.asked, self.constant, self.n = asked, constant, n
         self._null = null
         self.tops: Vector | None = None
         self.rows = 0
@@ -206,6 +216,7 @@ class SmoothPursuit:
             self.near,
             self.share,
             self.exact,
+            (self.n or 0) * asked.p**2 >= LINES,
         )
         return ScanRequest(smooth_scan, (wish,))
 
@@ -240,7 +251,10 @@ class SmoothPursuit:
         self.near = replace(self.near, reach=result.reach)
         gradient, H, kept, loss = result.gradient, result.H, [], found.loss
         columns, last = suspects(result.weighed.tops, *self.unit[:2]), self._whole(self.w)
-        for X, y, a in found.lots:
+        lots = found.lots[::-1]
+        found.lots.clear()
+        while lots:
+            X, y, a = lots.pop()
             stays = self.near.distances(y, scored(X, self.near.w)) <= result.reach
             stays[far_out(X, columns, *self.unit[:2], 1.0)] = True  # a good part of what was kept is far out
             kept.append((X[stays], y[stays], a[stays]))

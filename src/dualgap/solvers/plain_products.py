@@ -54,6 +54,8 @@ class PlainByProducts:
         self.short = point.array.astype(np.float32)
         self.ridge = point.ridge.astype(np.float32)
         self.squares = point.problem.a.astype(np.float32) @ np.square(self.short)
+        self.even = _even(self.squares) and _even(self.ridge)  # then their sums are
+        self.inverse = 0.5 / point.ridge
         self.w = self.change = np.zeros(len(point.ridge))
         self.beta = self.ahead = np.zeros(len(point.z))
         self.shift, self.promise, self.refined = 0.0, np.inf, False
@@ -87,14 +89,15 @@ class PlainByProducts:
         X, ridge, free = self.short, self.ridge, self.point.centre is not None
         (n, p), curved, total = X.shape, h.astype(np.float32), np.float32(h.sum())
         size = float(np.abs(pull).max()) or 1.0  # 4-byte numbers end at 1e-38
-        diagonal = total * self.squares + ridge
-        uneven = float(diagonal.max()) > EVEN * float(diagonal.min())
-        scale: Any = diagonal[0] / diagonal if uneven else None
+        scale: Any = None
+        if not self.even:
+            diagonal = total * self.squares + ridge
+            scale = None if _even(diagonal) else diagonal[0] / diagonal
         # all that moves along together is in one piece: d, Xd and −r; and q, Xq and (XᵀHX + Λ)q
         found, way = np.zeros(n + 2 * p, dtype=np.float32), np.empty(n + 2 * p, dtype=np.float32)
         r, q, image, back = found[n + p :], way[:p], way[p : n + p], way[n + p :]
         np.divide(pull, -size, out=r, casting="same_kind")
-        s = r * scale if uneven else r
+        s = r if scale is None else r * scale
         np.negative(s, out=q)
         before = first = float(r @ s)
         value, eta = self.point.value, self._forcing()
@@ -110,7 +113,7 @@ class PlainByProducts:
             if not along > 0.0:
                 break
             found += np.float32(before / along) * way
-            s = r * scale if uneven else r
+            s = r if scale is None else r * scale
             after = float(r @ s)
             if after <= eta * eta * first:
                 promise = float(pull @ found[:p]) * size
@@ -126,7 +129,7 @@ class PlainByProducts:
         return whole[:p], whole[p : n + p], -whole[n + p :]
 
     def _loses(self, r: Vector, size: float) -> float:
-        return 0.5 * size * size * float((r * r) @ (1.0 / self.point.ridge))
+        return size * size * float((r * r) @ self.inverse)
 
     def _forcing(self) -> float:
         """How exact a step is worth being."""
@@ -151,3 +154,8 @@ class PlainByProducts:
             self.left = 0.0
         self.refined, point = True, self.point
         point.put(point.array @ self.w, 0.5 * float((point.ridge * self.w) @ self.w))
+
+
+def _even(values: Any) -> bool:
+    """Are these no further apart than a scaling would be worth?"""
+    return float(values.max()) <= EVEN * float(values.min())

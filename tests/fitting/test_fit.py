@@ -301,3 +301,9 @@ def test_a_budget_for_columns_that_tell_nothing(penalty: str, value: float) -> N
         alone = dg.fit(columns, z, loss=loss, penalty=penalty, lam=1.0, **asked)
         assert found.converged, loss
         assert found.objective == pytest.approx(alone.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "linf"])
+def test_a_budget_that_is_out_of_reach_is_told(penalty: str) -> None:
+    with pytest.warns(NotCertifiedWarning, match=r"The budget of 1e\+100 is far beyond these weights"):
+        dg.fit(X, y, loss="huber", penalty=penalty, budget=1e100)

@@ -15,6 +15,7 @@ from dualgap.drive.limits import Status
 from dualgap.drive.proof_schedule import affordable
 from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.drive.solver import Adviser, Iterate
+from dualgap.penalties import Regulariser
 from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -23,6 +24,7 @@ from dualgap.traits import Trait
 
 PROMISING = 0.3  # relative gap of a start from which solvers go on, w = 0 not looked at: a choice
 MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames rounding: a choice
+BEYOND = 1e-6  # share of a budget that the weights use when the sentence blames the budget: a choice
 SOFT = 1e12  # steps in units of 1/m: what a prox then leaves of 1/m is rounding
 LOOKS, NOTHING = 3, 1e-3  # iterates, and share of the tolerance, at which weights of zero are believed
 SAME = 1e-12  # share of the objective by which rounding may hide that weights are better than none
@@ -213,8 +215,23 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         status, said = end.status, end.said or self.remark
         if status is Status.STALLED and end.final.rounding >= MOSTLY * end.final.gap:
             status = Status.ROUNDING
+        if status in (Status.STALLED, Status.ROUNDING) and not said:
+            said = _unreached(self.working.asked.regulariser, end.final.w)
         watched = self.working.as_given and status is not Status.CERTIFIED
         if watched and not said and isinstance(end.solver, Adviser):
             rising = not end.trace[-1].objective <= end.trace[0].objective
             said = f"{status.value} {end.solver.advice(self.problem, rising=rising)}".rstrip()
         return status, said
+
+
+def _unreached(price: Regulariser, w: Vector) -> str:
+    """A sentence where a budget is so far beyond the weights that rounding weighs more than the tolerance."""
+    if not price.constrained:
+        return ""
+    used = price.gauge.value(w)
+    if not used <= BEYOND * price.radius:
+        return ""
+    return (
+        f"The budget of {price.radius:g} is far beyond these weights, which use {used:.3g} of it, so that "
+        "rounding times the budget is more than the tolerance: take a smaller one, or penalty='none'."
+    )

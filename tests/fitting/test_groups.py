@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtri
+from sklearn.datasets import load_breast_cancer
 
 import dualgap as dg
 from dualgap.cli.main import main
@@ -377,3 +378,31 @@ def test_raw_columns_of_one_group_may_be_of_any_size(loss: str, form: str, penal
     found = dg.fit(X * sizes, y, **asked)
     assert found.converged, found
     assert found.certificate.recheck(X * sizes, y).bound <= found.objective
+
+
+@pytest.mark.parametrize(
+    "strength", [{"lam": 0.05}, {"lam": 1e-5}, {"budget": 1.0}, {"budget": 100.0}], ids=str
+)
+@pytest.mark.parametrize("penalty", ["group_lasso", "sparse_group(0.5)"])
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "logistic"])
+def test_groups_of_raw_columns_are_proven(loss: str, penalty: str, strength: dict[str, float]) -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)  # columns from thousandths to thousands
+    groups = np.arange(rows.shape[1]) // 3
+    found = dg.fit(rows, labels, loss=loss, penalty=penalty, groups=groups, **strength)
+    assert found.converged and found.relative_gap <= 1e-6
+    again = found.certificate.recheck(rows, labels)
+    assert again.bound <= found.objective and again.gap <= 2e-6 * found.objective
+
+
+@pytest.mark.parametrize("form", ["lam", "budget"])
+@pytest.mark.parametrize("loss", ["hinge", "quantile(0.3)", "squared_hinge"])
+def test_many_groups_with_more_columns_than_rows(loss: str, form: str) -> None:
+    rng = np.random.default_rng(5)
+    X, groups = rng.standard_normal((30, 90)), np.arange(90) % 31
+    y = np.where(X[:, 0] + X[:, 31] + 0.3 * rng.standard_normal(30) > 0.0, 1.0, -1.0)
+    asked: dict[str, Any] = {"loss": loss, "penalty": "sparse_group(0.3)", "groups": groups}
+    strength = {form: 0.02 if form == "lam" else 0.5}
+    one = dg.fit(X, y, solver="interior_point", **asked, **strength)
+    other = dg.fit(X, y, solver="augmented_lagrangian", **asked, **strength)
+    assert one.converged and other.converged
+    assert max(one.bound, other.bound) <= min(one.objective, other.objective)

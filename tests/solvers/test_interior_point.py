@@ -157,7 +157,7 @@ def test_the_stack_loss_plant() -> None:
 def test_it_says_what_it_cannot_do() -> None:
     problem = Recipe().build(losses.Absolute(), penalties.Lp(1.5))
     assert InteriorPoint().missing(problem) == (
-        "the penalty is neither separable nor a norm of order two or more",
+        "the penalty is neither separable nor of groups nor a norm of order two or more",
     )
     smooth = Recipe().build(losses.Logistic(), penalties.L2Norm())
     assert InteriorPoint().missing(smooth) == ("neither the loss nor the penalty has an edge",)

@@ -33,13 +33,15 @@ class InteriorPoint:
     name: ClassVar[str]
 
     def missing(self, problem: Problem) -> tuple[str, ...]:
-        """Piecewise quadratic and smooth losses; separable penalties, norms of order two and more."""
+        """Piecewise quadratic and smooth losses; separable penalties, groups, norms of order two and more."""
         reasons = []
         if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.SMOOTH)):
             reasons.append("the loss is neither piecewise quadratic nor smooth")
         half = weights(problem.regulariser)
         if half is None:
-            reasons.append("the penalty is neither separable nor a norm of order two or more")
+            reasons.append("the penalty is neither separable nor of groups nor a norm of order two or more")
+        elif half.sizes and spared(problem.design):
+            reasons.append("each group has a size, which the systems of such sparse data are not made for")
         elif not half.edged and not problem.loss_has(Trait.PIECEWISE_QUADRATIC):
             reasons.append("neither the loss nor the penalty has an edge")
         if problem.regulariser.constrained and problem.regulariser.radius <= 0.0:

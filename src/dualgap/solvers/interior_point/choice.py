@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap.penalties import Regulariser
+from dualgap.solvers.interior_point.group_norms import GroupBall, PenalisedGroups
 from dualgap.solvers.interior_point.norms import NormBall, PenalisedNorm
 from dualgap.solvers.interior_point.weights import (
     LargestWeight,
@@ -21,6 +22,11 @@ def weights(regulariser: Regulariser) -> PenaltyHalf | None:
         if regulariser.constrained:
             return SeparableBall(elastic.l1, elastic.l2, regulariser.radius)
         return PenalisedSeparable(regulariser.strength * elastic.l1, regulariser.strength * elastic.l2)
+    groups = regulariser.gauge.groups
+    if groups is not None:
+        if regulariser.constrained:
+            return GroupBall(groups, regulariser.radius)
+        return PenalisedGroups(groups, regulariser.strength)
     if ball is None or ball.order < 2.0:
         return None
     if ball.order == np.inf:

@@ -1,13 +1,18 @@
-"""One unknown more than the weights and rows have: a row below the design, or a column beside it."""
+"""Unknowns beside those of the weights and rows: a row below the design, or columns beside it."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector
+from dualgap.design import Design
+
+TOGETHER = 16  # groups in a product: their columns are few, and only those are read
+Unknown = Any  # a regulariser's own: a number, or a vector of them
 
 
 class Linear(Protocol):
@@ -104,6 +109,58 @@ class ColumnBeside:
         return self.inner.weighted_outer(d[:-1]) + np.outer(d[-1] * self.column, self.column)
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnsBeside:
+    """[X, −X S], S being `share` in the rows of each group, a column a group."""
+
+    inner: Design
+    share: Vector
+    group: Index
+    count: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, p = self.inner.shape
+        return n, p + self.count
+
+    def _within(self, w: Vector) -> Vector:
+        p = len(self.share)
+        return w[:p] - self.share * w[p:][self.group]
+
+    def _beside(self, v: Vector) -> Vector:
+        return np.append(v, -np.bincount(self.group, self.share * v, self.count))
+
+    def _shares(self, first: int, last: int) -> Matrix:
+        """The lines of −Sᵀ for these groups."""
+        out = np.zeros((last - first, len(self.share)))
+        mine = np.flatnonzero((self.group >= first) & (self.group < last))
+        out[self.group[mine] - first, mine] = -self.share[mine]
+        return out
+
+    def matvec(self, w: Vector) -> Vector:
+        return self.inner.matvec(self._within(w))
+
+    def transpose_matvec(self, theta: Vector) -> Vector:
+        return self._beside(self.inner.transpose_matvec(theta))
+
+    def curved(self, h: Vector, w: Vector) -> tuple[Vector, float]:
+        pull, total = self.inner.curved(h, self._within(w))
+        return self._beside(pull), total
+
+    def across(self, d: Vector, theta: Vector) -> Vector:
+        return self.matvec(d * self.transpose_matvec(theta))
+
+    def weighted_gram(self, h: Vector) -> Matrix:
+        block, shares = self.inner.weighted_gram(h), self._shares(0, self.count)
+        below = shares @ block
+        return np.block([[block, below.T], [below, below @ shares.T]])
+
+    def weighted_outer(self, d: Vector) -> Matrix:
+        p, ends = len(self.share), [*range(0, self.count, TOGETHER), self.count]
+        lines = np.vstack([self.inner.matvecs(self._shares(*pair)) for pair in itertools.pairwise(ends)])
+        return self.inner.weighted_outer(d[:p]) + (lines.T * d[p:]) @ lines
+
+
 def _bordered(block: Matrix, side: Vector, corner: float) -> Matrix:
     m = len(block)
     whole = np.empty((m + 1, m + 1))
@@ -129,11 +186,11 @@ class Extension:
         """The left side."""
         return Equations(design, h, diagonal)
 
-    def right(self, k: Vector, rho: Vector, value: float) -> tuple[Vector, Vector]:
+    def right(self, k: Vector, rho: Vector, value: Unknown) -> tuple[Vector, Vector]:
         """(k, rho), `value` being the right side of the unknown's own equation."""
         return k, rho
 
-    def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
+    def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, Unknown]:
         """δ and Δw without it, and Δs."""
         return delta, dw, 0.0
 
@@ -175,3 +232,45 @@ class SizeColumn(Extension):
 
     def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, float]:
         return delta, dw[:-1], float(dw[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class SizeColumns(Extension):
+    """The same with a size for each group."""
+
+    share: Vector
+    group: Index
+    corner: Vector
+
+    def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
+        beside = ColumnsBeside(cast(Design, design), self.share, self.group, len(self.corner))
+        return Equations(beside, h, np.concatenate((diagonal, self.corner)))
+
+    def right(self, k: Vector, rho: Vector, value: Vector) -> tuple[Vector, Vector]:
+        moved = np.bincount(self.group, self.share * rho, len(self.corner))
+        return k, np.concatenate((rho, value - moved))
+
+    def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, Vector]:
+        p = len(self.share)
+        return delta, dw[:p], dw[p:]
+
+
+@dataclass(frozen=True, eq=False)
+class PricedSizes(SizeColumns):
+    """A price beside the sizes, behind them: `row` over Δw, in those coordinates, and over the sizes."""
+
+    row: Vector
+    softness: float
+
+    def equations(self, design: Linear, h: Vector, diagonal: Vector) -> Equations:
+        inner = super().equations(design, h, diagonal)
+        below = RowBelow(inner.design, self.row)
+        return Equations(below, np.append(h, 1.0 / self.softness), inner.diagonal)
+
+    def right(self, k: Vector, rho: Vector, value: Vector) -> tuple[Vector, Vector]:
+        k, rho = super().right(k, rho, value[:-1])
+        return np.append(k, -value[-1]), rho
+
+    def split(self, delta: Vector, dw: Vector) -> tuple[Vector, Vector, Vector]:
+        _, dw, ds = super().split(delta, dw)
+        return delta[:-1], dw, np.append(ds, delta[-1])

@@ -48,9 +48,12 @@ def interpolated(problem: Problem, system: Elimination) -> Iterate | None:
 
 def _units(regulariser: Regulariser) -> Vector:
     """What a weight counts in the gauge, 0 where it is free."""
-    elastic, ball = regulariser.gauge.elastic, regulariser.gauge.ball
+    gauge = regulariser.gauge
+    elastic, groups, ball = gauge.elastic, gauge.groups, gauge.ball
     if elastic is not None:
         return elastic.l1 + elastic.l2
+    if groups is not None:
+        return groups.l1 + groups.scale
     assert ball is not None
     return ball.scale
 

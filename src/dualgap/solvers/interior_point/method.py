@@ -12,6 +12,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.active_set import Finish
 from dualgap.solvers.interior_point.boxes import Move
+from dualgap.solvers.interior_point.extension import Unknown
 from dualgap.solvers.interior_point.rows import LossRows
 from dualgap.solvers.interior_point.system import Elimination
 from dualgap.solvers.interior_point.weights import Bend, PenaltyHalf
@@ -39,7 +40,7 @@ class InteriorStep:
     rows: Move
     weights: Move
     dw: Vector
-    ds: float
+    ds: Unknown
     primal: float
     dual: float
 
@@ -127,7 +128,7 @@ class Method:
         reached = first.product
         centring = min(max((self._after(first, 1.0) / total) ** 3, 1e-4), 0.8)
         goal = max(centring * total, self._last, min(total, KEEP * self._promise(first))) / self._count
-        bend = Bend(np.sqrt(reached) * first.dw, float(np.sqrt(reached)) * first.ds)
+        bend = Bend(np.sqrt(reached) * first.dw, np.sqrt(reached) * first.ds)
         cross = first.slack * first.price
         corrected = self._direction(goal - product - cross, bend)
         if corrected.product >= 0.5 * reached and self._after(corrected, BACK) <= total:

@@ -10,7 +10,7 @@ import numpy as np
 from dualgap.arrays import Mask, Vector
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
-from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn
+from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn, Unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,20 +18,22 @@ class Bend:
     """A step (Δw, Δs) whose products are to be corrected for."""
 
     dw: Vector
-    ds: float
+    ds: Unknown
 
 
 class PenaltyHalf(ABC):
     """r(w), linearised as Δr = D Δw + constant + what the extension says of its own unknown s.
 
     There are `count` complementarity pairs; `free` marks the coordinates where D is always zero; `linked`
-    and `local` are as for the rows; `edged` says that the penalty has kinks, or edges where it is a ball.
+    and `local` are as for the rows; `edged` says that the penalty has kinks, or edges where it is a ball,
+    `sizes` that s is a vector.
     """
 
     count: int
     linked: bool
     local: bool = False
     edged: bool = True
+    sizes: bool = False
     free: Mask
 
     @abstractmethod
@@ -47,21 +49,21 @@ class PenaltyHalf(ABC):
         """(r, D, extension) at w."""
 
     @abstractmethod
-    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:
+    def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, Unknown]:
         """The constant of Δr and the right side for s; the products are to change by `aim`."""
 
     @abstractmethod
-    def move(self, dw: Vector, ds: float) -> tuple[Vector, Move]:
+    def move(self, dw: Vector, ds: Unknown) -> tuple[Vector, Move]:
         """Δw itself and what goes with it and Δs, for the last `aim`."""
 
     def advance(self, inner: Vector, primal: float, dual: float) -> None:  # noqa: B027 - mostly nothing
         """Move what is not a pair."""
 
-    def promise(self, dw: Vector, ds: float) -> float:
+    def promise(self, dw: Vector, ds: Unknown) -> float:
         """What a local linearisation makes of this step: twice the decrease that it promises."""
         return 0.0
 
-    def longest(self, w: Vector, dw: Vector, ds: float, step: float) -> float:
+    def longest(self, w: Vector, dw: Vector, ds: Unknown, step: float) -> float:
         """The step, shortened until a local linearisation is to be trusted."""
         return step
 
@@ -114,7 +116,7 @@ class SeparableBall(PenaltyHalf):
     """
 
     def __init__(self, l1: Vector, l2: Vector, radius: float) -> None:
-        self._gauge, self._radius = Separable(l1, l2), radius
+        self._gauge, self.radius = Separable(l1, l2), radius
         self._sharp = np.flatnonzero(l1 > 0)
         self._l1, self._l2 = l1[self._sharp], l2
         self.count = 2 * len(self._sharp) + 1
@@ -122,8 +124,8 @@ class SeparableBall(PenaltyHalf):
         self.free = (l1 == 0) & (l2 == 0)
 
     def start(self, w: Vector, mu: float) -> tuple[Vector, Vector, Vector]:
-        w = self._gauge.shrink(w, 0.5 * self._radius)
-        tau = self.count * mu / (self._radius - self._gauge.value(w))
+        w = self._gauge.shrink(w, 0.5 * self.radius)
+        tau = self.count * mu / (self.radius - self._gauge.value(w))
         price = np.append(np.tile(0.5 * tau * self._l1, 2), tau)
         slack = mu / price
         m, sharp = len(self._sharp), w[self._sharp]
@@ -131,7 +133,12 @@ class SeparableBall(PenaltyHalf):
         slack[:m], slack[m:-1] = self._s - sharp, self._s + sharp
         return w, slack, price
 
-    def linearise(self, w: Vector) -> tuple[Vector, Vector, Extension]:
+    @property
+    def price(self) -> float:
+        """τ."""
+        return float(self._price[-1])
+
+    def linearise(self, w: Vector) -> tuple[Vector, Vector, PriceRow]:
         m, slack, price = len(self._sharp), self._slack, self._price
         kappa, tau = float(slack[-1]), float(price[-1])
         self._ratio = price / slack
@@ -143,7 +150,7 @@ class SeparableBall(PenaltyHalf):
         row[self._sharp] -= self._tilt * self._l1
         softness = float(self._l1 @ (self._l1 / self._sum)) + kappa / tau
         self._excess = tau * self._l1 - price[:m] - price[m:-1]
-        self._room = self._radius - float(self._l1 @ self._s + self._l2 @ (w * w)) - kappa
+        self._room = self.radius - float(self._l1 @ self._s + self._l2 @ (w * w)) - kappa
         return r, diagonal, PriceRow(row, softness)
 
     def constant(self, aim: Vector, bend: Bend | None) -> tuple[Vector, float]:

@@ -83,7 +83,11 @@ def test_clones_and_pickles(model: Any) -> None:
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict(X[:, :5]), fitted.predict(X[:, :5]))
     assert copy.solution_.gap == fitted.solution_.gap
-    assert copy.solution_.certificate.recheck(X[:, :5], y).gap == fitted.solution_.certificate.gap
+    again = copy.solution_.certificate.recheck(X[:, :5], y)
+    assert again.gap == fitted.solution_.certificate.recheck(X[:, :5], y).gap
+    assert (
+        again.gap <= fitted.solution_.certificate.gap
+    )  # a fit may be content with a rougher charge of rounding
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

@@ -78,9 +78,7 @@ def _beside(client: Any) -> bool | None:
 
 def _packed(client: Any, what: Any, tasks: int) -> Any:
     """What every task is to know: bytes that go with each, or where there are many a task that has them."""
-    from distributed.protocol import pickle as protocol
-
-    serial: Any = protocol
+    serial: Any = sys.modules["distributed"].protocol.pickle  # who has a client has imported it
     found = serial.dumps(what)
     return found if len(found) * tasks <= SENT else client.submit(_held, found, pure=False)
 

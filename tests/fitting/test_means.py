@@ -9,7 +9,7 @@ import pytest
 
 import dualgap as dg
 from dualgap.arrays import Matrix, Vector
-from dualgap.errors import DataError, UnboundedError
+from dualgap.errors import DataError, NotCertifiedWarning, UnboundedError
 from dualgap.losses import Loss
 
 MEANS = ("poisson", "gamma", "tweedie(1.1)", "tweedie(1.5)", "tweedie(1.9)", "binomial")
@@ -218,3 +218,14 @@ def test_targets_all_at_an_end_have_no_minimiser(loss: str, penalty: str) -> Non
             dg.fit(X, np.full(12, end), loss=loss, penalty=penalty, lam=0.1, **groups)
         assert told.value.intercept == (1.0 if end else -1.0)
         assert not told.value.direction.any()
+
+
+@pytest.mark.parametrize(
+    ("loss", "level"), [("poisson", 3.0), ("gamma", 3.3), ("tweedie(1.5)", 2.0), ("binomial", 0.3)]
+)
+def test_targets_that_are_all_the_same_are_fitted_and_that_is_said(loss: str, level: float) -> None:
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    with pytest.warns(NotCertifiedWarning, match="Every row is fitted as closely as numbers can be"):
+        found = dg.fit(X, np.full(40, level), loss=loss, penalty="l1", lam=0.1)
+    assert not found.coef.any()
+    assert found.predict(X) == pytest.approx(np.full(40, level), rel=1e-12)

@@ -15,7 +15,6 @@ from dualgap.drive.limits import Status
 from dualgap.drive.proof_schedule import affordable
 from dualgap.drive.pursuit import End, Look, Pursuit
 from dualgap.drive.solver import Adviser, Iterate
-from dualgap.penalties import Regulariser
 from dualgap.problem.certificate import Bounds, bounds, proven
 from dualgap.problem.precondition import Working
 from dualgap.problem.problem import Problem
@@ -24,6 +23,7 @@ from dualgap.traits import Trait
 
 PROMISING = 0.3  # relative gap of a start from which solvers go on, w = 0 not looked at: a choice
 MOSTLY = 0.3  # share of a gap that rounding makes up when the sentence blames rounding: a choice
+FITTED = 1e-24  # share of the loss of no weights: predictions are off by 1e-12 of what they are
 BEYOND = 1e-6  # share of a budget that the weights use when the sentence blames the budget: a choice
 SOFT = 1e12  # steps in units of 1/m: what a prox then leaves of 1/m is rounding
 LOOKS, NOTHING = 3, 1e-3  # iterates, and share of the tolerance, at which weights of zero are believed
@@ -216,7 +216,7 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         if status is Status.STALLED and end.final.rounding >= MOSTLY * end.final.gap:
             status = Status.ROUNDING
         if status in (Status.STALLED, Status.ROUNDING) and not said:
-            said = _unreached(self.working.asked.regulariser, end.final.w)
+            said = _unreached(self.working.asked, end.final)
         watched = self.working.as_given and status is not Status.CERTIFIED
         if watched and not said and isinstance(end.solver, Adviser):
             rising = not end.trace[-1].objective <= end.trace[0].objective
@@ -224,11 +224,19 @@ class LinearPursuit(Pursuit[Problem, Iterate]):
         return status, said
 
 
-def _unreached(price: Regulariser, w: Vector) -> str:
-    """A sentence where a budget is so far beyond the weights that rounding weighs more than the tolerance."""
+def _unreached(asked: Problem, final: Checked) -> str:
+    """A sentence where nothing is left to be shares of: every row is fitted, or a budget is so far beyond the
+    weights that rounding weighs more than the tolerance.
+    """
+    price = asked.regulariser
+    if final.primal <= FITTED * asked.risk(np.zeros(asked.n)):
+        return (
+            "Every row is fitted as closely as numbers can be: what is left of the objective is rounding, of "
+            "which no share can be proven."
+        )
     if not price.constrained:
         return ""
-    used = price.gauge.value(w)
+    used = price.gauge.value(final.w)
     if not used <= BEYOND * price.radius:
         return ""
     return (

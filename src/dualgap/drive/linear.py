@@ -229,7 +229,7 @@ def _unreached(asked: Problem, final: Checked) -> str:
     weights that rounding weighs more than the tolerance.
     """
     price = asked.regulariser
-    if final.primal <= FITTED * asked.risk(np.zeros_like(asked.null_dual)):
+    if final.primal <= FITTED * asked.risk(asked.predict(np.zeros_like(final.w))):
         return (
             "Every row is fitted as closely as numbers can be: what is left of the objective is rounding, of "
             "which no share can be proven."

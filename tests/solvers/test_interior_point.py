@@ -291,3 +291,11 @@ def test_sparse_rows_that_weights_in_the_ball_fit(penalty: Penalty, intercept: b
     ]
     assert all(s.converged for s in fits)
     assert fits[0].objective <= 1e-9 < fits[1].objective
+
+
+@pytest.mark.parametrize("penalty", ["l2", "linf", "lp(3)"])
+def test_rows_fitted_within_a_ball_lose_nothing_at_all(penalty: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 60)), np.where(rng.normal(size=40) > 0.0, 1.0, -1.0)
+    found = dg.fit(X, y, loss="hinge", penalty=penalty, budget=3.0)
+    assert found.objective == 0.0

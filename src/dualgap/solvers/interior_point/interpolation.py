@@ -21,6 +21,7 @@ from dualgap.solvers.interior_point.system import Elimination
 
 FINE = 1e-7  # relative residual of the fit; once more of what is left, if it is in the ball
 MOST = 600  # conjugate gradients in one fit, no more than a few steps of the method take
+BEYOND = 1e-6  # share of the targets: a choice
 SLIGHT = 1e-13  # of a row's square: what is added to it, so that rows that repeat do no harm
 
 
@@ -34,6 +35,8 @@ def interpolated(problem: Problem, system: Elimination) -> Iterate | None:
     if np.count_nonzero(regulariser.free) > problem.intercept:
         return None
     squares, target = _units(regulariser) ** 2, problem.y.astype(np.float64)
+    if problem.risk(2.0 * target) <= 0.0:  # beyond the kinks too: there rounding costs nothing
+        target = (1.0 + BEYOND) * target
     try:
         fit = _by_system(problem, squares, system) if system.exact else _by_gradients(problem, squares)
         w = fit(target)

@@ -93,7 +93,7 @@ class OneGram(CentredGram):
         problem = self.problem
         self.theta = problem.levelled(self.theta)
         self.level = 0.0
-        problem.rows.against_ahead(self.theta[None, :])
+        problem.rows.foreseen(self.theta)
         found: Vector = problem.rows.against_roughly(self.theta)[0]
         return found
 

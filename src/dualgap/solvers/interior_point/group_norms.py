@@ -8,11 +8,15 @@ from dualgap.arrays import Vector
 from dualgap.penalties.base import Groups
 from dualgap.solvers.interior_point.boxes import Move
 from dualgap.solvers.interior_point.extension import Extension, PricedSizes, SizeColumns
-from dualgap.solvers.interior_point.weights import Bend, PenalisedSeparable, PenaltyHalf, SeparableBall
+from dualgap.solvers.interior_point.weights import (
+    Bend,
+    PenalisedSeparable,
+    PenaltyHalf,
+    SeparableBall,
+    shortened,
+)
 
 FIRM = 1e-8  # of price/t: holds t where the rows have hardly any curvature
-OVERSHOOT = 2.0  # share of the promised rise of the slope that may come on top, as for the rows
-HALVINGS = 60  # of a step; after so many it is rounding
 ROOM = 0.25  # share of a ball that sizes may take beyond the norms at the start: a choice
 
 
@@ -102,14 +106,13 @@ class _Sizes(PenaltyHalf):
         return slope, 0.5 * (1.0 - self._sums(self._inverse * slope * slope))
 
     def longest(self, w: Vector, dw: Vector, ds: Vector, step: float) -> float:
-        dt, enough = ds[: self._groups], (1.0 + OVERSHOOT) * self.promise(dw, ds)
-        before = self._slopes(w, self._slack)
-        for _ in range(HALVINGS):
-            slope, pull = self._slopes(w + step * dw, self._slack + step * dt)
-            if self._paid * float((slope - before[0]) @ dw + (pull - before[1]) @ dt) <= enough:
-                break
-            step *= 0.5
-        return step
+        dt, before = ds[: self._groups], self._slopes(w, self._slack)
+
+        def risen(length: float) -> float:
+            slope, pull = self._slopes(w + length * dw, self._slack + length * dt)
+            return self._paid * float((slope - before[0]) @ dw + (pull - before[1]) @ dt)
+
+        return shortened(step, risen, self.promise(dw, ds))
 
 
 class PenalisedGroups(_Sizes):

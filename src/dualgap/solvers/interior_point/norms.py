@@ -9,14 +9,12 @@ from dualgap.penalties.base import Ball
 from dualgap.penalties.norm import norm, power
 from dualgap.solvers.interior_point.boxes import Move
 from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn
-from dualgap.solvers.interior_point.weights import Bend, PenaltyHalf
+from dualgap.solvers.interior_point.weights import Bend, PenaltyHalf, shortened
 
 # Above order 2 a weight near zero has hardly any curvature, and Newton's step would throw it far. It is lent
 # that of a weight of typical size, of half that size at the next step, and so on: choices.
 LENT, LESS, LEAST = 0.5, 0.5, 1e-6
 FIRM = 1e-8  # of strength/t: holds t where the curvatures have been raised
-OVERSHOOT = 2.0  # share of the promised rise of the slope that may come on top, as for the rows
-HALVINGS = 60  # of a step; after so many it is rounding
 
 
 class _Powers(PenaltyHalf):
@@ -53,12 +51,7 @@ class _Powers(PenaltyHalf):
         return float(dw @ (self._diagonal * dw))
 
     def longest(self, w: Vector, dw: Vector, ds: float, step: float) -> float:
-        enough = (1.0 + OVERSHOOT) * self.promise(dw, ds)
-        for _ in range(HALVINGS):
-            if self._risen(w, dw, ds, step) <= enough:
-                break
-            step *= 0.5
-        return step
+        return shortened(step, lambda length: self._risen(w, dw, ds, length), self.promise(dw, ds))
 
 
 class PenalisedNorm(_Powers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,18 @@ from dualgap.arrays import Mask, Vector
 from dualgap.penalties.separable import Separable
 from dualgap.solvers.interior_point.boxes import Boxes, Move
 from dualgap.solvers.interior_point.extension import Extension, PriceRow, SizeColumn, Unknown
+
+OVERSHOOT = 2.0  # share of the promised rise of the slope that may come on top, as for the rows
+HALVINGS = 60  # of a step; after so many it is rounding
+
+
+def shortened(step: float, risen: Callable[[float], float], promised: float) -> float:
+    """The step, halved until the slope along it has risen by hardly more than was promised."""
+    for _ in range(HALVINGS):
+        if risen(step) <= (1.0 + OVERSHOOT) * promised:
+            break
+        step *= 0.5
+    return step
 
 
 @dataclass(frozen=True, eq=False)

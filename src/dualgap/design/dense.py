@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import Index, Mask, Matrix, Vector, once
 from dualgap.design.base import Design
 from dualgap.design.blas import narrow
 from dualgap.design.line_products import weighted_square
@@ -44,7 +44,7 @@ class Dense(Design):
     def stored(self) -> int:
         return self.array.size
 
-    @property
+    @once
     def mostly_zeros(self) -> bool:
         array = self.array
         if not (array.flags.forc and LEAST < array.size < 1 << 31):

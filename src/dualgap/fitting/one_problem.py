@@ -61,7 +61,9 @@ def _solved(
 ) -> Outcome:
     first = at_once(problem.unshifted) if solver == "auto" else None
     if first is not None:
-        start = read_iterate(warm_start, unchanged(problem), reading.terms)
+        start = None
+        if warm_start is not None:
+            start = read_iterate(warm_start, unchanged(problem), reading.terms)
         outcome = drive_asked(
             problem, first, lambda working: candidates(working.problem, solver), limits, start
         )

@@ -65,9 +65,9 @@ class Penalised:
 
     def priced(self, w: Vector) -> tuple[float, float]:
         """g(w), and how far off that may be."""
-        if not w[~self.free].any():
-            return 0.0, 0.0
         size = self.gauge.value(w)
+        if not size > 0.0 and not w[~self.free].any():  # what is tiny may have underflown
+            return 0.0, 0.0
         return self.strength * size, self.strength * self.gauge.doubt(w, size) + LEAST
 
     def conjugate(self, v: Vector) -> float:

@@ -45,12 +45,12 @@ class Problem(Statement):
         known = self.design.measured
         return with_products(self.design.matrix) if known is None else known
 
-    @property
+    @once
     def n(self) -> int:
         """Number of rows."""
         return self.design.shape[0]
 
-    @property
+    @once
     def p(self) -> int:
         """Number of coordinates, the intercept among them."""
         return self.design.shape[1]
@@ -115,7 +115,7 @@ class Problem(Statement):
         if self.unshifted is not self:
             return self.unshifted.best_constant
         found = self.loss.best_constant(self.y, self.a)
-        if not self.loss.translates or self.y.min() < self.y.max():
+        if not self.loss.translates or self.y[0] != self.y[-1] or self.y.min() < self.y.max():
             return found
         same = float(self.y[0])
         risks = [self.risk(np.full(self.n, constant)) for constant in (same, found)]

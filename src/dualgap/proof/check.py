@@ -250,8 +250,9 @@ class _Near:
     """The same as a middle and what it may be off by, in half of the passes."""
 
     def __init__(self, unsure: Vector, middle: Vector, room: Any) -> None:
-        self._unsure, self._middle, self._room = unsure, middle, room
-        self._size, self._rest = along(unsure, np.abs(middle)), along(unsure, room)
+        self._unsure, self._middle, self._room, self._whole = unsure, middle, room, total(unsure)
+        self._size = along(unsure, np.abs(middle))
+        self._rest = self._whole * room if isinstance(room, float) else along(unsure, room)
 
     @property
     def none(self) -> bool:
@@ -261,7 +262,7 @@ class _Near:
         return (1.0 + FEW) * self._size + self._rest
 
     def apart(self, u: Vector) -> float:
-        near = FEW * self._size + self._rest + along(self._unsure, FAINT)
+        near = FEW * self._size + self._rest + self._whole * FAINT
         return along(self._unsure, np.abs(u - self._middle)) + near
 
 

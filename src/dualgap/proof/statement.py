@@ -93,7 +93,11 @@ class Statement:
 
     def spread(self, columns: Vector) -> Vector:
         """A number for each column as one for each coordinate, that of the intercept 0."""
-        return np.append(columns, 0.0) if self.intercept else columns
+        if not self.intercept:
+            return columns
+        found = np.zeros(len(columns) + 1)
+        found[:-1] = columns
+        return found
 
     def gathered(self, coordinates: Mask) -> Mask:
         """Which columns have a coordinate among these."""

@@ -83,7 +83,8 @@ class QuadraticModel(ColumnsModel):
         if size == before:
             return
         if size > len(self.matrix.gram):  # what is not written to takes no memory
-            room = np.empty((ROOM * size, ROOM * size))
+            most = ROOM * size if before else size  # the first set is often the last
+            room = np.empty((most, most))
             room[:before, :before] = self.matrix.gram[:before, :before]
             self.matrix = ModelMatrix(room)
         gram = self.matrix.gram

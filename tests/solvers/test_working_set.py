@@ -97,11 +97,10 @@ def test_a_dual_point_foreseen_is_the_one_that_is_proven(order: str, intercept: 
     X = np.require(plain.design.features.toarray(), requirements=order)
     dense = Dense(X, Rows(X))
     problem = replace(plain, design=WithOnes(dense) if intercept else dense)
-    assert plain.foreseen(plain.null_dual) is None  # nothing would be kept
+    assert plain.foreseen(plain.null_dual, 1.1)[2] == 1.0  # nothing would be kept
     slopes = problem.null_dual * np.random.default_rng(5).uniform(0.99, 1.0, problem.n)
-    found = problem.foreseen(slopes)
-    assert found is not None
-    theta, pull = found
+    theta, pull, unit = problem.foreseen(slopes, 1.1)
+    assert unit == 1.1
     np.testing.assert_allclose(pull, X.T @ theta, rtol=0.0, atol=1e-12)
     proven, afresh = (one.judged(one.null_weights, theta, 1e-6) for one in (problem, plain))
     np.testing.assert_array_equal(proven.theta, theta)

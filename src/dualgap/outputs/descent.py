@@ -18,24 +18,9 @@ from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.outputs.problem import OutputsProblem
 from dualgap.solvers.curvature_floor import CurvatureFloor
+from dualgap.solvers.groups.descent import LEAST, SWEEPS
+from dualgap.solvers.working_columns import BALANCED, CHEAP, EDGE, FIRST, STEPS, FewColumns, rounds
 from dualgap.traits import Trait
-
-FIRST = 4.0  # times √p columns are the first set, as for single groups
-CHEAP = 2e6  # operations that take no time
-EDGE = 0.98  # of its price: what a column must be worth to be taken in
-FAR = 30.0  # times the gap wanted: no bound is computed beyond
-ROUNDS = 60  # that no problem of a fair condition needs
-LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
-BALANCED = 1e-13  # share of Σ|θ| to which Σθ is zero for a first look
-STEPS = 3  # of Newton between two passes over the table
-SETTLED, COARSE = (
-    0.05,
-    1e-2,
-)  # violations below which the set is nearly complete; how well it is solved before
-TURNS = 60  # sweeps over the columns taken that are usual
-SWEEPS = 2000  # over the columns taken; some hundred were counted where columns are correlated by a half
-LEAST = 1e-12  # violations, in prices, that are rounding
-FALL, SHORTEST = 1e-4, 1e-6  # share of its promise that a step must keep; the shortest step
 
 
 @solver("output_descent", kind="outputs")
@@ -72,17 +57,7 @@ class OutputDescent:
         return self if features.sparse is None and not features.mostly_zeros else None
 
     def iterates(self, problem: OutputsProblem, start: Iterate) -> Iterator[Iterate]:
-        point = _Point(problem, start)
-        best, waited = np.inf, 0
-        for _ in range(ROUNDS):
-            found = point.proof()
-            yield Iterate(point.asked(), certify=False, look=False) if found is None else found
-            waited = 0 if point.off < LESS * best else waited + 1
-            best = min(best, point.off)
-            if waited > PATIENCE:
-                yield Iterate(point.asked(), point.theta.ravel())
-                return
-            point.improve()
+        yield from rounds(_Point(problem, start))
 
 
 def _prices(problem: OutputsProblem, p: int) -> tuple[Vector, Vector]:
@@ -99,8 +74,11 @@ def _prices(problem: OutputsProblem, p: int) -> tuple[Vector, Vector]:
     return regulariser.strength * l1[own], 2.0 * regulariser.strength * l2[own]
 
 
-class _Point:
-    """W on the columns taken so far, predictions, and a dual point with what it makes of every column."""
+class _Point(FewColumns):
+    """A line of weights for each of the columns taken, each other table a line for each output."""
+
+    problem: OutputsProblem
+    level: Vector
 
     def __init__(self, problem: OutputsProblem, start: Iterate) -> None:
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
@@ -111,10 +89,10 @@ class _Point:
         self.taken = np.zeros(p, dtype=bool)
         self.columns: Index = np.zeros(0, dtype=np.intp)
         self._room: Matrix = np.empty((self.n, 0), order="F")
-        self.W: Matrix = np.zeros((0, self.outputs))
+        self.w: Matrix = np.zeros((0, self.outputs))
         given = problem.table(start.w)
         self.add(np.flatnonzero(given[:, :p].any(axis=0) | (self.price == 0.0)))
-        self.W = np.ascontiguousarray(given[:, self.columns].T)
+        self.w = np.ascontiguousarray(given[:, self.columns].T)
         self.level = given[:, -1].copy() if self.tied else np.zeros(self.outputs)
         self.z = problem.table(problem.predict(start.w))
         self.floor = CurvatureFloor(problem)
@@ -134,23 +112,21 @@ class _Point:
         before = len(self.columns)
         self.taken[new] = True
         self.columns = np.concatenate([self.columns, new])
-        self.W = np.vstack([self.W, np.zeros((len(new), self.outputs))])
+        self.w = np.vstack([self.w, np.zeros((len(new), self.outputs))])
         if len(self.columns) > self._room.shape[1]:
             room = np.empty((self.n, max(len(self.columns), 2 * before)), order="F")
             room[:, :before] = self._room[:, :before]
             self._room = room
         self.X.columns(new).fill_transposed(self._room[:, before : len(self.columns)].T)
 
-    def paid_by(self, W: Matrix) -> float:
-        """The penalty of weights of the columns taken."""
-        squares = np.einsum("jk,jk->j", W, W)
+    def paid_by(self, w: Matrix) -> float:
+        squares = np.einsum("jk,jk->j", w, w)
         return float(self.price[self.columns] @ np.sqrt(squares) + 0.5 * self.ridge[self.columns] @ squares)
 
     def asked(self) -> Vector:
-        """The weights as they were asked for."""
         w = np.zeros(self.problem.p)
         table = self.problem.table(w)
-        table[:, self.columns] = self.W.T
+        table[:, self.columns] = self.w.T
         if self.tied:
             table[:, -1] = self.level
         return w
@@ -169,43 +145,29 @@ class _Point:
         along = self.pull
         if self.ridge.any():  # beside what the squares ask for
             along = along.copy()
-            along[:, self.columns] -= (self.ridge[self.columns, None] * self.W).T
+            along[:, self.columns] -= (self.ridge[self.columns, None] * self.w).T
         length = np.sqrt(np.einsum("kj,kj->j", along, along))
         self.worth = np.divide(length, self.price, out=np.zeros_like(length), where=self.price > 0.0)
         self.off = max(float(self.worth.max()) - 1.0, 0.0)
 
-    def proof(self) -> Iterate | None:
-        """The answer, if the gap seems small enough."""
-        problem, paid = self.problem, self.paid_by(self.W)
-        primal = self.risk + paid
-        if self.off * (paid or primal) > FAR * self.wanted * primal:
-            return None
+    def dual(self) -> tuple[Vector, Vector]:
         sizes = np.abs(self.theta).sum(axis=1)
         tilted = self.tied and np.any(np.abs(self.v[:, -1]) > BALANCED * sizes)
         if tilted or not self.price.all():
-            theta, v = problem.feasible(self.theta.ravel(), self.v.ravel())
-        else:  # shrinking is all that it needs, if that
-            long = 1.0 if self.ridge.all() else 1.0 + self.off
-            theta, v = self.theta.ravel() / long, self.v.ravel() / long
-        gap = problem.relative(primal - problem.dual(theta, v), primal)
-        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+            return self.problem.feasible(self.theta.ravel(), self.v.ravel())
+        long = 1.0 if self.ridge.all() else 1.0 + self.off  # shrinking is all that it needs, if that
+        return self.theta.ravel() / long, self.v.ravel() / long
 
     def improve(self) -> None:
-        """Take columns in, minimise over those taken, and value all of them anew."""
         worth = np.where(self.taken, 0.0, self.worth)
         new = np.flatnonzero(worth >= EDGE)
-        most = max(self.first, float(np.count_nonzero(self.W.any(axis=1))))
+        most = max(self.first, float(np.count_nonzero(self.w.any(axis=1))))
         if self.pull.shape[1] <= self.first:
             new = np.flatnonzero(~self.taken)
         elif len(new):
             new = new[np.argsort(-worth[new], kind="stable")][: int(most)]
         self.add(new)
         self._valued(self._general() if self.h is None else self._quadratic())
-
-    def enough(self) -> float:
-        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
-        paid = self.paid_by(self.W) or self.risk
-        return 0.1 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
 
     def _quadratic(self) -> Matrix:
         """A quadratic loss has the same matrix for all outputs, which grows."""
@@ -219,11 +181,9 @@ class _Point:
             gram[:, before:] = (h[0] if even else 1.0) * (array.T @ fresh)
             gram[before:, :before] = gram[:before, before:].T
             self.gram = gram
-        size = len(self.columns)
-        close = self.off <= SETTLED or TURNS * size * size <= self.problem.design.stored  # of another pass
-        tolerance = self.enough() if close else max(min(COARSE, 0.1 * self.off), self.enough())
+        tolerance, _ = self.tolerance(self.problem.design.stored)
         change, shift = self._solved(np.arange(len(self.columns)), self.gram[None], self.h, tolerance)
-        self.W, self.level = self.W + change, self.level + shift
+        self.w, self.level = self.w + change, self.level + shift
         self.z = self.z + change.T @ array.T + shift[:, None]
         return self._slope()
 
@@ -232,9 +192,9 @@ class _Point:
         ahead = self.theta
         for _ in range(STEPS):
             theta, h = self._slope(), self._curved()
-            pull = theta @ self.array - (self.ridge[self.columns, None] * self.W).T
+            pull = theta @ self.array - (self.ridge[self.columns, None] * self.w).T
             worth = np.linalg.norm(pull, axis=0)
-            live = np.flatnonzero(self.W.any(axis=1) | (worth > EDGE * self.price[self.columns]))
+            live = np.flatnonzero(self.w.any(axis=1) | (worth > EDGE * self.price[self.columns]))
             array = self.array[:, live]
             grams = np.array([array.T @ (array * row[:, None]) for row in h])
             self.theta = theta
@@ -244,9 +204,9 @@ class _Point:
             tolerance = max(self.enough(), 1e-3 * min(unit, 1.0) ** 2)
             change, shift = self._solved(live, grams, h, tolerance)
             along = change[live].T @ array.T + shift[:, None]
-            paid, after = self.paid_by(self.W), self.paid_by(self.W + change)
+            paid, after = self.paid, self.paid_by(self.w + change)
             promise = max(float((theta * along).sum()) - (after - paid), 0.0)
-            step = self._advance(change, along, shift, promise)
+            step = self.advance(change, along, shift, promise)
             full = np.clip((theta - h * along).ravel(), *self.problem.dual_bounds)
             ahead = self.problem.table(full) if step == 1.0 else self._slope()
             if promise * promise <= 0.1 * self.wanted * (self.risk + after) ** 2:
@@ -266,7 +226,7 @@ class _Point:
             grams = grams - edge[:, :, None] * (edge / total[: len(grams), None])[:, None, :]
             edge = np.broadcast_to(edge, (self.outputs, len(live)))
             residual = residual - edge.T * lift
-        W, residual = self.W[live].copy(), np.ascontiguousarray(residual)
+        W, residual = self.w[live].copy(), np.ascontiguousarray(residual)
         ridge = self.ridge[self.columns[live]]
         if ridge.any():  # as if it were of the loss
             residual -= ridge[:, None] * W
@@ -274,21 +234,8 @@ class _Point:
         top = np.max([gram.diagonal() for gram in grams], axis=0)
         prices = self.price[self.columns[live]]
         settle_outputs(np.ascontiguousarray(grams), W, residual, prices, top, max(tolerance, LEAST), SWEEPS)
-        change, shift = np.zeros_like(self.W), np.zeros(self.outputs)
-        change[live] = W - self.W[live]
+        change, shift = np.zeros_like(self.w), np.zeros(self.outputs)
+        change[live] = W - self.w[live]
         if self.tied:
             shift = lift - np.einsum("kj,jk->k", edge, change[live]) / total
         return change, shift
-
-    def _advance(self, change: Matrix, along: Matrix, shift: Vector, promise: float) -> float:
-        W, z, level, length = self.W, self.z, self.level, 1.0
-        before = self.risk + self.paid_by(W)
-        while True:
-            self.W, self.z, self.level = W + length * change, z + length * along, level + length * shift
-            self.risk = self.problem.risk(self.z.ravel())
-            after = self.risk + self.paid_by(self.W)
-            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
-                break
-            length *= 0.5
-        self.floor.learn(length)
-        return length

@@ -219,19 +219,19 @@ class Problem(Statement):
         theta, mu = self.split(theta)
         return self.design.transpose_matvec(theta) + self.spread(mu @ self.constraints.matrix)
 
-    def foreseen(self, theta: Vector) -> tuple[Vector, Vector] | None:
-        """θ as the kernel would take it, and Xᵀθ over the columns, which it need not work out again.
-
-        None where it would make more of θ than that, or reads another table.
+    def foreseen(self, theta: Vector, unit: float) -> tuple[Vector, Vector, float]:
+        """θ over a unit as the kernel would take it, Xᵀθ over the columns, which it need not work out again,
+        and the unit; θ as it is, and 1, where the kernel would make more of it, or reads another table.
         """
         rows = self.design.measured
         held = self.constraints is not None or self.regulariser.gauge.sums is not None
-        if rows is None or rows.sparse or held or np.count_nonzero(self.free) > self.intercept:
-            return None
+        if unit == 1.0 or rows is None or rows.sparse or held or np.count_nonzero(self.free) > self.intercept:
+            return theta, self.design.features.transpose_matvec(theta), 1.0
+        theta = theta / unit
         if not self.loss_has(Trait.QUADRATIC):  # whose slopes have no end
             theta = np.clip(theta, *self.dual_bounds_inside())
         theta = self.levelled(theta)
-        return theta, rows.foreseen(theta)
+        return theta, rows.foreseen(theta), unit
 
     def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:
         """A feasible dual point near θ, and Xᵀθ there; `correlation` is Xᵀθ of the one given, if known."""

@@ -29,10 +29,8 @@ ROUNDS = 60  # that no problem of a fair condition needs
 LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violations, before others have a try
 BALANCED = 1e-13  # share of Σ|θ| to which Σθ is zero for a first look
 STEPS = 3  # of Newton between two passes over the table
-SETTLED, COARSE = (
-    0.05,
-    1e-2,
-)  # violations below which the set is nearly complete; how well it is solved before
+SETTLED = 0.05  # violations below which the set is nearly complete
+COARSE = 1e-2  # how well it is solved before
 NEARLY = 1.0  # violations below which the next θ may be the last
 WITHIN = 3.0  # times the violations aimed at: so far inside it is put, to be within all prices
 TURNS = 60  # sweeps over the columns taken that are usual
@@ -49,7 +47,7 @@ def lacks_columns(problem: Problem) -> tuple[str, ...]:
     return tuple(lacking)
 
 
-def rounds(point: WorkingPoint) -> Iterator[Iterate]:
+def rounds(point: FewColumns) -> Iterator[Iterate]:
     """Sets that grow, until a proof seems due, or too little is gained."""
     best, waited = np.inf, 0
     for _ in range(ROUNDS):
@@ -58,19 +56,89 @@ def rounds(point: WorkingPoint) -> Iterator[Iterate]:
         waited = 0 if point.off < LESS * best else waited + 1
         best = min(best, point.off)
         if waited > PATIENCE:
-            yield Iterate(point.asked(), point.theta)
+            yield Iterate(point.asked(), point.theta.ravel())
             return
         point.improve()
 
 
-class WorkingPoint(ABC):
-    """w on the columns taken so far, z = Xw + b, and a dual point with what it makes of every column.
+class FewColumns(ABC):
+    """w on the columns taken, z = Xw + level, the risk there, and a dual point θ; of outputs a table of each.
 
-    `off` is by what share of its price the worst is worth more. A θ that may be the last is that of the
-    slopes over `_unit`: a little inside all prices.
+    `off` is by what share of its price the worst column is worth more.
     """
 
+    problem: Problem
+    wanted: float
+    w: Vector
+    z: Vector
+    level: Vector | float
+    risk: float
+    theta: Vector
     off: float
+    floor: CurvatureFloor
+
+    @abstractmethod
+    def paid_by(self, w: Vector) -> float:
+        """The penalty of weights of the columns taken."""
+
+    @abstractmethod
+    def asked(self) -> Vector:
+        """The weights as they were asked for."""
+
+    @abstractmethod
+    def dual(self) -> tuple[Vector, Vector]:
+        """A feasible dual point near θ, and Xᵀθ there."""
+
+    @abstractmethod
+    def improve(self) -> None:
+        """Take columns in, minimise over those taken, and value all of them anew."""
+
+    @property
+    def paid(self) -> float:
+        """The penalty."""
+        return self.paid_by(self.w)
+
+    def proof(self) -> Iterate | None:
+        """The answer, if the gap seems small enough."""
+        problem, paid = self.problem, self.paid
+        primal = self.risk + paid
+        if self.off * (paid or primal) > FAR * self.wanted * primal:
+            return None
+        theta, v = self.dual()
+        gap = problem.relative(primal - problem.dual(theta, v), primal)
+        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+
+    def enough(self) -> float:
+        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
+        paid = self.paid or self.risk
+        return 0.1 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
+
+    def tolerance(self, stored: float) -> tuple[float, bool]:
+        """How well to solve a quadratic of the columns taken, and whether that is as well as in the end."""
+        last = self.off <= SETTLED or TURNS * len(self.w) ** 2 <= stored  # no more than another pass
+        return self.enough() if last else max(min(COARSE, 0.1 * self.off), self.enough()), last
+
+    def advance(self, change: Vector, along: Vector, shift: Vector | float, promise: float) -> float:
+        """Go along a step, as far as it keeps a share of what it promises; how far that was."""
+        here, z, level, length = self.w, self.z, self.level, 1.0
+        before = self.risk + self.paid
+        while True:
+            self.w, self.z, self.level = here + length * change, z + length * along, level + length * shift
+            self.risk = self.problem.risk(self.z.ravel())
+            after = self.risk + self.paid
+            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
+                break
+            length *= 0.5
+        self.floor.learn(length)
+        return length
+
+
+class WorkingPoint(FewColumns):
+    """Of one vector of weights. A θ that may be the last is that of the slopes over `_unit`: a little inside
+    all prices.
+    """
+
+    level: float
 
     def __init__(self, problem: Problem, start: Iterate) -> None:
         self.problem, self.wanted = problem, max(start.wanted, 1e-13)
@@ -93,10 +161,6 @@ class WorkingPoint(ABC):
     @abstractmethod
     def begin(self, live: Index) -> None:
         """Take in the columns of a start, with what goes with them."""
-
-    @abstractmethod
-    def paid_by(self, w: Vector) -> float:
-        """The penalty of weights of the columns taken."""
 
     @abstractmethod
     def value(self, v: Vector) -> None:
@@ -141,13 +205,7 @@ class WorkingPoint(ABC):
         self.w = np.concatenate([self.w, np.zeros(len(fresh_columns))])
         self._taken.add(fresh_columns)
 
-    @property
-    def paid(self) -> float:
-        """The penalty."""
-        return self.paid_by(self.w)
-
     def asked(self) -> Vector:
-        """The weights as they were asked for."""
         w = np.zeros(self.problem.p)
         w[self.columns] = self.w
         if self.problem.intercept:
@@ -155,40 +213,23 @@ class WorkingPoint(ABC):
         return w
 
     def _price(self) -> None:
-        self._unit = 1.0 + WITHIN * self.enough() if self._last else 1.0
-        foreseen = self.problem.foreseen(self.theta / self._unit) if self._last else None
-        if foreseen is None:
-            foreseen, self._unit = (self.theta, self.design.transpose_matvec(self.theta)), 1.0
-        self.theta, self.pull = foreseen
+        unit = 1.0 + WITHIN * self.enough() if self._last else 1.0
+        self.theta, self.pull, self._unit = self.problem.foreseen(self.theta, unit)
         self.theta_sum = float(self.theta.sum())
         self.value(np.append(self.pull, 0.0) if self.problem.intercept else self.pull)
 
-    def proof(self) -> Iterate | None:
-        """The answer, if the gap seems small enough."""
-        problem, paid = self.problem, self.paid
-        primal = self.risk + paid
-        if self.off * (paid or primal) > FAR * self.wanted * primal:
-            return None
-        v = np.append(self.pull, 0.0) if problem.intercept else self.pull
+    def dual(self) -> tuple[Vector, Vector]:
+        problem, v = self.problem, np.append(self.pull, 0.0) if self.problem.intercept else self.pull
         if problem.intercept and abs(self.theta_sum) > BALANCED * float(np.abs(self.theta).sum()):
-            theta, v = problem.feasible(self.theta, v)
-        else:  # shrinking is all that it needs
-            theta, v = self.theta / (1.0 + self.off), v / (1.0 + self.off)
-        gap = problem.relative(primal - problem.dual(theta, v), primal)
-        return Iterate(self.asked(), theta, outright=True) if gap <= self.wanted else None
+            return problem.feasible(self.theta, v)
+        return self.theta / (1.0 + self.off), v / (1.0 + self.off)  # shrinking is all that it needs
 
     def improve(self) -> None:
-        """Take columns in, minimise over those taken, and value all of them anew."""
         whole = len(self.pull) <= self.first
         self.choose(None if whole else max(self.first, float(np.count_nonzero(self.w))))
         self._last = self.off <= NEARLY
         self.theta = self._quadratic() if self.problem.loss_has(Trait.QUADRATIC) else self._general()
         self._price()
-
-    def enough(self) -> float:
-        """Violations, in prices, that leave the gap wanted: they shrink the dual point by as much."""
-        paid = self.paid or self.risk
-        return 0.1 * self.wanted * (self.risk + paid) / max(paid, 1e-3 * self.risk)
 
     # -- steps ---------------------------------------------------------------------------------------
 
@@ -199,8 +240,7 @@ class WorkingPoint(ABC):
         w = self.w.copy()
         residual = self._unit * (self.pull[self.columns] - self.centre * self.theta_sum)
         size = len(w)
-        last = self.off <= SETTLED or TURNS * size * size <= self.design.stored  # no more than another pass
-        tolerance = self.enough() if last else max(min(COARSE, 0.1 * self.off), self.enough())
+        tolerance, last = self.tolerance(self.design.stored)
         gram = np.ascontiguousarray(self.gram[:size, :size])
         self.settle(gram, np.arange(size), w, residual, tolerance)
         self._last = last
@@ -262,17 +302,4 @@ class WorkingPoint(ABC):
         promise = max(float(theta @ along) - (self.paid_by(self.w + change) - self.paid), 0.0)
         bent = self.kept.h * along
         self.kept.learn(promise)
-        return self._advance(change, along, shift, promise), promise, bent
-
-    def _advance(self, change: Vector, along: Vector, shift: float, promise: float) -> float:
-        here, z, level, length = self.w, self.z, self.level, 1.0
-        before = self.risk + self.paid
-        while True:
-            self.w, self.z, self.level = here + length * change, z + length * along, level + length * shift
-            self.risk = self.problem.risk(self.z)
-            after = self.risk + self.paid
-            if after <= before - FALL * length * promise or promise <= 1e-13 * before or length < SHORTEST:
-                break
-            length *= 0.5
-        self.floor.learn(length)
-        return length
+        return self.advance(change, along, shift, promise), promise, bent

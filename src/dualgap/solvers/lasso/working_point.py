@@ -97,11 +97,8 @@ class PricedColumns:
         `sure`: nothing but a column that is worth more stands between it and a proof.
         """
         share = min(self.scale / (self.paid or self.scale), MOST)
-        self.unit, self._sure = 1.0 + WITHIN * self.wanted * share if last else 1.0, sure
-        foreseen = self.problem.foreseen(theta / self.unit) if last else None
-        if foreseen is None:
-            foreseen, self.unit = (theta, self.design.transpose_matvec(theta)), 1.0
-        self.theta, pull = foreseen
+        unit, self._sure = 1.0 + WITHIN * self.wanted * share if last else 1.0, sure
+        self.theta, pull, self.unit = self.problem.foreseen(theta, unit)
         self._price(pull)
 
     def _price(self, pull: Vector) -> None:

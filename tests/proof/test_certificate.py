@@ -121,6 +121,44 @@ def test_a_search_has_no_theta() -> None:
     assert alone.recheck(None, None).objective == 2.0
 
 
+def test_multipliers_stand_behind_theta() -> None:
+    """Of constraints, of each class those of its own; of outputs fitted jointly, output after output."""
+    mu = np.array([0.5, -0.25])
+    alone = Asked([Said(verdict(2.0, 1.5))], True)
+    held(alone, multipliers=mu).recheck(None, None)
+    assert alone.said[0].asked[0][1].tolist() == [1.0, 2.0, 0.5, -0.25]
+    classes = Asked([Said(verdict(2.0, 1.5)), Said(verdict(1.0, 0.5))], False)
+    coef, theta = np.ones((2, 2)), np.arange(6.0).reshape(3, 2)
+    several = held(classes, coef=coef, theta=theta, form="one_vs_rest", multipliers=np.diag(mu))
+    several.recheck(None, None)
+    points = [one.asked[0][1].tolist() for one in classes.said]
+    assert points == [[0.0, 2.0, 4.0, 0.5, 0.0], [1.0, 3.0, 5.0, 0.0, -0.25]]
+    between = np.array([[0.5, 1.5], [-0.25, -1.25]])
+    for one, expected in ((None, []), (between, [0.5, -0.25, 1.5, -1.25])):
+        asked = Asked([Said(verdict(2.0, 1.5))], True)
+        held(asked, coef=coef, intercept=mu, theta=theta, form="joint", multipliers=one).recheck(None, None)
+        ((w, point),) = asked.said[0].asked
+        assert w.tolist() == [1.0, 1.0, 0.5, 1.0, 1.0, -0.25]
+        assert point.tolist() == [0.0, 2.0, 4.0, 1.0, 3.0, 5.0, *expected]
+
+
+def test_a_rule_is_handed_on_as_it_is() -> None:
+    """Rows that are elsewhere have no vector; of several classes each has a rule of its own."""
+    rules = SimpleNamespace(name="one"), SimpleNamespace(name="other")
+    alone = Asked([Said(verdict(2.0, 1.5))], False)
+    held(alone, theta=rules[0]).recheck(None, None)
+    assert alone.said[0].asked[0][1] is rules[0]
+    classes = Asked([Said(verdict(2.0, 1.5)), Said(verdict(1.0, 0.5))], False)
+    held(classes, coef=np.ones((2, 2)), theta=rules, form="one_vs_rest").recheck(None, None)
+    assert [one.asked[0][1] for one in classes.said] == list(rules)
+
+
+def test_the_worst_miss_of_a_constraint_is_told() -> None:
+    said = [Said(replace(verdict(2.0, 1.5), violation=off)) for off in (0.0, 3e-9, 1e-9)]
+    table = held(Asked(said, False), coef=np.ones((3, 2)), theta=np.ones((4, 3)), form="one_vs_rest")
+    assert table.recheck(None, None).violation == 3e-9
+
+
 def test_as_many_problems_as_points() -> None:
     with pytest.raises(ValueError, match="zip"):
         held(Asked([Said(verdict(1.0, 0.5))] * 2, False)).recheck(None, None)

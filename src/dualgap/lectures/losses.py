@@ -121,9 +121,8 @@ def classification_losses() -> Drawing:
     legend(ax)
     return Drawing(
         figure,
-        "Zero_one, hinge and logistic loss. The hinge touches the corner of the step: no convex function "
-        "that vanishes for large margins comes closer. The logistic loss is smooth and, without the factor "
-        "1/log 2, dips below the step near m = 0.",
+        "The hinge touches the corner of the step: no convex function that vanishes for large margins comes "
+        "closer. The logistic loss is smooth; without the factor 1/log 2 it dips below the step near m = 0.",
     )
 
 
@@ -140,10 +139,9 @@ def regression_losses() -> Drawing:
     legend(ax, loc="upper center")
     return Drawing(
         figure,
-        "Losses of regression. Squared: one large residual outweighs many small ones. Absolute and huber "
-        "grow linearly, so an outlier cannot take over. Quantile(0.8) charges four times as much for a "
-        "prediction that is too low. Epsilon_insensitive, that of support vector regression, forgives up to "
-        "ε = 0.5.",
+        "Squared: one large residual outweighs many small ones. Absolute and huber grow linearly, so an "
+        "outlier cannot take over. Quantile(0.8) charges four times as much for a prediction that is too "
+        "low. Epsilon_insensitive, that of support vector regression, forgives up to ε = 0.5.",
     )
 
 

@@ -127,7 +127,6 @@ def _own(theta: Any, k: int) -> Any:
 
 
 def finite(theta: Any) -> Any:
-    """θ; 0, which proves next to nothing, where it holds what is no number; or a rule for it."""
-    if theta is not None and not isinstance(theta, np.ndarray):
-        return theta
-    return theta if theta is None or np.all(np.isfinite(theta)) else np.zeros_like(theta)
+    """θ, or a rule for it; 0, which proves next to nothing, where it holds what is no number."""
+    wrong = isinstance(theta, np.ndarray) and not np.all(np.isfinite(theta))
+    return np.zeros_like(theta) if wrong else theta

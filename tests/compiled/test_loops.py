@@ -149,7 +149,7 @@ def test_conjugate_gradients_solve_for_the_live_columns(storage: str) -> None:
     matrix, residual = array.T @ array + np.diag(ridge), np.where(live, right, 0.0)
     parts = (matrix.diagonal().copy(), ridge, np.ones(8))
     columns = _storages(array.T)[storage]
-    d = model_sweeps.conjugate_model(columns, live, parts, residual, 30, (1e-12, 100))
+    d, _ = model_sweeps.conjugate_model(columns, live, parts, residual, 30, (1e-12, 100))
     np.testing.assert_allclose((matrix @ d)[live], right[live], atol=1e-10)
     assert not d[~live].any()
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dualgap as dg
 from dualgap import losses, penalties
 from dualgap.design import Compressed
 from dualgap.drive.solver import Iterate
@@ -124,6 +126,19 @@ def test_warm_start_at_the_answer_takes_one_round() -> None:
     start = Iterate(working.coordinates(answer.bounds.w))
     first = next(iter(CoordinateDescent().iterates(working.problem, start)))
     assert working.problem.primal(first.w) == pytest.approx(working.problem.primal(start.w), rel=1e-12)
+
+
+def test_what_a_first_attempt_on_sparse_columns_leaves_is_solved_by_others() -> None:
+    """Nearly as many live columns as rows, weak prices."""
+    draw = np.random.default_rng(7)
+    X = sp.random_array((400, 560), density=0.05, rng=draw, data_sampler=lambda size: draw.random(size) + 0.1)
+    y = X[:, :20] @ draw.standard_normal(20) + draw.standard_normal(400)
+    for share in (1e-2, 1e-4):
+        lam = 2.0 * share * float(np.abs(X.T @ (y - y.mean())).max()) / len(y)
+        fitted = dg.fit(sp.csr_array(X), y, loss="squared", penalty="l1", lam=lam)
+        assert fitted.converged
+        other = dg.fit(sp.csr_array(X), y, loss="squared", penalty="l1", lam=lam, solver="interior_point")
+        assert fitted.objective == pytest.approx(other.objective, rel=3e-6)
 
 
 def test_runs_are_reproducible() -> None:

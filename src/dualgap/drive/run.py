@@ -266,8 +266,8 @@ def drive_asked(
         yield first
         pursuit.move(reduced(asked))
         if pursuit.problem.p:
-            again = getattr(first, "given_up", False) and type(first)  # what good coordinates do not help
-            yield from (other for other in others(pursuit.working) if type(other) is not again)
+            done = getattr(first, "given_up", False)  # good coordinates would not help
+            yield from (other for other in others(pursuit.working) if not (done and other == first))
 
     return run(pursuit, solvers, start, limits)
 

@@ -23,11 +23,14 @@ def cut_off(problem: Problem) -> bool:
 
 
 class CurvatureFloor:
-    """a L'' with a floor under it where the loss has flat pieces; the floor sinks while steps are full."""
+    """a L'' with a floor under it where the loss has flat pieces; the floor sinks while steps are full.
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.share = 1e-8 if has_flat_pieces(problem) else 0.0
+    It sinks to `least`, and is at least `raised` after a short step.
+    """
+
+    def __init__(self, problem: Problem, least: float = 1e-10, raised: float = 0.0) -> None:
+        self.problem, self._least, self._raised = problem, least, raised
+        self.share = max(1e-8, least) if has_flat_pieces(problem) else 0.0
 
     def curvature(self, z: Vector) -> Vector:
         """The second derivatives at z, row by row."""
@@ -49,6 +52,6 @@ class CurvatureFloor:
         if not self.share:
             return
         if step > 0.5:
-            self.share = max(self.share * 0.1, 1e-10)
+            self.share = max(self.share * 0.1, self._least)
         elif step < 0.1:
-            self.share = min(self.share * 100.0, 1.0)
+            self.share = min(max(self.share * 100.0, self._raised), 1.0)

@@ -165,23 +165,23 @@ def conjugate_model(
     residual: Vector,
     rows: int,
     stop: tuple[float, int],
-) -> Vector:
+) -> tuple[Vector, int]:
     """d with (XᵀX + ridge) d ≈ residual on the live columns, zero elsewhere, by conjugate gradients.
 
     `model` is (diagonal, ridge, unit). What is left in `residual`, which must be zero where nothing lives, is
-    at most stop[0] units, or what stop[1] gradients leave.
+    at most stop[0] units, or what stop[1] gradients leave; how many there were is returned too.
     """
     diagonal, ridge, unit = model
     size = live.shape[0]
     d, direction = np.zeros(size), residual / diagonal
     power = float(residual @ direction)
-    for _ in range(stop[1]):
+    for count in range(stop[1]):
         if not np.max(np.abs(residual) / unit) > stop[0]:
-            break
+            return d, count
         image = dots(columns, combination(columns, direction, rows)) + ridge * direction
         curved = float(direction @ image)
         if not curved > 0.0:
-            break
+            return d, count
         step = power / curved
         ahead = 0.0
         for k in range(size):
@@ -192,4 +192,4 @@ def conjugate_model(
         for k in range(size):
             direction[k] = residual[k] / diagonal[k] + (ahead / power) * direction[k]
         power = ahead
-    return d
+    return d, stop[1]

@@ -7,7 +7,7 @@ gradient, what columns left out are worth, and the dual point at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,12 +29,13 @@ LESS, PATIENCE = 0.9, 4  # rounds that leave more than this share of the violati
 LOST, STEPS = 1.5e9, 10.0
 
 
+@dataclass
 class WorkingSet:
     """Top columns → their centred Gram matrix → coordinate descent → θX; other losses by proximal Newton."""
 
     name: ClassVar[str] = "coordinate_descent"
     exact_zeros: ClassVar[bool] = True  # a column that is not worth its price has the weight 0, not 1e-10
-    given_up: bool = False  # would other coordinates not help?
+    given_up: bool = field(default=False, compare=False)  # would other coordinates not help?
 
     @staticmethod
     def fits(problem: Problem) -> bool:

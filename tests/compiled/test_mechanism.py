@@ -20,7 +20,9 @@ CATALOGUE = """
 import json
 import numpy as np, scipy.sparse as sp
 import dualgap as dg
+from dualgap.compiled.tally import compile_at_once
 
+compile_at_once()
 array = np.random.default_rng(0).normal(size=(30, 7))
 frozen = array.copy()
 frozen.flags.writeable = False
@@ -102,8 +104,8 @@ def copied(tmp_path: Path) -> Path:
     compiled.mkdir(parents=True)
     (tmp_path / "dualgap" / "__init__.py").touch()
     (compiled / "__init__.py").touch()
-    for name in ("mechanism.py", "interrupts.py", "parts.py", "clock.py"):
-        shutil.copy(PACKAGE / "compiled" / name, compiled)
+    for name in ("mechanism", "unhurried", "addressed", "interrupts", "parts", "clock"):
+        shutil.copy(PACKAGE / "compiled" / f"{name}.py", compiled)
     shutil.copy(PACKAGE / "errors.py", compiled.parent)
     (compiled / "outer.py").write_text(EDITED)
     (compiled / "inner.py").write_text(INNER.format("1.0"))

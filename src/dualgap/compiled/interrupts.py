@@ -6,10 +6,12 @@ waits for the end of the compilation, and a second one does not.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -54,6 +56,23 @@ class CompilerWatch(event.Listener):
         if self.pressed:
             self.before(number, frame)
         self.pressed = True
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits, in the main thread: what is done here is done as a whole, as in a compiled loop."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 class CompilerNotice(event.Listener):

@@ -18,12 +18,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numba
 
 from dualgap.compiled.interrupts import watch_compiler
 from dualgap.compiled.parts import PARTS
+from dualgap.compiled.unhurried import IN_NUMPY, Unhurried
 from dualgap.errors import TemporaryCacheWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,7 +44,13 @@ def compiled(loop: F) -> F: ...
 
 @overload
 def compiled(
-    *, reassociate: bool = False, inner: bool = False, inlined: bool = False, allocates: bool = False
+    *,
+    reassociate: bool = False,
+    inner: bool = False,
+    inlined: bool = False,
+    allocates: bool = False,
+    pauses: Callable[..., bool] | None = None,
+    in_numpy: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -54,6 +61,8 @@ def compiled(
     inner: bool = False,
     inlined: bool = False,
     allocates: bool = False,
+    pauses: Callable[..., bool] | None = None,
+    in_numpy: Callable[..., Any] | None = None,
 ) -> F | Callable[[F], F]:
     """Compile on first use, without the interpreter lock.
 
@@ -62,7 +71,9 @@ def compiled(
     compiled loops only: without an entrance for Python and a place in the cache, and as a part of them (see
     parts.py), many small ones compile twice as fast; one that makes arrays says that it `allocates`,
     the others count no references. An `inlined` one becomes part of its callers: a call with arrays costs as
-    much as a line of a sparse matrix.
+    much as a line of a sparse matrix. One that `pauses` after as many steps as its last argument
+    says, and tells by this function of answer and arguments whether more is left to do, runs uncompiled
+    where that is sooner done (see unhurried.py); those that it calls may say the same `in_numpy`.
     """
 
     def compile_later(function: F) -> F:
@@ -79,7 +90,9 @@ def compiled(
         COMPILED.append(result)
         if inner and not CONFIGURATION.DISABLE_JIT:
             _without_entrance(result)
-        return result
+        if in_numpy is not None:
+            IN_NUMPY[function] = in_numpy
+        return result if pauses is None or CONFIGURATION.DISABLE_JIT else cast("F", Unhurried(result, pauses))
 
     return compile_later if loop is None else compile_later(loop)
 

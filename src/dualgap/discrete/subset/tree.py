@@ -356,7 +356,11 @@ def _branch(tree: Tree, scratch: Scratch, level: int, bound: float) -> bool:
     return True
 
 
-@compiled
+def _goes_on(outcome: int, *_: object) -> bool:
+    return outcome == RUNNING
+
+
+@compiled(pauses=_goes_on)
 def search(tree: Tree, scratch: Scratch, nodes: int) -> int:
     """Work through so many nodes, or until something else is to be done first."""
     for _ in range(nodes):

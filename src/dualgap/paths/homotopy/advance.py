@@ -29,7 +29,11 @@ SINGULAR = 1e-10  # pivots of weights below this share of their scale count as z
 FLAT = 1e-11  # and those of rows below this
 
 
-@compiled
+def _goes_on(outcome: int, *_: object) -> bool:
+    return outcome == its.LIMIT
+
+
+@compiled(pauses=_goes_on)
 def any_loss(course: Course, log: Log, end: float, limit: int) -> int:
     """Follow s to `end`; stops early where something else is to be done first. No event: write a record."""
     if limit == 0:
@@ -55,7 +59,7 @@ def any_loss(course: Course, log: Log, end: float, limit: int) -> int:
     return its.LIMIT
 
 
-@compiled
+@compiled(pauses=_goes_on)
 def no_kinks(course: Course, log: Log, end: float, limit: int) -> int:
     """The same for a loss without kinks, compiled twice as fast; slides are left to the other."""
     if limit == 0:

@@ -7,6 +7,8 @@ with the length that the dual has travelled.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dualgap.arrays import Vector
@@ -175,7 +177,15 @@ def stepped(course: Course, length: float, which: int) -> None:
     course.level[which] += 0.25 * (length - course.level[which])
 
 
-@compiled(reassociate=True, inner=True)
+def _numpy_two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[Any, Any]:
+    line = slice(columns.starts[j], columns.starts[j + 1])
+    if columns.dense:
+        return np.dot(columns.values[line], x), np.dot(columns.values[line], y)
+    where = columns.indices[line]
+    return np.dot(columns.values[line], x[where]), np.dot(columns.values[line], y[where])
+
+
+@compiled(reassociate=True, inner=True, in_numpy=_numpy_two_dots)
 def two_dots(columns: Lines, j: int, x: Vector, y: Vector) -> tuple[float, float]:
     """Column j times two vectors, read once."""
     first, last = columns.starts[j], columns.starts[j + 1]

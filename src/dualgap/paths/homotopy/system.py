@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from dualgap.arrays import Matrix, Vector
 from dualgap.compiled.lines import add, dot
 from dualgap.compiled.mechanism import compiled
@@ -10,7 +14,12 @@ from dualgap.paths.homotopy import course as its
 from dualgap.paths.homotopy.course import SIZE, Course
 
 
-@compiled(reassociate=True, inner=True)
+def _numpy_times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
+    lower = np.tril(G[:size, :size])
+    out[:size] = lower @ x[:size] + x[:size] @ np.tril(lower, -1)
+
+
+@compiled(reassociate=True, inner=True, in_numpy=_numpy_times)
 def times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
     """out = G x."""
     for a in range(size):
@@ -22,7 +31,11 @@ def times(G: Matrix, size: int, x: Vector, out: Vector) -> None:
         out[a] = total + row[a] * xa
 
 
-@compiled(reassociate=True, inner=True)
+def _numpy_inner(size: int, x: Vector, y: Vector) -> Any:
+    return np.dot(x[:size], y[:size])
+
+
+@compiled(reassociate=True, inner=True, in_numpy=_numpy_inner)
 def inner(size: int, x: Vector, y: Vector) -> float:
     """x · y over the slots."""
     total = 0.0
@@ -40,7 +53,11 @@ def column(G: Matrix, size: int, k: int, out: Vector) -> None:
         out[a] = G[a, k]
 
 
-@compiled(inner=True)
+def _numpy_rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
+    G[:size, :size] += (factor * g[:size, None]) * g[:size]
+
+
+@compiled(inner=True, in_numpy=_numpy_rank_one)
 def rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
     """G += factor · g gᵀ."""
     for a in range(size):
@@ -51,7 +68,14 @@ def rank_one(G: Matrix, size: int, g: Vector, factor: float) -> None:
                 row[c] += t * g[c]
 
 
-@compiled(inner=True)
+def _numpy_rank_two(
+    G: Matrix, size: int, first: Vector, second: Vector, core: tuple[float, float, float]
+) -> None:
+    f, s = first[:size], second[:size]
+    G[:size, :size] += (core[0] * f + core[1] * s)[:, None] * f + (core[1] * f + core[2] * s)[:, None] * s
+
+
+@compiled(inner=True, in_numpy=_numpy_rank_two)
 def rank_two(G: Matrix, size: int, first: Vector, second: Vector, core: tuple[float, float, float]) -> None:
     """G += core[0] ffᵀ + core[1] (fsᵀ + sfᵀ) + core[2] ssᵀ."""
     for a in range(size):

@@ -73,7 +73,11 @@ def _sweep(
     return left, largest
 
 
-@compiled(reassociate=True)
+def _moves(worst: float, gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float) -> bool:
+    return not worst <= tolerance
+
+
+@compiled(reassociate=True, pauses=_moves)
 def settle(gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float, most: int) -> float:
     """Sweeps over all coordinates, each followed by some over those that are not zero, in place.
 

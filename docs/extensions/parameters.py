@@ -57,6 +57,10 @@ WORDS: dict[str, Words] = {
         "bool",
         "Whether conjugate gradients alone solve its linear systems; it gives up where they do not do.",
     ),
+    "CoordinateDescent.brief": (
+        "bool",
+        "Whether sparse columns are left to others after a good part of the time of an interior point.",
+    ),
     "over": ('{"strength", "quantile"}', "What the path runs over."),
     "exact": ('bool or "auto"', "True insists on an exact path, False takes a grid, auto what can be had."),
     "everywhere": ("float", "Choose points so that every λ between is proven within this relative gap."),

@@ -24,6 +24,7 @@ from dualgap.proof.check import (
     _box,
     _checked,
     _feasible,
+    _slopes,
     blurred,
     check,
     coarse,
@@ -667,6 +668,44 @@ def test_slopes_hold_all_that_is_within_the_error(text: str) -> None:
         assert high[0] >= far[1] + FEW * abs(far[1]) * 0.99 or error > 0.0
         assert high[0] <= max(far[2], far[1] + room) + 1.01 * FEW * top
         assert low[0] >= min(far[0], far[1] - room) - 1.01 * FEW * top
+
+
+@pytest.mark.parametrize("text", ["squared", "logistic"])
+@pytest.mark.parametrize("one", [False, True])
+def test_slopes_as_a_middle_and_what_it_may_be_off_by(text: str, one: bool) -> None:
+    """Where one number bounds the error of all rows, or each has its own."""
+    rng = np.random.default_rng(4)
+    loss, y, t = loss_of(text), np.where(rng.random(5) < 0.5, 1.0, -1.0), 3.0 * rng.normal(size=5)
+    error: Any = 1e-3 if one else 1e-3 * rng.random(5)
+    unsure, u = rng.random(5), rng.normal(size=5)
+    found, slope = _slopes(loss, y, t, error, unsure), loss.derivative(y, t)
+    room = 2.0 * loss.curvature * error
+    assert found.spread() == close(float(unsure @ (np.abs(slope) + room)), rel=1e-9)
+    assert found.apart(u) == close(float(unsure @ (np.abs(u - slope) + room)), rel=1e-9)
+    ends = [loss.derivative(y, t + side * error) for side in (-1.0, 1.0)]
+    assert found.spread() >= float(unsure @ np.maximum(*np.abs(ends)))
+    assert found.apart(u) >= float(unsure @ np.maximum(*np.abs(np.subtract(ends, u))))
+    known = _slopes(loss, y, t, 0.0 * error, unsure)  # a share FEW of the slope, and what underflows
+    size = float(unsure @ np.abs(slope))
+    assert known.spread() >= (1.0 + 1.9 * FEW) * size
+    assert known.apart(slope) == close(FEW * size + FAINT * float(unsure.sum()), rel=1e-9)
+    nothing = _slopes(loss, y, t, 0.0 * error, 0.0 * unsure + LEAST)
+    assert nothing.apart(slope) >= FAINT * LEAST
+    assert not found.none and not known.none
+
+
+def test_no_slope_at_all() -> None:
+    loss, y = loss_of("squared"), np.array([1.0, -2.0])
+    for t, error, none in [
+        (y, 0.0, True),
+        (y, np.zeros(2), True),
+        (y, 1e-9, False),
+        (y, np.array([0.0, 1e-9]), False),
+        (y * [1.0, 1.0 + 1e-9], 0.0, False),
+    ]:
+        assert _slopes(loss, y, t, error, np.ones(2)).none == none
+    apart = _slopes(loss, y, y, 0.0, np.ones(2)).apart(np.zeros(2))
+    assert 2.0 * FAINT <= apart <= 2.0 * FAINT * (1.0 + 1e-9)
 
 
 def test_slopes_by_hand() -> None:

@@ -183,7 +183,7 @@ def test_products_with_the_norm_of_the_whole_table(form: str, seed: int, scale: 
         near(rows.size, norm(X), X.size)
         value, low, error = rows.times_roughly(w)
         plain = rows.times(w)
-        assert np.array_equal(value, plain[0]) and not low.any()
+        assert np.array_equal(value, plain[0]) and not low.any() and (value + low).shape == (n,)
         support = np.flatnonzero(w)
         apart = 3 * len(support) <= p and form in ("C", "F", "strided", "csc")
         read = X[:, support] if apart else X
@@ -202,6 +202,54 @@ def test_products_with_the_norm_of_the_whole_table(form: str, seed: int, scale: 
             same(reach, [wanted + live * LEAST] * p)
         else:
             assert share <= Fraction(error) and all(wanted <= Fraction(one) for one in reach.tolist())
+
+
+@every
+def test_products_that_vanish_are_paid_for(form: str) -> None:
+    """Each of them is a fifth of the least number, and rounded to nothing."""
+    X, small = np.array([[1e-170, 0.0], [1e-170, 1e-170]]), np.full(2, 1e-154)
+    rows = Rows(FORMS[form](X))
+    value, low, error = rows.times_roughly(small)
+    found, reach = rows.against_roughly(small)
+    assert not (value.any() or low.any() or found.any())
+    assert np.all(fractions(X) @ fractions(small) <= Fraction(error)) and error <= 3 * TINY
+    assert np.all(fractions(X).T @ fractions(small) <= fractions(reach)) and reach.max() <= 3 * TINY
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_made_ahead_are_those_of_the_same_numbers(order: Any) -> None:
+    """They are given out once made, cannot be changed by who is given them, and claim no less."""
+    rng = np.random.default_rng(5)
+    X, weights, thetas = (rng.normal(size=shape) for shape in [(6, 4), (2, 4), (3, 6)])
+    fresh, rows = Rows(np.array(X, order=order)), Rows(np.array(X, order=order))
+    value = rows.times_ahead(weights)
+    rows.against_ahead(thetas)
+    for w in weights:
+        for asked in (rows.times, rows.times_roughly):
+            found, low, error = asked(w)
+            assert np.shares_memory(found, value) and not low.any()
+            assert error >= fresh.times(w)[2] if asked == rows.times else error >= gamma(4) * norm(w)
+            with pytest.raises(ValueError, match="read-only"):
+                found[0] = 7.0
+        other = w.copy()
+        other[-1] += 1.0
+        assert np.array_equal(rows.times(other)[0], fresh.times(other)[0])
+    for theta in thetas:
+        for asked, plain in (
+            (rows.against, fresh.against),
+            (rows.against_roughly, fresh.against_roughly),
+        ):
+            found, reach = asked(theta)
+            assert found is asked(theta)[0] and np.array_equal(reach, plain(theta)[1])
+            np.testing.assert_allclose(found, X.T @ theta, rtol=1e-14, atol=1e-14)
+            with pytest.raises(ValueError, match="read-only"):
+                found[0] = 7.0
+        other = theta.copy()
+        other[-1] += 1.0
+        assert np.array_equal(rows.against(other)[0], fresh.against(other)[0])
+    seen = rows.foreseen(thetas[0] + 1.0)
+    np.testing.assert_allclose(seen, X.T @ (thetas[0] + 1.0), rtol=1e-14, atol=1e-14)
+    assert np.shares_memory(seen, rows.against(thetas[0] + 1.0)[0])
 
 
 def test_norms_of_many_numbers_are_from_above() -> None:
@@ -248,6 +296,7 @@ def test_columns_and_what_is_largest_in_them(form: str) -> None:
     assert rows.widest == widest(X, form) and rows.tallest == tallest(X, form)
     assert rows.columns(np.array([2, 0])).tolist() == X[:, [2, 0]].tolist()
     assert isinstance(rows.columns(np.array([1])), np.ndarray)
+    assert rows.cells(slice(0, 3), 2).tolist() == [-3.0, 0.5, 2.0] and rows.cells(slice(1, 2), 0) == [-2.0]
     low = Rows(FORMS[form](-X))
     assert low.tops.tolist() == [2.0, 0.0, 3.0, 7.0]
 
@@ -430,6 +479,22 @@ def test_rows_of_dual_zero_are_not_read() -> None:
     assert Rows(X).against(theta)[0].tolist() == [3.0]
     assert np.isnan(Rows(X[:5]).against(theta[:5])[0]).all()
     assert Rows(X[:5]).against(theta[:5], exact=True)[0].tolist() == [3.0]
+
+
+@pytest.mark.parametrize("form", ["C", "csr", "csc"])
+def test_columns_without_weights_in_any_line_are_not_read(form: str) -> None:
+    """Where two in three are, and lines enough to make up for the copy."""
+    X = np.array([[1.0, 2.0, np.nan, np.nan, np.nan, np.nan], [3.0, 4.0, np.nan, np.nan, np.nan, np.nan]])
+    W = np.outer([1.0, 0.0, -1.0, 2.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    W[1, 1] = 1.0
+    with np.errstate(invalid="ignore"):
+        value, few = Rows(FORMS[form](X)).times_many(W)[0], Rows(FORMS[form](X)).times_many(W[:3])[0]
+        shorter = Rows(FORMS[form](X[:, :5])).times_many(W[:, :5])[0]
+    if form == "C":
+        assert value.tolist() == [[3.0, 7.0], [2.0, 4.0], [-3.0, -7.0], [6.0, 14.0]]
+    else:
+        assert np.isnan(value).all()
+    assert np.isnan(few).all() and np.isnan(shorter).all()
 
 
 def test_parts_hold_so_many_numbers() -> None:

@@ -274,10 +274,8 @@ def _slopes(loss: Loss, y: Vector, t: Vector, error: Any, unsure: Vector) -> _En
     return _Ends(unsure, slopes(loss, y, t, error))
 
 
-def along(weights: Vector, values: Any) -> float:
+def along(weights: Vector, values: Vector) -> float:
     """Σ of products of numbers ≥ 0, from above, in whatever order they are added; but for underflow."""
-    if isinstance(values, float):
-        return total(weights) * values
     return float(weights @ values) * (1.0 + FEW + gamma(2 * len(weights)))
 
 

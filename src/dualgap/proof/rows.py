@@ -52,7 +52,7 @@ class Rows:
     @property
     def stored(self) -> int:
         """How many numbers there are."""
-        return int((self.matrix.data if self.sparse else self.matrix).size)
+        return int(self.matrix.size)
 
     @once
     def size(self) -> float:

@@ -16,7 +16,7 @@ from dualgap.arrays import Vector
 from dualgap.design.dense import Dense
 from dualgap.fitting.joint_problem import joint_problem
 from dualgap.fitting.objective import Objective
-from dualgap.losses import Logistic
+from dualgap.losses import Hinge, Logistic
 from dualgap.losses.base import divergence
 from dualgap.multinomial.problem import MultinomialProblem
 from dualgap.penalties import CATALOGUE, Penalised
@@ -236,6 +236,22 @@ def test_values_are_from_above_for_all_scores_in_reach(error: float) -> None:
     spread = float(problem.a @ np.minimum(1.0, 2.0 * losses * math.exp(error))) * error * (1.0 + FEW)
     lost = FEW * (plain + spread + priced) + doubt + 8.0 * LEAST * (18 + 6)
     assert found == close(plain + spread + priced + lost, rel=1e-14)
+    assert width == close(2.0 * (spread + lost), rel=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-9, 0.5])
+def test_values_of_the_joint_hinge_are_from_above(error: float) -> None:
+    own = np.array([0, 1, 2, 0])
+    plain, _ = joint(np.zeros((4, 1)), own, 3, "l2", lam=0.5, s=[1.0, 2.0, 3.0, 1.0])
+    problem = replace(plain, loss=Hinge())
+    z = np.array([[0.0, -2.0, -3.0], [5.0, 0.0, 4.5], [-1.0, -0.25, 0.0], [0.0, -1.0, -1.0]])
+    w = np.array([0.5, 1.0, -2.0, 1.0, 0.0, 1.0])
+    found, width = _values(problem, w, z, error)
+    priced, doubt = problem.regulariser.priced(w)
+    risk = float(problem.a @ [0.0, 6.0, 0.75, 0.0]) * (1.0 + FEW)
+    spread = error * (1.0 + FEW)
+    lost = FEW * (risk + spread + priced) + doubt + 8.0 * LEAST * (12 + 6)
+    assert found == close(risk + spread + priced + lost, rel=1e-14)
     assert width == close(2.0 * (spread + lost), rel=1e-9)
 
 

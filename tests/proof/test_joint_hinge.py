@@ -16,7 +16,9 @@ from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 import dualgap as dg
+from dualgap.proof.joint import _short
 from exact.arithmetic import rational
+from proof.made import FEW, U
 
 WINE, CULTIVARS = load_wine(return_X_y=True)
 WINE = scale(WINE)
@@ -55,6 +57,41 @@ def test_no_claim_is_false(penalty: str, seed: int) -> None:
         noise = 10.0 ** rng.uniform(-15, 0) * rng.normal(size=proof.theta.shape)
         again = replace(proof, theta=proof.theta * (1.0 + 10.0 ** rng.uniform(-14, 1)) + noise).recheck(X, y)
         assert rational(again.bound) <= value <= rational(again.objective)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_worst_class_less_its_mean_and_what_may_hide_in_it(seed: int) -> None:
+    """For all scores and shares within reach; what a share is off by is at the own class's expense."""
+    rng = np.random.default_rng(seed)
+    n, classes = 4, 5
+    own = rng.integers(0, classes, n)
+    mine = np.arange(n), own
+    z, share, step = rng.normal(size=(n, classes)), rng.random((n, classes)), rng.random((n, classes))
+    z[mine], error = 0.0, 10.0 ** rng.uniform(-12, -2)
+    share *= 0.9 / share.sum(axis=1, keepdims=True)
+    step *= 10.0 ** rng.uniform(-12, -2)
+    step[mine] = share[mine] = 0.0
+    share[mine] = 1.0 - share.sum(axis=1)
+    terms, loose = _short(z, error, share, step, own)
+    ahead = 1.0 + z
+    ahead[mine] = 0.0
+    behind = ahead.max(axis=1, keepdims=True) - ahead
+    wanted = behind.max(axis=1) * (2.0 * step.sum(axis=1) + (classes + 4) * U) + FEW * terms + 2.0 * error
+    assert np.all(wanted <= loose) and np.all(loose <= wanted * (1.0 + 1e-6))
+    for i in range(n):
+        for side in (1, -1):
+            moved = [
+                rational(v) + side * int(k != own[i]) * rational(error) * int(rng.choice([-1, 1]))
+                for k, v in enumerate(z[i])
+            ]
+            shares = [rational(v) + side * rational(d) for v, d in zip(share[i], step[i], strict=True)]
+            shares[own[i]] = 1 - sum(shares[k] for k in range(classes) if k != own[i])
+            scores = [int(k != own[i]) + v for k, v in enumerate(moved)]
+            short = max(scores) - sum(a * b for a, b in zip(scores, shares, strict=True))
+            assert short <= rational(terms[i]) + rational(loose[i])
+    plain, nothing = _short(z, 0.0, share, 0.0 * step, own)
+    assert np.array_equal(plain, terms) and np.all(nothing <= 1e-13 * (1.0 + behind.max(axis=1)))
+    assert np.all(nothing >= behind.max(axis=1) * (classes + 4) * U + 0.9 * FEW * terms)
 
 
 PENALTIES: dict[str, Any] = {

@@ -16,10 +16,13 @@ from dualgap.proof.rounding import (
     SPLITTER,
     U,
     added,
+    added_up,
     gamma,
     lost,
     product,
+    share_of,
     summed,
+    sums_of,
     total,
     two_product,
     two_sum,
@@ -71,6 +74,60 @@ def test_a_total_is_from_above(n: int) -> None:
         assert Fraction(total(values)) >= exact(values)
         assert total(values) == float(values.sum()) * (1.0 + 2.0**-46)
     assert total(np.zeros(n)) == 0.0 and total(np.zeros(0)) == 0.0
+
+
+class Elsewhere:
+    """An array that is not NumPy's, and adds its numbers one after the other."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values, dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, which: Any) -> Any:
+        found = self.values[which]
+        return Elsewhere(found) if np.ndim(found) else found
+
+    def __setitem__(self, which: Any, value: float) -> None:
+        self.values[which] = value
+
+    def reshape(self, shape: tuple[int, ...]) -> Elsewhere:
+        return Elsewhere(self.values.reshape(shape))
+
+    def sum(self, axis: int | None = None) -> Any:
+        if axis is None:
+            return self.values.cumsum()[-1]
+        return Elsewhere(np.cumsum(self.values, axis=axis)[:, -1])
+
+    def max(self) -> float:
+        return float(self.values.max())
+
+
+@pytest.mark.parametrize("n", [1, 5, 4095, 4096, 4097, 3 * 4096, 3 * 4096 + 5, 70_001])
+def test_sums_that_add_in_any_order(n: int) -> None:
+    """One first, and half ulps that vanish beside it: nothing of a run is left but its first number."""
+    values = np.full(n, U)
+    values[::4096] = 1.0
+    exact = Fraction(int((values == 1.0).sum())) + int((values < 1.0).sum()) * Fraction(U)
+    there = Elsewhere(values)
+    off = abs(exact - Fraction(added_up(there)))
+    assert off <= Fraction(share_of(there)) * exact + Fraction(U) * exact
+    assert n < 4095 or off > Fraction(1, 4) * 4095 * Fraction(U)
+    assert exact <= Fraction(total(there)) <= exact * (1 + 3 * Fraction(share_of(there)))
+    assert abs(added_up(Elsewhere(np.arange(n, dtype=float))) - n * (n - 1) / 2) <= 1e-9 * n * n
+    assert added_up(values) == values.sum() and share_of(values) == 0.0
+    found = sums_of(lambda x, other: ([x, other], [x]), [there], [Elsewhere([2.0, 3.0])])
+    assert found.values.tolist() == [added_up(there), 5.0]
+    assert found.tops.tolist() == [1.0] and found.share == share_of(there)
+
+
+def test_what_sums_in_any_order_are_off_by() -> None:
+    for n, levels in [(0, 1), (1, 1), (4095, 1), (4097, 2), (10**7, 2), (10**8, 3)]:
+        assert share_of(range(n)) == 2.0 * gamma(levels * 2 * 4096)
+    assert added_up(Elsewhere([])) == 0.0 == total(Elsewhere([]))
+    nothing = sums_of(lambda x: ([x], [x]), [np.zeros(0)])
+    assert nothing.values.tolist() == [0.0] == nothing.tops.tolist()
 
 
 def test_plain_sums_are_from_below() -> None:

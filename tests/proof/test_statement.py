@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +16,16 @@ from dualgap.arrays import Matrix, Vector
 from dualgap.losses import Loss
 from dualgap.losses.hinge import Hinge
 from dualgap.losses.quantile import Quantile
+from dualgap.losses.shifted import Shifted, paired
 from dualgap.losses.squared import Squared
 from dualgap.penalties import Penalised
+from dualgap.penalties.differences import Differences
 from dualgap.penalties.separable import Separable
+from dualgap.proof.constraints import Constraints
 from dualgap.proof.rounding import FEW, U
 from dualgap.proof.rows import Rows
-from dualgap.proof.statement import SMALL, Statement
+from dualgap.proof.statement import SMALL, Statement, moved, moved_exactly
+from dualgap.proof.unseen import unseen
 
 FORMS: dict[str, Callable[[Matrix], Any]] = {"dense": np.asarray, "csr": sp.csr_array, "csc": sp.csc_array}
 
@@ -54,6 +59,32 @@ def test_what_is_free() -> None:
         assert without.free_columns(exact=False)[0].tolist() == [[1, 2], [5, 6], [9, 10]]
     assert stated(X, y, Squared(), intercept=True).free_columns(exact=False)[0].tolist() == [[1], [1], [1]]
     assert stated(X, y, Squared(), intercept=False).free_columns(exact=False)[0].shape == (3, 0)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_what_is_free_among_constraints_and_differences(intercept: bool) -> None:
+    """Rows of constraints stand below, without an intercept; polynomials behind, and what they are off by."""
+    rng = np.random.default_rng(1)
+    X, A = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    constraints = Constraints(A, np.array([-1.0, -np.inf]), np.array([np.inf, 2.0]))
+    plain = stated(X, np.zeros(3), Squared(), intercept=intercept, priced=[1, 0, 0, 2])
+    ones = np.array([[1.0], [1.0], [1.0], [0.0], [0.0]])[:, : int(intercept)]
+    columns, off = replace(plain, constraints=constraints).free_columns(exact=False)
+    np.testing.assert_array_equal(columns, np.hstack([ones, np.vstack([X, A])[:, 1:3]]))
+    assert off is None
+    scale = np.array([1.0, 3.0, 0.7, 2.0])
+    gauge = Differences(2, np.append(scale, 0.0) if intercept else scale)
+    fused = replace(plain, regulariser=Penalised(gauge, 0.5))
+    for exact in (False, True):
+        for problem, tables in ((fused, [X]), (replace(fused, constraints=constraints), [X, A])):
+            columns, off = problem.free_columns(exact=exact)
+            told = [unseen(Rows(table), gauge.sums, exact=exact) for table in tables]
+            value, rest, error = (np.vstack([one[k] for one in told]) for k in range(3))
+            np.testing.assert_array_equal(columns, np.hstack([ones[: len(value)], value]))
+            assert off is not None and not off.rest[:, : int(intercept)].any()
+            assert not off.error[:, : int(intercept)].any()
+            np.testing.assert_array_equal(off.rest[:, int(intercept) :], rest)
+            np.testing.assert_array_equal(off.error[:, int(intercept) :], error)
 
 
 def test_a_number_for_each_coordinate() -> None:
@@ -121,6 +152,71 @@ def test_plain_misses_are_charged_for_two_roundings() -> None:
     assert zero[0].tolist() == [-0.5, -900.0] and zero[1] == 4 * 2.0**-53 * 900.0
     nothing = stated(np.zeros((2, 1)), y, Hinge(), intercept=True).misses(np.zeros(2))
     assert nothing[0].tolist() == [0.0, 0.0] and nothing[1] == 0.0
+
+
+@pytest.mark.parametrize("loss", [Squared(), Hinge()])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_offsets_are_charged_one_by_one(loss: Loss, intercept: bool) -> None:
+    """Offsets, levels and targets that cancel: each sum rounds, and the largest number on the way counts."""
+    rng = np.random.default_rng(8)
+    for scale in (1.0, 1e8, 1e16):
+        X, y, offset = rng.normal(size=(5, 2)), scale + rng.normal(size=5), scale * rng.normal(size=5)
+        w = np.append(rng.normal(size=2), [-scale] if intercept else [])
+        plain = stated(X, np.zeros(5), loss, intercept=intercept)
+        problem = replace(plain, loss=Shifted(loss), y=paired(y, offset))
+        truth = [
+            dot(x, w[:2])
+            + (Fraction(w[2]) if intercept else 0)
+            + Fraction(o)
+            - (Fraction(t) if loss.translates else 0)
+            for x, o, t in zip(X, offset, y, strict=True)
+        ]
+        for how in ({"exact": False}, {"exact": True}, {"rough": True}):
+            t, error = problem.misses(w, **how)
+            for value, wanted, doubt in zip(t, truth, np.broadcast_to(error, 5), strict=True):
+                assert abs(wanted - Fraction(float(value))) <= Fraction(float(doubt))
+        value, _, error = problem.rows.times(w[:2])
+        level = w[2] if intercept else 0.0
+        first = level + offset
+        way = [first, first - y] if loss.translates else [first]
+        far = sum(np.abs(one).max() for one in way) + np.abs(value).max()
+        assert problem.misses(w)[1] == pytest.approx(error + 4.0 * U * far, rel=1e-9, abs=0.0)
+        for levels in (w[2:], np.array([1.0, -2.0])[:, None]):
+            base, most = moved(
+                np.broadcast_to(levels if len(levels) else [0.0], (max(len(levels), 1), 5)),
+                problem.centred[2],
+            )
+            exactly, rest, slack = moved_exactly(
+                float(levels.ravel()[0]) if len(levels) else 0.0, problem.centred[2]
+            )
+            lost = [
+                (Fraction(float(levels.ravel()[0])) if len(levels) else 0)
+                + sum((Fraction(float(s[i])) for s in problem.centred[2]), Fraction(0))
+                for i in range(5)
+            ]
+            for i in range(5):
+                assert abs(lost[i] - Fraction(float(base[0, i]))) <= Fraction(U) * Fraction(
+                    float(np.ravel(most)[0])
+                )
+                assert abs(lost[i] - Fraction(float(exactly[i])) - Fraction(float(rest[i]))) <= Fraction(
+                    U
+                ) * Fraction(float(slack[i]))
+                assert abs(rest[i]) <= slack[i] <= 2.0 * U * float(np.ravel(most)[0])
+
+
+def test_no_rows_at_all() -> None:
+    problem = stated(np.zeros((0, 2)), np.zeros(0), Squared(), intercept=True)
+    for how in ({"exact": False}, {"exact": True}, {"rough": True}):
+        t, error = problem.misses(np.array([1.0, 2.0, 0.0]), **how)
+        assert t.shape == (0,) and np.all(error <= 1e-300)
+
+
+def test_multipliers_have_ends_behind_those_of_rows() -> None:
+    ends = Constraints(np.zeros((2, 1)), np.array([-1.0, -np.inf]), np.array([np.inf, 2.0]))
+    plain = stated(np.zeros((2, 1)), [1.0, -1.0], Hinge(), intercept=False)
+    low, high = replace(plain, constraints=ends).dual_bounds_inside()
+    own = plain.dual_bounds_inside()
+    assert low.tolist() == [*own[0], 0.0, -np.inf] and high.tolist() == [*own[1], np.inf, 0.0]
 
 
 def test_both_roundings_happen() -> None:

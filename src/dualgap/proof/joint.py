@@ -116,7 +116,7 @@ def _values(problem: Joint, w: Vector, z: Matrix, error: float) -> tuple[float, 
     """P(w) from above, and how far below that it may be."""
     if joint_hinge(problem.loss):
         losses = _ahead(z, problem.y.astype(np.intp)).max(axis=1)
-        return _priced(problem, w, losses, total(problem.a * (losses > -2.0 * error)) * error)
+        return _priced(problem, w, losses, total(problem.a) * error)
     losses, steep = softmax_losses(z, error, problem.y.astype(np.intp))
     return _priced(problem, w, losses, total(problem.a * steep) * error)
 

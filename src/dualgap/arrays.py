@@ -15,6 +15,7 @@ Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]
 T = TypeVar("T")
+SAMPLE = 1000  # numbers that tell how many of a long vector are zero: to count 50,000 took half of a product
 KEPT, LONGEST = 16, 100_000  # vectors of ones that are kept, and the numbers of the longest
 
 
@@ -56,6 +57,17 @@ def ones(count: int) -> Vector:
 def are_ones(values: Vector) -> bool:
     """Is this an array made by `ones`? No look at the numbers: False says nothing of them."""
     return len(values) <= LONGEST and values is _kept_ones(len(values))
+
+
+def sampled(values: Vector) -> Vector:
+    """Every so many of them, nearly SAMPLE in all; of a short vector all."""
+    return values[:: len(values) // SAMPLE + 1]
+
+
+def few(values: Vector, share: float) -> bool:
+    """Is at most one in so many not zero? As a sample tells."""
+    some = sampled(values)
+    return bool(share * np.count_nonzero(some) <= len(some))
 
 
 def positive(what: str, value: float) -> None:

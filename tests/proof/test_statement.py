@@ -291,3 +291,23 @@ def test_losses_without_bounds() -> None:
     weightless = stated(np.zeros((2, 1)), y, Squared(), intercept=True, a=np.array([0.0, 1.0]))
     low, high = weightless.dual_bounds_inside()  # no warning, and nothing that is feasible
     assert np.isnan(low[0]) and np.isnan(high[0]) and low[1] == -np.inf
+
+
+@pytest.mark.parametrize("where", [0, 3, 6])
+def test_dual_points_made_ahead_are_those_of_the_same_numbers(where: int) -> None:
+    """One number off, first, last or between, and the sum is made zero again; so it is if somebody writes to
+    what was given out.
+    """
+    rng = np.random.default_rng(where)
+    problem = stated(rng.normal(size=(7, 2)), rng.normal(size=7), Squared(), intercept=True)
+    ahead = problem.levelled(rng.normal(size=7), ahead=True)
+    assert sum(map(Fraction, ahead.tolist())) == 0
+    assert problem.levelled(ahead.copy()).tolist() == ahead.tolist()
+    off = ahead.copy()
+    off[where] += 1.0
+    for given in (off, ahead):
+        found = problem.levelled(given)
+        assert sum(map(Fraction, found.tolist())) == 0 and np.all(np.abs(found) <= np.abs(given))
+        ahead[where] -= 1.0  # what was given out, for the next turn
+    without = stated(np.ones((7, 2)), np.ones(7), Squared(), intercept=False)
+    assert without.levelled(off, ahead=True).tolist() == off.tolist()

@@ -133,7 +133,7 @@ def test_a_wrong_solver_is_followed_by_others() -> None:
 @pytest.mark.parametrize("max_iter", [1, 2])
 def test_limits_hold(max_iter: int) -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 300))
+    X = rng.normal(size=(200, 1000))
     y = X[:, :30].sum(axis=1) + rng.normal(size=200)
     seen: list[float] = []
     with pytest.warns(NotCertifiedWarning):

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector, once
+from dualgap.arrays import Index, Mask, Matrix, Vector, few, once
 from dualgap.design.base import Design
 from dualgap.design.blas import narrow
 from dualgap.design.line_products import weighted_square
@@ -69,7 +69,7 @@ class Dense(Design):
         return Remembered(self.array, self.known)
 
     def matvec(self, w: Vector) -> Vector:
-        if (ALONG if self.array.flags.f_contiguous else ACROSS) * np.count_nonzero(w) <= len(w):
+        if few(w, ALONG if self.array.flags.f_contiguous else ACROSS):
             support = np.flatnonzero(w)
             return self.array[:, support] @ w[support]
         return self.array @ w
@@ -82,7 +82,7 @@ class Dense(Design):
         return weights @ self.array.T
 
     def transpose_matvec(self, theta: Vector) -> Vector:
-        if (ALONG if self.array.flags.c_contiguous else ACROSS) * np.count_nonzero(theta) <= len(theta):
+        if few(theta, ALONG if self.array.flags.c_contiguous else ACROSS):
             live = np.flatnonzero(theta)
             return self.array[live].T @ theta[live]
         return self.array.T @ theta
@@ -132,7 +132,7 @@ class Dense(Design):
         array = self.array
         if array.size < LEAST or not array.flags.forc or array.dtype != np.float64 or not narrow():
             return False
-        return bool(np.count_nonzero(h) >= MOSTLY * len(h))
+        return not few(h, 1.0 / MOSTLY)
 
     def weighted_outer(self, d: Vector, *, single: bool = False) -> Matrix:
         n, p = self.shape

@@ -38,8 +38,8 @@ def fill_weighted(
 
 
 @compiled(reassociate=True)
-def fill_across(rows: Matrix, root: Vector, begin: int, out: NDArray[Any]) -> None:
-    """The same of a table whose rows lie in one piece, all columns: eight numbers of a line at a time."""
+def fill_across(rows: Matrix, which: NDArray[np.int64], root: Vector, begin: int, out: NDArray[Any]) -> None:
+    """The same of a table whose rows lie in one piece, no sums: eight numbers of a line at a time."""
     size = min(out.shape[1], rows.shape[0] - begin)
     whole = size // EIGHT * EIGHT
     for i in range(0, whole, EIGHT):
@@ -48,13 +48,13 @@ def fill_across(rows: Matrix, root: Vector, begin: int, out: NDArray[Any]) -> No
         r4, r5, r6, r7 = rows[at + 4], rows[at + 5], rows[at + 6], rows[at + 7]
         h0, h1, h2, h3 = root[at], root[at + 1], root[at + 2], root[at + 3]
         h4, h5, h6, h7 = root[at + 4], root[at + 5], root[at + 6], root[at + 7]
-        for k in range(rows.shape[1]):
-            target = out[k, i : i + EIGHT]
-            target[0], target[1], target[2], target[3] = h0 * r0[k], h1 * r1[k], h2 * r2[k], h3 * r3[k]
-            target[4], target[5], target[6], target[7] = h4 * r4[k], h5 * r5[k], h6 * r6[k], h7 * r7[k]
+        for k in range(which.shape[0]):
+            target, j = out[k, i : i + EIGHT], which[k]
+            target[0], target[1], target[2], target[3] = h0 * r0[j], h1 * r1[j], h2 * r2[j], h3 * r3[j]
+            target[4], target[5], target[6], target[7] = h4 * r4[j], h5 * r5[j], h6 * r6[j], h7 * r7[j]
     for i in range(whole, out.shape[1]):
-        for k in range(rows.shape[1]):
-            out[k, i] = root[begin + i] * rows[begin + i, k] if i < size else 0.0
+        for k in range(which.shape[0]):
+            out[k, i] = root[begin + i] * rows[begin + i, which[k]] if i < size else 0.0
 
 
 @compiled

@@ -230,7 +230,7 @@ class Problem(Statement):
         theta = theta / unit
         if not self.loss_has(Trait.QUADRATIC):  # whose slopes have no end
             theta = np.clip(theta, *self.dual_bounds_inside())
-        theta = self.levelled(theta)
+        theta = self.levelled(theta, ahead=True)
         return theta, rows.foreseen(theta), unit
 
     def feasible(self, theta: Vector, correlation: Vector | None = None) -> tuple[Vector, Vector]:

@@ -256,7 +256,7 @@ class _Near:
 
     @property
     def none(self) -> bool:
-        return not (self._middle.any() or np.any(self._room))
+        return not (self._size > 0.0 or self._middle.any() or np.any(self._room))
 
     def spread(self) -> float:
         return (1.0 + FEW) * self._size + self._rest

@@ -40,8 +40,8 @@ class StackedOutputs(Statement):
         """Free coordinates that are for `orthogonal`: intercepts alone are levelled, output by output."""
         return np.zeros_like(self.free) if self.plain else self.free
 
-    def levelled(self, theta: Vector) -> Vector:
-        """θ with Σθ = 0 over the rows of each output, exactly; no entry further from 0."""
+    def levelled(self, theta: Vector, *, ahead: bool = False) -> Vector:
+        """θ with Σθ = 0 over the rows of each output, exactly; no entry further from 0; made every time."""
         return zero_sums(theta.reshape(self.outputs, -1)).ravel() if self.plain else theta
 
     @cached_property

@@ -12,9 +12,18 @@ from dualgap.solvers.lasso.model_matrix import ModelMatrix
 from dualgap.solvers.one_gram import OneGram
 from dualgap.solvers.prices import prices
 
+# Products, and columns, up to which the matrix of all takes less time than to look for those that count: from
+# 200 × 20 to 3000 × 50 and 50,000 × 20 two thirds, at strengths from a half to 1/200 of the largest.
+CHEAP, NARROW = 1e7, 32
+SQUARE, WIDE = 2e6, 128  # products where columns are more than so many: the matrix itself takes time then
 ATTEMPTS = 3  # from true residuals; the first nearly always suffices
 SHARE = 0.3  # of the relative gap wanted: violations in prices cost no larger share of the objective
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
+
+
+def cheap(n: int, p: int) -> bool:
+    """Are so few columns best taken all at once?"""
+    return p <= NARROW or float(n) * p * p <= (CHEAP if p <= WIDE else SQUARE)
 
 
 def all_columns(problem: Problem, start: Iterate) -> Iterator[Iterate]:

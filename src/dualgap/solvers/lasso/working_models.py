@@ -71,8 +71,10 @@ class QuadraticModel(ColumnsModel):
         # all the sweeps it may take cost less than a pass
         cheap = SWEEPS * len(w) ** 2 <= point.design.stored
         last = cheap or point.whole or point.off <= SETTLED or FEW * point.fresh <= len(w)
-        self.lost += self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
-        self.last = last  # minima over the columns taken: others may be worth more, which seldom happens
+        lost = self.matrix.solve(w, residual, price, point.enough() if last else COARSE)
+        # minima over the columns taken: others may be worth more, which seldom happens
+        self.last, self.sure = last, last and not lost
+        self.lost += lost
         shift = point.unit * point.theta_sum / self.total if point.problem.intercept else 0.0
         point.move(w, point.z + taken.times(w - point.w) + shift, point.level + shift)
         return point.problem.slope(point.z)

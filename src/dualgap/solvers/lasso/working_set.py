@@ -14,11 +14,11 @@ import numpy as np
 
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
-from dualgap.solvers.lasso.all_columns import all_columns
+from dualgap.solvers.lasso.all_columns import all_columns, cheap
 from dualgap.solvers.lasso.sample_start import of_a_sample
-from dualgap.solvers.lasso.swept_start import swept
+from dualgap.solvers.lasso.swept_start import SingleColumns
 from dualgap.solvers.lasso.working_models import model_of
-from dualgap.solvers.lasso.working_point import PricedColumns, first_set
+from dualgap.solvers.lasso.working_point import PricedColumns
 from dualgap.solvers.prices import plain, prices
 from dualgap.traits import Trait
 
@@ -53,10 +53,15 @@ class WorkingSet:
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         n, p = problem.design.features.shape
-        if problem.loss_has(Trait.QUADRATIC) and p <= first_set(n, p):
-            yield from all_columns(problem, start)
-        quadratic = problem.loss_has(Trait.QUADRATIC)
-        found = swept(problem, start) if quadratic else of_a_sample(problem, start)
+        if problem.loss_has(Trait.QUADRATIC):
+            if cheap(n, p):
+                yield from all_columns(problem, start)
+            single = SingleColumns(problem) if SingleColumns.fits(problem, start) else None
+            if single is not None and single.nearly_all and not cheap(n, p):
+                yield from all_columns(problem, start)
+            found = single.swept() if single is not None else None
+        else:
+            found = of_a_sample(problem, start)
         point = PricedColumns(problem, start if found is None else replace(found, wanted=start.wanted))
         model = model_of(point)
         best, waited = np.inf, 0

@@ -30,8 +30,9 @@ BLOCKED = 40.0  # operations of a dense factor in the time of one with a sparse 
 LEAST, MOST = 40, 200  # conjugate gradients before more lines are taken
 SERVES = 4  # solves that share a factor: predictor, corrector and two that centre
 # nanoseconds, as measured: an operation of a factor of 3000 lines in 8-byte numbers and in 4-byte ones, an
-# entry written and mirrored, a number in a pair of products, an entry in a solve, an entry of a vector, calls
-DOUBLE, SINGLE, ENTRY, PAIR, BACK, PLACE, CALLS = 0.04, 0.013, 5.0, 2.5, 0.8, 10.0, 1e5
+# entry written and mirrored, a number in a pair of products, an entry in a solve (three times as long below a
+# thousand lines, where it matters little), an entry of a vector, calls
+DOUBLE, SINGLE, ENTRY, PAIR, BACK, PLACE, CALLS = 0.04, 0.013, 5.0, 2.5, 0.25, 10.0, 1e5
 GRADIENTS = 80.0  # in a step: 20 to 200 were seen
 # Share of the diagonal that stands for nothing in a base. Woodbury's formula divides by the base and takes
 # the difference: of hinge and l1 on text, with rows on the kink at 1e-16 of the diagonal, no digit was left
@@ -116,12 +117,16 @@ def outer(left: sp.csr_array, turned: sp.csr_array, weight: Vector, kind: Any, w
     return out
 
 
-def _factored(make: Callable[[bool], Any], raises: Sequence[float]) -> Solve:
-    """The factor of a lower triangle; all of the matrix is made only where its diagonal has to be raised."""
+def _factored(make: Callable[[bool], Any], raises: Sequence[float]) -> tuple[Solve, Sequence[float]]:
+    """The factor of a lower triangle, and the raises to begin with next time.
+
+    All of the matrix is made only where the first raise of its diagonal is not enough.
+    """
     try:
-        return cholesky(make(False).T, raises[:1])
+        return cholesky(make(False).T, raises[:1]), raises
     except np.linalg.LinAlgError:
-        return cholesky(make(True), raises[1:])
+        left = raises[1:] or raises
+        return cholesky(make(True), left), left
 
 
 class Inexact:
@@ -130,6 +135,7 @@ class Inexact:
     def __init__(self, lines: SparseLines) -> None:
         self._lines, self._taken, self._double = lines, 0, False
         self.accuracy = ROUGH
+        self._raises: Sequence[float] = RAISED
 
     def take(self, left: Left) -> Solve:
         """Solves with a new left side."""
@@ -202,7 +208,9 @@ class Inexact:
 
     def _more(self) -> None:
         """A better preconditioner."""
-        self._double, self._taken = self._all, self._next()
+        if self._all and not self._double:
+            self._double, self._raises = True, RAISES
+        self._taken = self._next()
         self._condition()
 
     def _patience(self) -> int:
@@ -253,7 +261,7 @@ class Inexact:
             matrix.flat[:: len(matrix) + 1] += base
             return matrix
 
-        solve = _factored(make, RAISES if self._double else RAISED)
+        solve, self._raises = _factored(make, self._raises)
         return lambda r: root * solve(root * r)
 
     def _some(self, which: Index) -> Solve:
@@ -269,7 +277,7 @@ class Inexact:
             inner.flat[:: len(which) + 1] += 1.0
             return np.asarray(inner)
 
-        solve = _factored(make, RAISES)
+        solve, _ = _factored(make, RAISES)
 
         def divide(r: Vector) -> Vector:
             first = inverse * r

@@ -136,6 +136,47 @@ def test_large_data_are_compiled_for_at_once_and_so_is_all_without_patience(
     assert small.asked == [5]
 
 
+def test_who_asks_again_is_given_compiled_loops() -> None:
+    loop, total = _Loop(), np.zeros(1)
+    unhurried.begin_task()
+    adding = _unhurried(loop)
+    for _ in range(3):  # of one task
+        total[0] = 0
+        assert not adding(total, 1000) and not loop.asked
+    unhurried.begin_task()
+    total[0] = 0
+    assert not adding(total, 1000) and loop.asked == [1000]
+
+
+SECOND = """
+import numpy as np
+import dualgap as dg
+from dualgap.compiled.tally import compiled_so_far
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(30, 6))
+y = X[:, 0] + rng.normal(size=30)
+counts = []
+for _ in range(3):
+    dg.path(X, y, loss="squared", penalty="l1")
+    counts.append(compiled_so_far())
+print(*counts)
+"""
+
+
+def test_the_second_path_is_compiled_for_and_the_third_needs_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SECOND],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second, third = map(int, done.stdout.split())
+    assert first < second == third
+
+
 def test_every_loop_that_pauses_calls_uncompiled_ones_only() -> None:
     from dualgap.discrete.subset.tree import search
     from dualgap.paths.homotopy.advance import any_loss, no_kinks
@@ -154,7 +195,9 @@ import json, warnings; warnings.simplefilter("ignore")
 import numpy as np, scipy.sparse as sp
 import dualgap as dg
 from dualgap.compiled.tally import compile_at_once, compiled_so_far
+from dualgap.compiled.unhurried import Patience
 
+Patience.tasks = 1000
 rng = np.random.default_rng(3)
 X = rng.normal(size=(30, 6))
 y = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=30)

@@ -32,9 +32,18 @@ LARGE = 1_000_000  # numbers before them, are compiled at once (choices, both)
 
 
 class Patience:
-    """Seconds that the interpreter may take for a loop in this process."""
+    """Seconds that the interpreter may take for a loop in this process, and for how many tasks.
 
-    given = WORTH
+    Who asks again will ask often, and is to wait for the compiler once.
+    """
+
+    given, tasks = WORTH, 1
+    begun = 0
+
+
+def begin_task() -> None:
+    """Somebody asks for something new."""
+    Patience.begun += 1
 
 
 class Unhurried:
@@ -46,11 +55,13 @@ class Unhurried:
         update_wrapper(self, loop.py_func)
         self.py_func = loop.py_func
         self.loop, self.pauses, self.spent = loop, pauses, 0.0
+        self.first: int | None = None  # the task that it first ran for
 
     def __call__(self, *args: Any) -> Any:
         """As if it were compiled."""
         if self._ready or not self._small(args[:1]):
             return self.loop(*args)
+        self.first = Patience.begun if self.first is None else self.first
         *others, steps = args
         CLOCK.stop()  # time limits count what is compiled only
         try:
@@ -79,7 +90,8 @@ class Unhurried:
     @property
     def _ready(self) -> bool:
         """Is it compiled, here or on disk, or has it had its time?"""
-        return bool(self.loop.overloads) or self.spent >= Patience.given or self._kept
+        again = self.first is not None and Patience.begun >= self.first + Patience.tasks
+        return bool(self.loop.overloads) or again or self.spent >= Patience.given or self._kept
 
     @cached_property
     def _kept(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualgap.arrays import Vector, ones
+from dualgap.compiled.unhurried import begin_task
 from dualgap.errors import DataError, UnboundedError
 from dualgap.fitting.feasibility import refuse_infeasible
 from dualgap.fitting.groups import read_groups
@@ -142,6 +143,7 @@ def read(  # noqa: PLR0913
     constraints: Any = None,
 ) -> Reading:
     """Check everything a fit needs."""
+    begin_task()
     loss, penalty = loss_named(loss), penalty_named(penalty)
     X, offset, column = parted(X, offset)
     table = read_table(X, learn=True)

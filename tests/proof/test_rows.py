@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dualgap.arrays import Matrix
 from dualgap.proof import rows as module
-from dualgap.proof.rows import Rows, _parts, length
+from dualgap.proof.rows import Rows, _parts, last_product, length
 
 U, LEAST = Fraction(1, 2**53), Fraction(1, 2**1074)
 EPS = Fraction(float(np.finfo(np.longdouble).eps))
@@ -193,7 +193,9 @@ def test_products_with_the_norm_of_the_whole_table(form: str, seed: int, scale: 
         assert np.all(abs(truth - fractions(value)) <= Fraction(error))
         found, reach = rows.against_roughly(theta)
         assert np.array_equal(found, rows.against(theta)[0]) and reach.shape == (p,)
-        live = min(tallest(X, form), int(np.count_nonzero(theta)))
+        live = int(np.count_nonzero(theta))
+        if form not in SPARSE or form == "csc":  # others count for as many as dense ones
+            live = min(tallest(X, form), live)
         wanted = gamma(live) * norm(X) * norm(theta)
         truth = fractions(X).T @ fractions(theta) if p else np.zeros(0, dtype=object)
         assert np.all(abs(truth - fractions(found)) <= fractions(reach))
@@ -202,6 +204,35 @@ def test_products_with_the_norm_of_the_whole_table(form: str, seed: int, scale: 
             same(reach, [wanted + live * LEAST] * p)
         else:
             assert share <= Fraction(error) and all(wanted <= Fraction(one) for one in reach.tolist())
+
+
+@pytest.mark.parametrize(("more", "terms"), [(0, 5), (1, 3)])
+def test_rows_of_a_sparse_column_are_counted_where_there_are_many(
+    monkeypatch: pytest.MonkeyPatch, more: int, terms: int
+) -> None:
+    """By rows that takes as long as the product: of few rows, each counts for every column."""
+    X, theta = np.diag(np.ones(5)) + np.eye(5, k=1) + np.eye(5, k=2), np.arange(1.0, 6.0)
+    monkeypatch.setattr("dualgap.proof.rows.SHORT", 5 - more)
+    _, reach = Rows(FORMS["csr"](X)).against_roughly(theta)
+    same(reach, [gamma(terms) * norm(X) * norm(theta) + terms * LEAST] * 5)
+    same(Rows(FORMS["csc"](X)).against_roughly(theta)[1], [gamma(3) * norm(X) * norm(theta) + 3 * LEAST] * 5)
+
+
+@pytest.mark.parametrize("form", ["C", "csr"])
+def test_the_last_product_is_given_out_for_the_same_numbers_only(form: str) -> None:
+    X, w = np.arange(12.0).reshape(4, 3), np.array([1.0, -2.0, 0.5])
+    rows = Rows(FORMS[form](X))
+    assert last_product(rows, w) is None
+    for asked in (rows.times, rows.times_roughly):
+        value = asked(w)[0]
+        assert last_product(rows, w.copy()) is value
+        with pytest.raises(ValueError, match="read-only"):
+            value[0] = 7.0
+        w[1] += 1.0
+        assert last_product(rows, w) is None
+        np.testing.assert_array_equal(asked(w)[0], X @ w)
+        assert last_product(rows, w) is not None
+        w[1] -= 1.0
 
 
 @every

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from dualgap.blocks.addresses import addresses_left
@@ -10,17 +12,29 @@ from dualgap.blocks.addresses import addresses_left
 SHARE = 0.8  # of what is free
 LITTLE = 32 << 20  # bytes that are always there, so that nobody need be asked
 UNKNOWN = 8 << 30  # bytes, where nobody says
+LATELY = 0.5  # seconds for which solvers that are asked one after another hear the same
+_HEARD: dict[Callable[[], int], tuple[float, int]] = {}
 
 
 def too_large(order: int, copies: float) -> tuple[str, ...]:
     """The sentence for dense matrices of this order, `copies` of them at once; empty if there is room."""
     needed = copies * 8.0 * order * order
-    if needed <= LITTLE or needed <= SHARE * free_bytes():
+    if needed <= LITTLE or needed <= SHARE * _heard(free_bytes):
         return ()
     return (
         f"needs {needed / 2**30:.1f} GiB for dense {order}×{order} systems, "
         f"{free_bytes() / 2**30:.1f} GiB are free",
     )
+
+
+def _heard(ask: Callable[[], int]) -> int:
+    """What was answered lately: three files are read for it."""
+    now = time.monotonic()
+    at, found = _HEARD.get(ask, (float("-inf"), 0))
+    if now - at > LATELY:
+        _HEARD.clear()
+        _HEARD[ask] = at, found = now, ask()
+    return found
 
 
 def free_bytes() -> int:

@@ -19,6 +19,7 @@ from dualgap.problem.problem import Problem
 from dualgap.proof.certificate import Certificate
 from dualgap.proof.check import Checked
 from dualgap.proof.claims import distance, zeros_later
+from dualgap.proof.rows import last_product
 from dualgap.proof.statement import SMALL
 from dualgap.traits import Trait
 
@@ -160,11 +161,13 @@ def _not_strongly_convex(penalty: Penalty) -> str:
 
 
 def fitted_to(reading: Reading, problem: Problem, proof: Certificate) -> tuple[Vector, Vector] | None:
-    """Targets and predictions of all rows, where slack and support can be told: one product with X."""
+    """Targets and predictions of all rows, where slack and support can be told: the product of the proof."""
     if Trait.LEAVES_ROWS_OUT not in reading.terms.loss.traits:
         return None
     positive = 1
     if reading.many_classes:
         positive = int(reading.y[reading.terms.used][problem.y > 0][0])
-    scores = reading.table.design.matvec(proof.coef) + proof.intercept
-    return reading.targets(positive), reading.terms.shifted(scores)
+    product = last_product(problem.rows, proof.coef) if reading.terms.all_used else None
+    if product is None:
+        product = reading.table.design.matvec(proof.coef)
+    return reading.targets(positive), reading.terms.shifted(product + proof.intercept)

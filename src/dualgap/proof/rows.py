@@ -12,6 +12,7 @@ from dualgap.proof.rounding import FEW, LEAST, U, gamma, lost, summed, two_produ
 
 BLOCK = 1024  # rows of a partial sum: with 4096 rounding alone was 1e-6 of huber with l1, a column times 100
 FEWER = 3  # where one weight in so many is not zero, those columns alone are read
+SHORT = 1 << 15  # rows up to which those of a sparse column are not counted, which takes as long as θX
 WIDE = 1024  # numbers: a maximum over the rows of a table with rows this long loses no time between rows
 CELLS = 1 << 17  # numbers split at a time: what is made of them stays in the cache
 
@@ -29,6 +30,7 @@ class Rows:
         self.n, self.p = int(matrix.shape[0]), int(matrix.shape[1])
         self._ahead: list[tuple[Vector, Vector]] = []
         self._back: list[tuple[Vector, Vector]] = []
+        self._last: list[tuple[Vector, Vector]] = []
 
     @once
     def tops(self) -> Vector:
@@ -85,7 +87,7 @@ class Rows:
         support, known = w.nonzero()[0], _known(self._ahead, w)
         terms, some = min(self.widest, len(support)), None if known is not None else self._read_apart(support)
         if some is None:
-            value, size = self.matrix @ w if known is None else known, self.size
+            value, size = self._kept_product(w) if known is None else known, self.size
         else:
             value, size = some @ w[support], norm(some)
         error = (gamma(terms) * (size * length(w)) + terms * LEAST) * (1.0 + FEW)
@@ -120,7 +122,17 @@ class Rows:
 
     def _times_all(self, w: Vector) -> Any:
         known = _known(self._ahead, w)
-        return self.matrix @ w if known is None else known
+        return self._kept_product(w) if known is None else known
+
+    def _kept_product(self, w: Vector) -> Any:
+        value = self.matrix @ w
+        value.flags.writeable = False
+        self._last = [(w.copy(), value)]
+        return value
+
+    def given_last(self, w: Vector) -> Vector | None:
+        """Xw, where it was asked for last."""
+        return _known(self._last, w)
 
     def _read_apart(self, support: Index) -> Any:
         """The columns of weights that are not zero, where these are few; None where all are read."""
@@ -140,16 +152,16 @@ class Rows:
         return value, (gamma(roundings) * size + min(self.tallest, live) * LEAST) * (1.0 + FEW)
 
     def against_roughly(self, theta: Vector) -> tuple[Vector, Vector]:
-        """The same, where ‖x_j‖‖θ‖ ≤ ‖X‖‖θ‖ stands for Σ|x||θ|: no look at each column."""
+        """The same, where ‖X‖‖θ‖ stands for Σ|x||θ|, and some rows for those of a column: no look at each."""
         live = _live(theta)
-        value, roundings = self._products_with(live, theta)
-        under = min(self.tallest, live) * LEAST
-        error = (gamma(roundings) * (self.size * length(theta)) + under) * (1.0 + FEW)
+        value, roundings = self._products_with(live, theta, rough=True)
+        error = (gamma(roundings) * (self.size * length(theta)) + live * LEAST) * (1.0 + FEW)
         return value, np.full(self.p, error)
 
-    def _products_with(self, live: int, theta: Vector) -> tuple[Vector, int]:
+    def _products_with(self, live: int, theta: Vector, *, rough: bool = False) -> tuple[Vector, int]:
         """Xᵀθ, of which so many entries are not zero, and how often a term is rounded."""
-        terms, known = min(self.tallest, live), _known(self._back, theta)
+        counted = not rough or not self.sparse or self.matrix.format == "csc" or self.n > SHORT
+        terms, known = min(self.tallest, live) if counted else live, _known(self._back, theta)
         if known is not None:
             return known, min(self.n, BLOCK) + len(range(BLOCK, self.n, BLOCK))
         if self.sparse:
@@ -268,6 +280,11 @@ def _root(squares: float, count: int) -> float:
 def with_products(matrix: Any) -> Any:
     """The rows; those on a device come with products of their own that know their error."""
     return matrix if hasattr(matrix, "against_many") else Rows(matrix)
+
+
+def last_product(rows: Any, w: Vector) -> Vector | None:
+    """Xw, where a proof asked for it last, on a host; of its error nothing is said."""
+    return rows.given_last(w) if hasattr(rows, "given_last") else None
 
 
 def _stored_once(matrix: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from dualgap.arrays import Index, Vector
+from dualgap.arrays import Index, Vector, either
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate, Solver
 from dualgap.problem.problem import Problem
@@ -222,7 +222,7 @@ def _working_set(point: PricedPoint, residual: Vector, edge: float, room: tuple[
     most = room[0] + int(room[1] * len(support))
     if len(new) > most:
         new = new[np.argpartition(-worth[new], most)[:most]]
-    return np.union1d(support, new)
+    return either(support, new, len(worth))
 
 
 def _worth(point: PricedPoint, residual: Vector) -> Vector:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Vector
+from dualgap.arrays import Index, Mask, Vector, either
 from dualgap.compiled.layout import Lines, locked
 from dualgap.solvers.curvature_floor import CurvatureFloor
 from dualgap.solvers.design_lines import ColumnStore, Taken
@@ -84,7 +84,7 @@ class SweepEngine:
     def improve(self, working: Index, residual: Vector) -> None:
         """Minimise a model, by sweeps and, if the support is settled, gradients; search the line to there."""
         point = self.point
-        which = np.union1d(working, point.unpriced)
+        which = either(working, point.unpriced, len(point.w))
         taken = self.store.take(which)
         curvature = self.floor.curvature(point.z)
         model = self._model(which, taken, curvature, -residual[which])

@@ -16,6 +16,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]
 T = TypeVar("T")
 SAMPLE = 1000  # numbers that tell how many of a long vector are zero: to count 50,000 took half of a product
+# 2⁻¹⁰⁷⁴ by its bits: where a library has told the processor to take small numbers for zero, `2.0**-1074` is 0
+# in this process, and by way of a .pyc file in later ones
+SMALLEST = float(np.array([1], dtype=np.int64).view(np.float64)[0])
 KEPT, LONGEST = 16, 100_000  # vectors of ones that are kept, and the numbers of the longest
 
 

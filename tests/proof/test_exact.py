@@ -97,7 +97,7 @@ def test_what_floats_may_be_off_by(k: int, own: int, monkeypatch: pytest.MonkeyP
     ahead, size = (1 if own == 0 else -1) * (4.0 * k - 2.5), 4.0 * k + 2.5
     for rounded, under in ((2.0**-6, 2.0**-1073), (2.0**-52, 2.0**-6)):
         monkeypatch.setattr(exact, "ROUNDED", rounded)
-        monkeypatch.setattr(exact, "UNDERFLOW", under)
+        monkeypatch.setattr(exact, "SMALLEST", under / 2.0)
         off = (k + 5) * (rounded * size + under)
         for target, open_ in ((1.001 * off, False), (0.999 * off, True)):
             for side in (1.0, -1.0):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import platform
+import json
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,28 +15,10 @@ import dualgap as dg
 from dualgap.errors import ProcessorError
 from dualgap.proof.check import check
 from dualgap.proof.processor import PlainArithmetic, is_plain
+from odd_processor import CHOPPED, DOWN, FLUSHED, UP, tellable, told
 from proof.made import made
 
-FLUSHED, UP, DOWN, CHOPPED = 0x8040, 0x4000, 0x2000, 0x6000  # bits of the control word, Intel's manual 10.2.3
-
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64",
-    reason="this processor's control word is another",
-)
-
-
-@contextmanager
-def told(bits: int) -> Iterator[None]:
-    """The processor with these bits of its control word set, and as it was afterwards."""
-    library, before = ctypes.CDLL(None), ctypes.create_string_buffer(256)
-    library.fegetenv(before)
-    words = (ctypes.c_uint32 * 64).from_buffer_copy(before)
-    words[7] |= bits
-    library.fesetenv(words)
-    try:
-        yield
-    finally:
-        library.fesetenv(before)
+pytestmark = tellable
 
 
 @pytest.mark.parametrize("bits", [FLUSHED, UP, DOWN, CHOPPED])
@@ -79,3 +61,46 @@ def test_what_cannot_be_told_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "platform", "elsewhere")
     with told(FLUSHED), pytest.raises(ProcessorError, match="another process"), PlainArithmetic():
         pass
+
+
+CONSTANTS = """
+import ctypes, importlib, json, pkgutil, struct, sys
+
+if sys.argv[1] == "odd":
+    library, before = ctypes.CDLL(None), ctypes.create_string_buffer(256)
+    library.fegetenv(before)
+    words = (ctypes.c_uint32 * 64).from_buffer_copy(before)
+    words[7] |= 0x8040
+    library.fesetenv(words)
+import dualgap
+
+found = {}
+for module in pkgutil.walk_packages(dualgap.__path__, "dualgap."):
+    try:
+        own = vars(importlib.import_module(module.name))
+    except ImportError:  # what it needs is an extra
+        continue
+    for name, value in own.items():
+        numbers = value if isinstance(value, tuple) else (value,)
+        if name.isupper() and all(type(number) is float for number in numbers):
+            found[f"{module.name}.{name}"] = [struct.pack("<d", number).hex() for number in numbers]
+print(json.dumps(found))
+"""
+
+
+def test_constants_are_the_same_where_the_processor_was_told_before_the_import(tmp_path: Path) -> None:
+    """2⁻¹⁰⁷⁴ worked out there is 0: what underflow may lose would be charged as nothing, later too."""
+    found = []
+    for how in ("odd", "plain"):  # the second reads what the first has compiled
+        done = subprocess.run(
+            [sys.executable, "-c", CONSTANTS, how],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+            env=dict(os.environ, PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE=""),
+        )
+        found.append(json.loads(done.stdout))
+    assert len(found[0]) > 500
+    assert found[0] == found[1]
+    assert found[0]["dualgap.proof.rounding.LEAST"] == ["0100000000000000"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector, on_device
+from dualgap.arrays import SMALLEST, Matrix, Vector, on_device
 from dualgap.device.arrivals import (
     ROOM,
     as_tensor,
@@ -33,7 +33,7 @@ from dualgap.device.arrivals import (
 from dualgap.device.sweep import can_sweep, swept
 from dualgap.errors import DataError
 
-U, LEAST, FEW = 2.0**-53, 2.0**-1074, 2.0**-46  # as in proof.rounding, of which nothing may be known here
+U, LEAST, FEW = 2.0**-53, SMALLEST, 2.0**-46  # as in proof.rounding, of which nothing may be known here
 TILE = (
     1 << 12
 )  # rows of a partial sum Xᵀθ: its bound is 5e-13, and 10⁷×100 take 2.0 ms on an H200, X read once

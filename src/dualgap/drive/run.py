@@ -27,6 +27,7 @@ from dualgap.problem.precondition import Working, unchanged
 from dualgap.problem.problem import Problem
 from dualgap.problem.repeated import reduced
 from dualgap.proof.check import Checked
+from dualgap.proof.processor import PlainArithmetic
 
 P = TypeVar("P")
 I = TypeVar("I")  # noqa: E741 - an iterate
@@ -209,7 +210,7 @@ def run(
     state, said = _Run(pursuit, limits, deadline), ""
     token = _enclosing.set(deadline)
     try:
-        with np.errstate(all="ignore"):
+        with PlainArithmetic():  # solvers too: a library may have told the processor otherwise
             status = state.follow(solvers, start)
     except (KeyboardInterrupt, SystemError) as error:
         if not _interrupted(error):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 
-from dualgap.arrays import Index, Mask, Matrix, Vector
+from dualgap.arrays import SMALLEST, Index, Mask, Matrix, Vector
 from dualgap.errors import DataError
 from dualgap.traits import Trait
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dualgap.penalties.forms import Constrained
 
 LOST = 2.0**-46  # 128 roundings: powers, a sum in pairs and a root stay below 64
-LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows may lose
+LEAST = SMALLEST  # twice what a product that underflows may lose
 FAINT = 2.0**-1000  # numbers above it have all their digits
 
 

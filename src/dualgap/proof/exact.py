@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import SMALLEST, Index, Matrix, Vector
 from dualgap.proof.processor import PlainArithmetic
 from dualgap.proof.rows import _parts
 
@@ -25,7 +25,6 @@ Integers: TypeAlias = NDArray[np.object_]  # entries are Python's, of any length
 Signs: TypeAlias = NDArray[np.int8]
 
 ROUNDED = 2.0**-52  # 2u: twice what a rounding takes, for the rounding of the bound itself
-UNDERFLOW = 2.0**-1073  # four times what a product loses below the smallest float
 FAINTEST = 2.0**-300  # of the largest weight
 ELIMINATED = 64  # equations: 60 take a second, 100 take ten
 
@@ -80,7 +79,8 @@ def leads(matrix: Any, own: Index, w: Matrix, level: Vector, by: float = 0.0) ->
             score, size = part @ w.T + level, abs(part) @ abs(w).T + abs(level)
             ahead = np.take_along_axis(score, mine, 1) - score - by
             size = np.take_along_axis(size, mine, 1) + size
-            sure = abs(ahead) > (k + 5) * (ROUNDED * size + UNDERFLOW)
+            lost = ROUNDED * size + 2.0 * SMALLEST  # twice a rounding, four times what underflows
+            sure = abs(ahead) > (k + 5) * lost
             found[here] = np.sign(ahead)
         for i, other in np.argwhere(~sure & (mine != np.arange(len(w)))).tolist():
             at, (x, unit) = _row(part, i)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Matrix
+from dualgap.arrays import SMALLEST, Matrix
 
 U = 2.0**-53  # half of what lies between 1 and the next double: a rounded result is off by no larger share
 FEW = 2.0**-46  # 128 roundings: more than any formula here makes of one number, pairwise sums included
-LEAST = 2.0**-1074  # the smallest number: twice what a product that underflows may lose
+LEAST = SMALLEST  # twice what a product that underflows may lose
 RUN = 4096  # numbers added in whatever order: three levels of them are 7·10¹⁰ rows, and off by 6e-12 at most
 SPLITTER = 2.0**27 + 1.0  # cuts the 53 bits of a double into halves whose products are exact
 

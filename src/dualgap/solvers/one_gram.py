@@ -91,10 +91,9 @@ class OneGram(CentredGram):
     def for_proof(self) -> Vector:
         """The residual at a θ as a proof will have it; the product is kept for that."""
         problem = self.problem
-        self.theta = problem.levelled(self.theta)
+        self.theta = problem.levelled(self.theta, ahead=True)
         self.level = 0.0
-        problem.rows.foreseen(self.theta)
-        found: Vector = problem.rows.against_roughly(self.theta)[0]
+        found: Vector = problem.rows.foreseen(self.theta)
         return found
 
     def proves(self, residual: Vector, wanted: float) -> bool:

@@ -18,6 +18,7 @@ CHEAP, NARROW = 1e7, 32
 SQUARE, WIDE = 2e6, 128  # products where columns are more than so many: the matrix itself takes time then
 ATTEMPTS = 3  # from true residuals; the first nearly always suffices
 SHARE = 0.3  # of the relative gap wanted: violations in prices cost no larger share of the objective
+SLIGHTLY = 0.1  # of that gap: prices exceeded by a smaller share are charged, and the product kept
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
 
 
@@ -33,12 +34,15 @@ def all_columns(problem: Problem, start: Iterate) -> Iterator[Iterate]:
         return
     p = point.p
     price, ridge = (each[:p] for each in prices(problem))
-    point.matrix.flat[:: p + 1] += ridge
-    model, curved = ModelMatrix(point.matrix), bool(ridge.any())
+    curved = bool(ridge.any())
+    if curved:
+        point.matrix.flat[:: p + 1] += ridge
+    model = ModelMatrix(point.matrix)
     for _ in range(ATTEMPTS):
         w = point.w[:p].copy()
         model.solve(w, point.residual - ridge * w, price, max(SHARE * start.wanted, 1e-13))
         point.move(w)
-        beyond = 0.0 if curved else float((np.abs(point.residual) / price).max())
-        theta = point.balanced * (INSIDE / beyond) if beyond > 1.0 else point.balanced
+        beyond = 0.0 if curved else float((np.abs(point.for_proof()) / price).max())
+        inside = beyond <= 1.0 + SLIGHTLY * start.wanted
+        theta = point.theta if inside else point.theta * (INSIDE / beyond)
         yield Iterate(point.w.copy(), theta, point.z, outright=True)

@@ -17,7 +17,9 @@ LEAST_DAMPING, MOST_DAMPING = 1e-4, 1.0  # shares of the diagonal: choices, ten 
 class Curvature(Protocol):
     """G, as far as it is asked."""
 
-    factor: SupportFactor
+    @property
+    def factor(self) -> SupportFactor:
+        """Of G on what is not zero."""
 
     def block(self, live: Index) -> Any:
         """G[live, live], a copy."""

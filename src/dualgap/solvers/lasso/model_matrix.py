@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.arrays import Index, Matrix, Vector
+from dualgap.arrays import Index, Matrix, Vector, once
 from dualgap.linalg.support_factor import SupportFactor
 from dualgap.solvers.lasso.l1_quadratic import minimise, violation
 
@@ -43,7 +43,11 @@ class ModelMatrix(MatrixAtHand):
         from dualgap.solvers.lasso import gram_sweeps as loops
 
         self._loops, self.gram = loops, gram
-        self.factor = SupportFactor(self)
+
+    @once
+    def factor(self) -> SupportFactor:
+        """For Newton, where sweeps take too many."""
+        return SupportFactor(self)
 
     def solve(self, w: Vector, residual: Vector, price: Vector, tolerance: float) -> float:
         """Minimise in place: by sweeps, and, where these take too many, by Newton on what is not zero.

@@ -62,9 +62,10 @@ class OneGram(CentredGram):
         super().__init__(problem, single=single)
         self.problem = problem
         self.w, self.z = start.w.copy(), problem.predict(start.w)
-        self._settle()
+        self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """θ is the slope at z."""
         self.theta = self.problem.slope(self.z)
         self.level = float(self.theta.sum()) if self.problem.intercept else 0.0
 
@@ -86,12 +87,12 @@ class OneGram(CentredGram):
         if self.problem.intercept:
             self.w[self.p] += self.level / self.total - float(self.centre @ step)
             self.z = self.z + self.w[self.p]
-        self._settle()
+        self.settle()
 
-    def for_proof(self) -> Vector:
-        """The residual at a θ as a proof will have it; the product is kept for that."""
+    def for_proof(self, unit: float = 1.0) -> Vector:
+        """The residual at θ over a unit, as a proof will have it; the product is kept for that."""
         problem = self.problem
-        self.theta = problem.levelled(self.theta, ahead=True)
+        self.theta = problem.levelled(self.theta / unit if unit > 1.0 else self.theta, ahead=True)
         self.level = 0.0
         found: Vector = problem.rows.foreseen(self.theta)
         return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dualgap.arrays import Vector
 from dualgap.drive.solver import Iterate
 from dualgap.problem.problem import Problem
 from dualgap.solvers.lasso.model_matrix import ModelMatrix
@@ -18,7 +19,7 @@ CHEAP, NARROW = 1e7, 32
 SQUARE, WIDE = 2e6, 128  # products where columns are more than so many: the matrix itself takes time then
 ATTEMPTS = 3  # from true residuals; the first nearly always suffices
 SHARE = 0.3  # of the relative gap wanted: violations in prices cost no larger share of the objective
-SLIGHTLY = 0.1  # of that gap: prices exceeded by a smaller share are charged, and the product kept
+SLIGHTLY = 1e-9  # prices exceeded by a smaller share are charged, and the product is kept
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside, so that recomputed norms stay below
 
 
@@ -40,9 +41,18 @@ def all_columns(problem: Problem, start: Iterate) -> Iterator[Iterate]:
     model = ModelMatrix(point.matrix)
     for _ in range(ATTEMPTS):
         w = point.w[:p].copy()
-        model.solve(w, point.residual - ridge * w, price, max(SHARE * start.wanted, 1e-13))
+        residual = point.residual - ridge * w
+        model.solve(w, residual, price, max(SHARE * start.wanted, 1e-13))
         point.move(w)
-        beyond = 0.0 if curved else float((np.abs(point.for_proof()) / price).max())
-        inside = beyond <= 1.0 + SLIGHTLY * start.wanted
-        theta = point.theta if inside else point.theta * (INSIDE / beyond)
-        yield Iterate(point.w.copy(), theta, point.z, outright=True)
+        unit = 1.0 if curved else _beyond(residual, price) / INSIDE
+        beyond = _beyond(point.for_proof(unit), price)
+        inside = curved or beyond <= 1.0 + SLIGHTLY
+        yield Iterate(
+            point.w.copy(), point.theta if inside else point.theta * (INSIDE / beyond), point.z, outright=True
+        )
+        point.settle()
+
+
+def _beyond(residual: Vector, price: Vector) -> float:
+    """The largest of these in prices."""
+    return float((np.abs(residual) / price).max())

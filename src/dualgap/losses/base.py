@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector, once
+from dualgap.arrays import Matrix, Vector
 from dualgap.device.spaces import space
 from dualgap.errors import DataError
 from dualgap.traits import Trait
@@ -58,7 +58,7 @@ class Loss(ABC):
     anywhere: ClassVar[bool] = True  # does it answer for vectors of any array library, or for NumPy's alone?
     slope_shape: ClassVar[int | None] = None  # see textbook/stochastic_passes.py, for losses without terms
 
-    @once
+    @property
     def traits(self) -> Trait:
         """Every fact that holds of this loss."""
         return self.declared.closure()

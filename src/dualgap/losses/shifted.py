@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dualgap.arrays import Matrix, Vector, once
+from dualgap.arrays import Matrix, Vector
 from dualgap.losses.base import Loss, Terms
 from dualgap.traits import Trait
 
@@ -26,7 +26,7 @@ class Shifted(Loss):
         for fact in ("name", "degree"):
             object.__setattr__(self, fact, getattr(self.inner, fact))
 
-    @once
+    @property
     def traits(self) -> Trait:
         return self.inner.traits
 

@@ -12,6 +12,7 @@ from dualgap.problem.problem import Problem
 
 CENTRED = 1e-6  # share of a column's square that is left once it is centred: six digits are lost, ten remain
 ROUGH = 1e-2  # the same of a matrix in 4-byte numbers
+ROWS = 32  # of the matrix that are centred at once
 SINGLE = 1e8  # operations from which on these are worth it: their matrix is a step that true residuals mend
 
 
@@ -37,7 +38,9 @@ class CentredGram:
             square = self.matrix.diagonal().copy()
             self.pulls = self._along(thetas, h, centred=problem.intercept)
             if problem.intercept:
-                self.matrix -= (self.total * self.centre)[:, None] * self.centre
+                pull = self.total * self.centre
+                for i in range(0, self.p, ROWS):  # all at once took as long as the product itself
+                    self.matrix[i : i + ROWS] -= pull[i : i + ROWS, None] * self.centre
         # else columns far from zero
         self.firm = bool((self.matrix.diagonal() > (ROUGH if single else CENTRED) * square).all())
 

@@ -367,6 +367,26 @@ def test_points_that_are_shown_stay_near() -> None:
             assert again is not None and again.theta == pytest.approx(found.theta, rel=1e-13, abs=1e-15)
 
 
+def test_columns_that_span_all_rows_leave_nothing_but_zero() -> None:
+    """At once, however many there are; where a row is nearly others, or none, it takes a closer look."""
+    rng = np.random.default_rng(3)
+    F, theta = rng.normal(size=(5, 4000)), rng.normal(size=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(balance, "_basis", lambda *given, **others: pytest.fail("a closer look"))
+        found = orthogonal(F, theta, endless(5))
+        assert found is not None and not found.theta.any() and not found.reach.any()
+        assert not len(found.open_) and not len(found.pull)
+        found = orthogonal(np.diag([1.0, 2.0**40, 2.0**-40]), theta[:3], endless(3))
+        assert found is not None and not found.theta.any()
+    for k in (5, 40):
+        twice = np.vstack([F[:4, :k], F[0, :k] * 2.0])
+        found = orthogonal(twice, np.array([2.0, 0.0, 0.0, 0.0, -1.0]), endless(5), exact=True)
+        assert found is not None and found.theta == pytest.approx([2.0, 0.0, 0.0, 0.0, -1.0], abs=1e-12)
+        without = np.vstack([F[:4, :k], np.zeros(k)])
+        found = orthogonal(without, np.array([0.0, 0.0, 0.0, 0.0, 1.0]), endless(5), exact=True)
+        assert found is not None and found.theta == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0], abs=1e-12)
+
+
 def test_the_scale_of_a_column_is_nothing() -> None:
     rng = np.random.default_rng(2)
     F, theta = -np.abs(rng.normal(size=(6, 3))), rng.normal(size=6)

@@ -21,6 +21,7 @@ SLIGHT = 20  # bits: what is less than 2^-20 of the largest entry may be taken f
 ROUNDS = 3  # of projection: the second and third remove the rounding of those before
 PASSES = 3  # of orthogonalisation: each gains the digits of one more double
 ROOM = (0.0, 2.0**-34, 2.0**-27)  # share of θ given up where its bounds leave it nowhere to go
+APART = 1e-3  # share of a row that is left beside those before it: no rounding takes that for more than it is
 DEPENDENT = 64.0 * U  # share of a column that is left beside those before it, at which it is only rounding
 
 
@@ -179,6 +180,8 @@ def orthogonal(
     scaled = F / unit
     if np.any(scaled * unit - F):  # powers of two round nothing but what underflows
         return None
+    if _spanning(scaled):
+        theta = np.zeros_like(theta)
     off = None if off is None else off.over(unit)
     first = None
     for give in ROOM:
@@ -200,6 +203,20 @@ def orthogonal(
         if omega.all():  # else more room may leave fewer open
             break
     return first
+
+
+def _spanning(F: Matrix) -> bool:
+    """Do the columns plainly span all rows? Then nothing but 0 is orthogonal to them."""
+    n, k = F.shape
+    length = np.sqrt(np.einsum("ij,ij->i", F, F))
+    if k < n or not length.all():
+        return False
+    rows = F / length[:, None]
+    try:
+        factor = np.linalg.cholesky(rows @ rows.T)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(factor.diagonal().min() > APART)
 
 
 def _corrected(

@@ -251,11 +251,15 @@ class _Judge:
 
     def _ahead(self, blocks: Matrix) -> list[list[Fraction]]:
         """The least x·(w_c − w_k) in class c, without rounding: floats say which rows may have it."""
+        found = [[Fraction(0)] * self.classes for _ in range(self.classes)]
+        used = blocks.any(axis=0)  # one word may tell classes apart, of thousands
+        if not used.any():
+            return found
+        blocks = blocks[:, used]
         numbers, below = exact.whole(blocks.ravel().tolist())
         numbers = numbers.reshape(blocks.shape)
-        found = [[Fraction(0)] * self.classes for _ in range(self.classes)]
         for c in range(self.classes):
-            X = self.X[self.own == c]
+            X = self.X[self.own == c][:, used]
             if not len(X):
                 continue
             with np.errstate(all="ignore"):

@@ -58,7 +58,12 @@ def balance(theta: Vector, lower: Vector, upper: Vector) -> Vector:
 def orthogonal(
     theta: Vector, lower: Vector, upper: Vector, F: Matrix, wanted: Vector | float = 0.0
 ) -> Vector:
-    """Move θ onto Fᵀθ = wanted inside its bounds, entries with room to both sides first."""
+    """Move θ onto Fᵀθ = wanted inside its bounds, entries with room to both sides first.
+
+    As many columns as rows, which are independent in good coordinates, leave nothing but 0.
+    """
+    if F.shape[1] >= len(theta) and not np.any(wanted):
+        return np.zeros_like(theta)
     for _ in range(ROUNDS):
         room = _room(theta, lower, upper)
         with np.errstate(all="ignore"):

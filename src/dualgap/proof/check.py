@@ -299,7 +299,7 @@ def _feasible(problem: Statement, theta: Vector, *, exact: bool) -> Balanced:
     if tied or problem.constraints is not None or Trait.QUADRATIC not in problem.loss.traits:  # no end there
         lower, upper = problem.dual_bounds_inside()
         theta = np.minimum(np.maximum(theta, lower), upper)
-    if tied:
+    if tied and theta.any():
         where = np.append(problem.rows.p, free) if problem.intercept else free
         columns, off = problem.free_columns(exact=exact)
         found = orthogonal(columns, theta, (lower, upper), off=off, exact=exact)

@@ -63,14 +63,16 @@ class PlainNewton:
 
 
 class _Lender:
-    """Curvature for the rows that have none, where the loss is quadratic in pieces: none while steps are full.
+    """Curvature for rows that have none, where the loss is quadratic in pieces; none while steps are full.
 
     So the last steps are those of the pieces themselves, and end exactly.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.bound = problem.loss.curvature * problem.a
-        self.least = problem.design.shape[1]  # rows that must bend at the start, or a slight ridge alone holds
+        self.least = problem.design.shape[
+            1
+        ]  # rows that must bend at the start, or a slight ridge alone holds
         self.share: float | None = None
 
     def lent(self, h: Vector) -> Vector:

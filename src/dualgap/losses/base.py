@@ -182,12 +182,12 @@ class Loss(ABC):
 
     def _newton_bracket(self, y: Vector, a: Vector, low: float, high: float) -> tuple[float, float]:
         """Where Σ a L' changes its sign, made short by Newton's steps: quadratic pieces take a handful."""
-        b = min(max(float(a @ y) / float(a.sum()), low), high)
+        b, whole = min(max(float(a @ y) / float(a.sum()), low), high), (low, high)
         for _ in range(FEW_STEPS):
             first, second = self.bends(y, np.full(len(y), b))
             slope, bend = float(a @ first), float(a @ second)
             if abs(slope) <= ROUNDING * float(a @ np.abs(first)):
-                return b, b
+                return (b, b) if bend > 0.0 else whole  # a flat stretch has many roots
             low, high = (b, high) if slope < 0.0 else (low, b)
             b = b - slope / bend if bend > 0.0 else 0.5 * (low + high)
             if not low < b < high:

@@ -21,7 +21,7 @@ NEAR = 30.0  # a step whose square promises so many times the gap wanted may be 
 # What rows without curvature are lent after a short step, as a share of the loss's bound; times what after
 # another, and after a full one; and where that ends. Without it huber(0.05) took twice the steps.
 LENT, MORE, LESS, NOTHING = 1e-2, 10.0, 0.1, 1e-4
-SHORT = 0.2
+SHORT = 0.2  # a step that says that its model was wrong
 PIECES_LIMIT = 30  # steps among flat pieces: hard margins and kinks that are nearly sharp take more
 
 

@@ -22,10 +22,10 @@ from dualgap.solvers.prices import lacks_squares, plain
 from dualgap.traits import Trait
 
 OPERATIONS = 2.0  # reckoned in a nanosecond of products, beside steps of other methods
-# Numbers, rows and columns up to which a plain table is done as it was asked: beyond, a sample of the rows, or
-# fewer digits in the system, spare more; and its steps, and operations around one, beside those of sweeps.
+# Numbers, rows and columns up to which a plain table is done as it was asked: beyond, a sample of the rows
+# or fewer digits in the system spare more.
 SMALL_TABLE, ROWS, COLUMNS = 200_000, 5000, 150
-PLAIN_STEPS, AROUND = 15.0, 2e6
+PLAIN_STEPS, AROUND = 20.0, 2e6  # of that, and operations around one, to be weighed against sweeps
 COPIES = 4.5  # of the dense system at once: the matrix, its factor and what makes them
 
 

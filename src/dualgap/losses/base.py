@@ -182,7 +182,9 @@ class Loss(ABC):
 
     def _newton_bracket(self, y: Vector, a: Vector, low: float, high: float) -> tuple[float, float]:
         """Where Σ a L' changes its sign, made short by Newton's steps: quadratic pieces take a handful."""
-        b, whole = min(max(float(a @ y) / float(a.sum()), low), high), (low, high)
+        b, whole = 0.5 * (low + high), (low, high)
+        if y.ndim == 1:  # no offset beside the targets
+            b = min(max(float(a @ y) / float(a.sum()), low), high)
         for _ in range(FEW_STEPS):
             first, second = self.bends(y, np.full(len(y), b))
             slope, bend = float(a @ first), float(a @ second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,31 +12,43 @@ from dualgap.arrays import Vector
 from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import Solve, cholesky
 from dualgap.problem.problem import Problem
+from dualgap.solvers.active_set import Finish
 from dualgap.solvers.plain_models import Point
+from dualgap.traits import Trait
 
 LIMIT = 40  # steps: 7 to 17 are usual, and where these do not do, good coordinates may
 FIRST = 3.0  # the first gap, in null objectives: ten took a step more, three tenths half as many again
 BACK = 0.999  # share of the way to the boundary
 LEAST, MOST = 1e-4, 0.8  # share of the gap that a step aims at
 WEAK, CENTRED = 0.1, 0.3  # a shorter step is tried again without its correction, aiming at this share
+EXACT = 1e-6  # relative gap at which it is known which terms are at their kinks
 LOOK = 3.0  # pairs that add up to so many times the gap wanted are worth a look at the gap itself
 
 
 class PlainInterior:
-    """Mehrotra's predictor and corrector; the table is centred, so that the intercept is eliminated."""
+    """Mehrotra's predictor and corrector; the table is centred, so that the intercept is eliminated.
+
+    Where few digits do, the exact answer is only for losses that leave rows out: it says which.
+    """
 
     name: ClassVar[str] = "interior_point"
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         if not problem.null > 0.0:
             return
-        run = _Interior(problem)
+        run, finish, wanted = _Interior(problem), Finish(problem), start.wanted
+        apart = wanted < EXACT or problem.loss_has(Trait.LEAVES_ROWS_OUT)
+        seen = max(wanted, EXACT)
         for _ in range(LIMIT):
             run.advance()
             if not np.isfinite(run.total):
                 return
-            near = run.total <= LOOK * start.wanted * problem.null and run.gap() <= start.wanted
-            yield Iterate(run.weights(), run.theta(), certify=near, look=near, outright=near)
+            gap = run.gap() if run.total <= LOOK * seen * problem.null else np.inf
+            w, theta, near = run.weights(), run.theta(), gap <= wanted
+            exact = finish(w, theta) if apart and gap <= seen else None
+            if exact is not None:
+                yield replace(exact, outright=True)
+            yield Iterate(w, theta, certify=near, look=near, outright=near)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,6 +56,33 @@ def test_the_same_optimum_as_in_good_coordinates(
     assert found.bounds.dual <= other.bounds.primal and other.bounds.dual <= found.bounds.primal
 
 
+BENT = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.Huber(0.5),
+    losses.Absolute(),
+    losses.Quantile(0.9),
+    losses.EpsilonInsensitive(0.1),
+    losses.SquaredEpsilonInsensitive(0.1),
+]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("share", [0.3, 1e-2, 1e-4], ids=str)
+@pytest.mark.parametrize("kind", ["normal", "scaled", "collinear"])
+@pytest.mark.parametrize("loss", BENT, ids=str)
+def test_losses_that_bend_with_a_ridge(loss: Any, kind: str, share: float, intercept: bool) -> None:
+    """Alone on ordinary columns; with others after it on any."""
+    problem = Recipe(90, 12, kind=kind, weighted=True, intercept=intercept, share=share).build(
+        loss, penalties.L2()
+    )
+    found = asked(problem, Limits())
+    assert found.proven and relative_gap(problem, found) <= 1e-6
+    if kind == "normal":
+        first = at_once(problem)
+        assert drive_asked(problem, first, lambda working: (), Limits()).proven
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("share", [0.3, 1e-3, 1e-6], ids=str)
 @pytest.mark.parametrize("spread", [0.0, 2.0], ids=["even", "uneven"])
@@ -114,7 +141,9 @@ def test_free_columns_and_sparse_tables_are_for_others() -> None:
     assert at_once(Recipe(60, 20, free=2).build(losses.Logistic(), penalties.L1())) is None
     assert at_once(Recipe(60, 20, free=2).build(losses.Logistic(), penalties.L2())) is None
     assert at_once(Recipe(120, 200, kind="sparse").build(losses.Squared(), penalties.L1())) is None
-    assert at_once(Recipe(60, 20).build(losses.Hinge(), penalties.L2())) is None
+    assert at_once(Recipe(60, 20, free=2).build(losses.Hinge(), penalties.L2())) is None
+    assert at_once(Recipe(60, 20, free=2).build(losses.Huber(), penalties.L2())) is None
+    assert at_once(Recipe(120, 20, kind="sparse").build(losses.Hinge(), penalties.L2())) is None
 
 
 def test_a_wrong_solver_is_followed_by_others() -> None:

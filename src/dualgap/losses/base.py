@@ -18,6 +18,8 @@ from dualgap.traits import Trait
 
 NEAR = 0.5  # up to it log(1 + d) is had from d, beyond from 1 + d
 LOST = 2.0**-47  # 64 roundings: expit and log1p are within 4 each
+ROUNDING = 2.0**-52  # share of the slopes that their sum may be off by
+FEW_STEPS = 20  # of Newton's towards the best constant, before secants and halves take over
 FAINT = 2.0**-1000  # numbers above it have all their digits
 
 
@@ -174,7 +176,27 @@ class Loss(ABC):
             return low
         if slope(high) == 0.0:
             return high
-        return rising_root(slope, low, high)
+        if Trait.BOUNDED_CURVATURE in self.traits:
+            low, high = self._newton_bracket(y, a, low, high)
+        return rising_root(slope, low, high) if low < high else low
+
+    def _newton_bracket(self, y: Vector, a: Vector, low: float, high: float) -> tuple[float, float]:
+        """Where Σ a L' changes its sign, made short by Newton's steps: quadratic pieces take a handful."""
+        b, whole = 0.5 * (low + high), (low, high)
+        if y.ndim == 1:  # no offset beside the targets
+            b = min(max(float(a @ y) / float(a.sum()), low), high)
+        for _ in range(FEW_STEPS):
+            first, second = self.bends(y, np.full(len(y), b))
+            slope, bend = float(a @ first), float(a @ second)
+            if abs(slope) <= ROUNDING * float(a @ np.abs(first)):
+                return (b, b) if bend > 0.0 else whole  # a flat stretch has many roots
+            low, high = (b, high) if slope < 0.0 else (low, b)
+            b = b - slope / bend if bend > 0.0 else 0.5 * (low + high)
+            if not low < b < high:
+                b = 0.5 * (low + high)
+            if not low < b < high:
+                break
+        return low, high
 
     def check_targets(self, y: Vector) -> None:
         """Raise DataError if these targets make no sense for this loss."""

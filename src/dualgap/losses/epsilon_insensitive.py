@@ -10,7 +10,7 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.device.spaces import space
 from dualgap.errors import DataError
-from dualgap.losses.base import Loss, Terms, pair
+from dualgap.losses.base import Loss, Terms, pair, weighted_quantile
 from dualgap.traits import Trait
 
 
@@ -61,6 +61,11 @@ class EpsilonInsensitive(Loss):
     def rescaled(self, unit: float) -> Loss:
         return replace(self, epsilon=self.epsilon / unit)
 
+    def best_constant(self, y: Vector, a: Vector) -> float:
+        """The median of the kinks, at each of which the slope rises by a."""
+        kinks = np.concatenate((y - self.epsilon, y + self.epsilon))
+        return weighted_quantile(kinks, np.concatenate((a, a)), 0.5)
+
 
 @dataclass(frozen=True)
 class SquaredEpsilonInsensitive(EpsilonInsensitive):
@@ -71,6 +76,7 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
     degree = 2
     softness = 0.5
     curvature = 2.0
+    best_constant = Loss.best_constant
 
     def value(self, y: Vector, z: Vector) -> Vector:
         return super().value(y, z) ** 2

@@ -75,15 +75,18 @@ class Newton:
 
     def at_once(self, problem: Problem) -> PlainNewton | BorrowedMetric | ThinNewton | None:
         """Each column with a ridge, and a loss that bends everywhere: few numbers, or more rows, or few in
-        each column where no other method holds.
+        each column where no other method holds. With flat pieces, few numbers in more rows.
         """
         n, p = problem.design.features.shape
-        if self.missing(problem) or has_flat_pieces(problem) or problem.free.sum() != problem.intercept:
+        pieces = has_flat_pieces(problem)
+        if self.missing(problem) or problem.free.sum() != problem.intercept:
             return None
         if not plain(problem):
-            return ThinNewton() if ThinNewton.fits(problem) else None
+            return ThinNewton() if not pieces and ThinNewton.fits(problem) else None
         if n * p <= SMALL_TABLE and min(n, p) <= SMALL_SIDE and problem.loss_has(Trait.BOUNDED_CURVATURE):
-            return PlainNewton()
+            return PlainNewton() if n >= p or not pieces else None
+        if pieces:
+            return None
         tall = n >= p and p <= LARGEST and not problem.loss_has(Trait.QUADRATIC)
         return BorrowedMetric() if tall else None
 

@@ -15,7 +15,7 @@ from dualgap.problem.dual_point import shared
 from dualgap.problem.problem import Problem
 from dualgap.proof.statement import SMALL
 from dualgap.solvers.curvature_floor import cut_off
-from dualgap.solvers.prices import lacks_prices, prices
+from dualgap.solvers.prices import lacks_prices, plain, prices
 from dualgap.traits import Trait
 
 MOST_FREE = 4  # a choice: free columns, whose multipliers take a proximal step each iterate
@@ -33,6 +33,7 @@ SHARE = 0.05  # of the square norm of a row, the free columns' part: more couple
 FIRST = 1e-2  # share of the objective at 0: a gap at which the rows that were dropped are looked at
 AIM = 0.95  # share of the gap wanted: it is summed while it shrinks
 COMPACT = 2e-7  # relative gap that 4-byte numbers resolve
+SMALL_TABLE, FEW = 1_000_000, 100.0  # numbers, and sweeps that take no longer than other methods there
 TINY = 1e-17  # a relative gap that is rounding
 
 
@@ -61,6 +62,16 @@ class DualCoordinateAscent:
         if not (problem.loss_has(Trait.PIECEWISE_QUADRATIC) or problem.loss_has(Trait.ENTROPIC)):
             lacking = ("the loss is neither piecewise quadratic nor logistic", *lacking)
         return lacking
+
+    def at_once(self, problem: Problem) -> Solver | None:
+        """Kinks without an intercept, and few sweeps over a small table."""
+        n, p = problem.design.shape
+        if not problem.loss_has(Trait.PIECEWISE_LINEAR) or self.missing(problem) or problem.free.any():
+            return None
+        if not p <= n or n * p > SMALL_TABLE or not plain(problem):
+            return None
+        sweeps = _sweeps(problem)
+        return replace(self, passes=OVERTIME * sweeps) if sweeps <= FEW else None
 
     def attempts(self, problem: Problem) -> list[tuple[float, Solver]]:
         """For some times the sweeps expected; before that for few, where these may do."""

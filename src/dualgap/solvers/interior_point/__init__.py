@@ -10,15 +10,22 @@ from dualgap.drive.memory import too_large
 from dualgap.drive.registry import solver
 from dualgap.drive.solver import STEP, Iterate
 from dualgap.problem.problem import Problem
+from dualgap.solvers.dual_ascent.method import DualCoordinateAscent
 from dualgap.solvers.interior_point.choice import weights
 from dualgap.solvers.interior_point.inexact import spared, usual
 from dualgap.solvers.interior_point.interpolation import interpolated
 from dualgap.solvers.interior_point.method import Method
+from dualgap.solvers.interior_point.plain import PlainInterior
 from dualgap.solvers.interior_point.rows import rows
 from dualgap.solvers.interior_point.system import system
+from dualgap.solvers.prices import lacks_squares, plain
 from dualgap.traits import Trait
 
 OPERATIONS = 2.0  # reckoned in a nanosecond of products, beside steps of other methods
+# Numbers, rows and columns up to which a plain table is done as it was asked: beyond, a sample of the rows
+# or fewer digits in the system spare more.
+SMALL_TABLE, ROWS, COLUMNS = 200_000, 5000, 150
+PLAIN_STEPS, AROUND = 20.0, 2e6  # of that, and operations around one, to be weighed against sweeps
 COPIES = 4.5  # of the dense system at once: the matrix, its factor and what makes them
 
 
@@ -59,6 +66,21 @@ class InteriorPoint:
         small, stored = min(problem.n, problem.p), float(problem.design.stored)
         steps, touched = (20.0, 400.0) if problem.loss_has(Trait.PIECEWISE_QUADRATIC) else (12.0, 100.0)
         return steps * (STEP + stored * (small + 12.0) + small**3 / 3.0 + touched * problem.n)
+
+    def at_once(self, problem: Problem) -> PlainInterior | None:
+        """A loss of kinks, a ridge on every column, and a small table of at least as many rows, unless sweeps
+        do.
+        """
+        n, p = problem.design.features.shape
+        if not p <= min(n, COLUMNS) or n > ROWS or n * p > SMALL_TABLE:
+            return None
+        if not problem.loss_has(Trait.PIECEWISE_LINEAR) or lacks_squares(problem) or not plain(problem):
+            return None
+        if problem.free.sum() != problem.intercept:
+            return None
+        if DualCoordinateAscent().cost(problem) < PLAIN_STEPS * (AROUND + n * p * (p + 12.0)):
+            return None
+        return PlainInterior()
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:
         """One iterate a factorisation; near the end also its exact finish."""

@@ -263,3 +263,19 @@ def test_rows_and_signs_that_leave_some_weights_one_value(penalty: str) -> None:
     found = dg.fit(T, t, loss="squared", penalty=penalty, lam=0.01, bounds=(low, high), constraints=rises)
     assert found.converged and first < last
     assert np.abs(found.coef[first : last + 1]).max() <= 1e-9
+
+
+def test_rows_that_are_missed_by_less_than_floats_can_tell() -> None:
+    """A step in units of that is no number, of which a linear program knew nothing to do."""
+    places = [4, 4, 2, 0, 0, 2, 3]
+    found = dg.fit(
+        np.eye(5)[places],
+        np.array([0.0, 0.0, 0.0, 2.0, 3.0, 0.0, 3.0]),
+        loss="tweedie(1.9)",
+        penalty="sparse_group(0.1)",
+        lam=0.02170050409683559,
+        groups=[2, 0, 1, 1, 0],
+        bounds=([-1e-8, 0.0, -0.1, -0.1, -1.0], [0.49999999, np.inf, np.inf, -0.099, 0.0]),
+        constraints=([[1.0, 1.0, -1.0, 0.1, 1.0], [0.0, 0.0, 0.0, 0.0, 0.1]], [-0.0099, 0.0], [-0.0099, 0.0]),
+    )
+    assert found.converged and found.certificate.violation <= 1e-12

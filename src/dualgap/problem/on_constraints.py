@@ -100,7 +100,7 @@ def _by_programs(constraints: Constraints, box: WeightBounds | None, coef: Vecto
         off = np.clip(value, constraints.lower, constraints.upper) - value
         if np.all(np.abs(off) <= ROUNDED * size):
             break
-        unit = float(np.abs(off).max())
+        unit = max(float(np.abs(off).max()), LEAST)
         room = np.concatenate([(constraints.upper - value)[above], (value - constraints.lower)[below]])
         ends = np.column_stack([np.zeros(2 * p), np.append(high - coef, coef - low) / unit])
         step = linprog(np.ones(2 * p), np.hstack([rows, -rows]), room / unit, bounds=ends, method="highs").x

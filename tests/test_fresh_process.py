@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,5 +41,31 @@ def test_first_call_of_a_process(name: str) -> None:
         text=True,
         timeout=300,
         check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_same_fit_gives_the_same_bits_before_and_after_its_loops_are_compiled(tmp_path: Path) -> None:
+    """In a fresh cache the first of them may find no compiled loop."""
+    asked = [
+        '"squared", penalty="l1", lam=0.05',
+        '"squared", penalty="l0", budget=3',
+        '"huber", penalty="l1", lam=0.05',
+    ]
+    code = (
+        "import numpy as np, dualgap as dg\nrng = np.random.default_rng(0)\nX = rng.normal(size=(300, 20))\n"
+    )
+    code += "y = X[:, :8].sum(axis=1) + rng.normal(size=300)\n"
+    for one in asked:
+        code += f"found = [dg.fit(X, y, loss={one}) for _ in range(3)]\n"
+        code += "assert all(np.array_equal(found[0].coef, other.coef) for other in found)\n"
+        code += "assert all((found[0].objective, found[0].bound) == (o.objective, o.bound) for o in found)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path)),
     )
     assert done.returncode == 0, done.stderr

@@ -182,9 +182,8 @@ def test_the_second_path_is_compiled_for_and_the_third_needs_nothing(tmp_path: P
 def test_every_loop_that_pauses_calls_uncompiled_ones_only() -> None:
     from dualgap.discrete.subset.tree import search
     from dualgap.paths.homotopy.advance import any_loss, no_kinks
-    from dualgap.solvers.lasso.gram_sweeps import settle
 
-    for loop in (search, any_loss, no_kinks, settle):
+    for loop in (search, any_loss, no_kinks):
         made: dict[Any, Any] = {}
         uncompiled(loop.loop, made)  # type: ignore[attr-defined]
         for function in made.values():

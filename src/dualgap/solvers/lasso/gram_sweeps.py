@@ -73,11 +73,7 @@ def _sweep(
     return left, largest
 
 
-def _moves(worst: float, gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float) -> bool:
-    return not worst <= tolerance
-
-
-@compiled(reassociate=True, pauses=_moves)
+@compiled(reassociate=True)
 def settle(gram: Matrix, w: Vector, residual: Vector, price: Vector, tolerance: float, most: int) -> float:
     """Sweeps over all coordinates, each followed by some over those that are not zero, in place.
 

@@ -38,6 +38,7 @@ class Grams:
     def __init__(self, alone: float = 0.0) -> None:
         self.alone, self.given_up, self.products = alone > 0.0, False, 0
         self._all = alone
+        self.single = True  # factors by rows in 4-byte numbers; once these fail, later rounds are stiffer
         self._asked: tuple[Design, Vector] | None = None
         self._roughly: tuple[Design, Design] | None = None
         self._pause, self._next = 0, 1
@@ -129,12 +130,13 @@ class NewtonSystem:
     def _by_rows(self, right: Vector, live: Index, free: Mask) -> Vector:
         rows = self.design if len(live) == self.design.shape[0] else self.design.rows(live)
         curvature, soft = self.curvature[live], self._soft(free, len(live))
-        if len(live) >= LARGE:
+        if len(live) >= LARGE and self.grams.single:
             found = self._by_gradients(
                 right, ROUGHLY, _RowSolver(self, rows, curvature, soft, _roughly).solve
             )
             if found is not None:
                 return found
+            self.grams.single = False
         solver = _RowSolver(self, rows, curvature, soft, cholesky)
         x = solver.solve(right)
         return x + solver.solve(right - self._product(rows, curvature, x))

@@ -202,9 +202,9 @@ class _Course:
 def _gradients_may_do(problem: Problem) -> bool:
     """Sparse columns with a price or a bound on the largest weight, and a loss that is curved everywhere.
 
-    With the logistic loss a third to three quarters of an interior point's time, and under a bound no more than
-    it; one that stalled there, 4853 × 8005, is proven in 2 s. Where curvature vanishes, rows leave and come
-    back, and most of the time was lost.
+    With the logistic loss a third to three quarters of an interior point's time, and under a bound no more
+    than it; one that stalled there, 4853 × 8005, is proven in 2 s. Where curvature vanishes, rows leave and
+    come back, and most of the time was lost.
     """
     price = problem.regulariser
     ball = price.gauge.ball

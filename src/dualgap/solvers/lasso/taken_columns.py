@@ -227,5 +227,8 @@ class FreshCurvature:
         """The same at the curvatures of the last step."""
         return self.at(array, which, self.h)
 
+    def begin(self) -> None:
+        """Nothing is kept."""
+
     def learn(self, promise: float) -> None:
         """Nothing is kept."""

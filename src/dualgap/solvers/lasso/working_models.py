@@ -20,6 +20,7 @@ STEPS = 3  # of Newton between two passes over the table
 SURELY = 1e-3  # of the gap wanted: steps that leave no more need no look at it before a proof
 SOON = 1.0  # violations, in prices, below which the next dual point may be the last
 NEARLY = 0.5  # violations, in prices, below which few columns are still to come, or none
+DONE = 0.1  # of the gap wanted: steps that leave no more are the last before a pass
 FEW = 20  # the answer is not far where columns came in for no more than one in so many
 COARSE = 1e-2  # to what share of the prices a set is solved until then
 INSIDE_OFF = 0.3  # of the violations outside the set: those inside that are not worth a step of Newton
@@ -113,23 +114,21 @@ class BentModel(ColumnsModel):
     def minimise(self) -> Vector:
         """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
         point = self.point
+        self.kept.begin()
         for _ in range(STEPS):
             found = self._step(*self._bends)
             if found is None:
                 return self._bends[0]
             length, promise, ahead = found
             if length == 0.0 and not self.floor.share:
-                break
-            share = promise / point.scale
-            left = share * max(share, self.kept.off**2)
+                return self._bends[0]
+            left = self._left(promise)
             self.last = left <= point.wanted and point.off <= SOON
             self.sure = left <= SURELY * point.wanted
-            # the objective is off by the square of this, the slopes that were aimed at by a multiple of it
-            if point.off > NEARLY:
-                share *= max(share, self.kept.off**2)
-            if share <= 0.1 * point.wanted:
+            if left <= DONE * point.wanted:
                 break
-        return np.clip(ahead, *point.problem.dual_bounds) if length == 1.0 else self._bends[0]
+        aimed = length == 1.0 or (length > 0.0 and left <= DONE * point.wanted)
+        return np.clip(ahead, *point.problem.dual_bounds) if aimed else self._bends[0]
 
     def matrix(self, columns: Index) -> Matrix:
         """What the last step had for a matrix, of these columns of the table, the level at its best."""
@@ -165,8 +164,11 @@ class BentModel(ColumnsModel):
         residual, here, price, ridge = pull[live], point.w[live], price[live], ridge[live]
         gram.flat[:: len(live) + 1] += ridge
         w = here.copy()
-        off = violation(w, residual, price)
-        self.lost += ModelMatrix(gram).solve(w, residual, price, max(1e-12, off * min(0.1, 0.1 * off)))
+        matrix, off, aim = ModelMatrix(gram), violation(w, residual, price), point.aim
+        self.lost += matrix.solve(w, residual, price, max(aim, off * min(0.1, 0.1 * off)))
+        fallen = float(pull[live] @ (w - here)) + total * shift * shift
+        if self._left(fallen - float(price @ (np.abs(w) - np.abs(here)))) <= DONE * point.wanted:
+            self.lost += matrix.solve(w, residual, price, aim)  # the slopes aimed at are to be the answer's
         change = w - here
         if point.problem.intercept:
             shift -= float(edge @ change) / total
@@ -198,6 +200,16 @@ class BentModel(ColumnsModel):
         if self.floor.share and length != 1.0:
             self._bends = self.floor.bends(point.z)
         return length, promise, theta - h * along
+
+    def _left(self, promise: float) -> float:
+        """What a step that promises so much leaves, as a share of the objective: its square.
+
+        With flat pieces as much again, unless other columns come in before that matters.
+        """
+        share = promise / self.point.scale
+        if self.floor.share and self.point.off <= NEARLY:
+            return share
+        return share * max(share, self.kept.off**2)
 
     def _matrix(self, live: Index, h: Vector, total: float) -> tuple[Matrix, Vector]:
         """Of these columns, the level at its best, and their sums; of centred copies where it has to be."""

@@ -10,7 +10,7 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import has_flat_pieces
 
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
-SWIFT = 2e6  # products that take less time than the rest of a step, which gains more with its own curvatures
+SWIFT = 1e7  # products that take less time than the rest of a step, which gains more with its own curvatures
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
 ROUGH = 1e-2  # share of a column's square that is left once it is centred, for columns read as they are
@@ -37,7 +37,8 @@ class KeptCurvature:
         """Are these curvatures those of the matrix, nearly? `off` says by how much they differ."""
         stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
         self.off = stale
-        return bool(stale <= self._most) and float(len(h)) * len(self._columns) ** 2 > SWIFT
+        worth = not stale or float(len(h)) * len(self._columns) ** 2 > SWIFT
+        return worth and bool(stale <= self._most)
 
     def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
         """The matrix of these columns, in room that the next one takes, and their sums; about those of h."""

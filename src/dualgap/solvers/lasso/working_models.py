@@ -114,7 +114,8 @@ class BentModel(ColumnsModel):
     def minimise(self) -> Vector:
         """Some steps; the dual point ahead of the last one, or the slopes where that was cut short."""
         point = self.point
-        self.kept.begin()
+        if point.fresh:
+            self.kept.begin()
         for _ in range(STEPS):
             found = self._step(*self._bends)
             if found is None:
@@ -164,11 +165,13 @@ class BentModel(ColumnsModel):
         residual, here, price, ridge = pull[live], point.w[live], price[live], ridge[live]
         gram.flat[:: len(live) + 1] += ridge
         w = here.copy()
-        matrix, off, aim = ModelMatrix(gram), violation(w, residual, price), point.aim
-        self.lost += matrix.solve(w, residual, price, max(aim, off * min(0.1, 0.1 * off)))
+        matrix, off = ModelMatrix(gram), violation(w, residual, price)
+        tolerance = max(1e-12, off * min(0.1, 0.1 * off))
+        self.lost += matrix.solve(w, residual, price, tolerance)
         fallen = float(pull[live] @ (w - here)) + total * shift * shift
-        if self._left(fallen - float(price @ (np.abs(w) - np.abs(here)))) <= DONE * point.wanted:
-            self.lost += matrix.solve(w, residual, price, aim)  # the slopes aimed at are to be the answer's
+        last = self._left(fallen - float(price @ (np.abs(w) - np.abs(here)))) <= DONE * point.wanted
+        if last and point.aim < tolerance:  # the slopes aimed at are to be the answer's
+            self.lost += matrix.solve(w, residual, price, point.aim)
         change = w - here
         if point.problem.intercept:
             shift -= float(edge @ change) / total

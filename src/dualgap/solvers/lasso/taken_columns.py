@@ -87,10 +87,10 @@ class CopiedColumns:
         return which
 
     def times(self, w: Vector) -> Vector:
-        return np.asarray(self.array @ w)
+        return np.asarray(self.array.dot(w))
 
     def against(self, v: Vector) -> Vector:
-        return np.asarray(v @ self.array)
+        return np.asarray(v.dot(self.array))
 
     def curvature(self) -> KeptCurvature:
         return KeptCurvature(self._problem)

@@ -103,7 +103,8 @@ class QuadraticModel(ColumnsModel):
 class BentModel(ColumnsModel):
     """Another loss: steps of proximal Newton on the columns that are not zero or ought not to be.
 
-    Their length is found by slopes, which the next step needs anyway; values would cost logarithms.
+    Their length is found by slopes, which the next step needs anyway; values would cost logarithms. Products
+    are asked for by `dot`: with `@` each takes a microsecond longer, and a step has fifteen.
     """
 
     def __init__(self, point: PricedColumns) -> None:
@@ -168,29 +169,30 @@ class BentModel(ColumnsModel):
         matrix, off = ModelMatrix(gram), violation(w, residual, price)
         tolerance = max(1e-12, off * min(0.1, 0.1 * off))
         self.lost += matrix.solve(w, residual, price, tolerance)
-        fallen = float(pull[live] @ (w - here)) + total * shift * shift
-        last = self._left(fallen - float(price @ (np.abs(w) - np.abs(here)))) <= DONE * point.wanted
+        fallen = float(pull[live].dot(w - here)) + total * shift * shift
+        last = self._left(fallen - float(price.dot(np.abs(w) - np.abs(here)))) <= DONE * point.wanted
         if last and point.aim < tolerance:  # the slopes aimed at are to be the answer's
             self.lost += matrix.solve(w, residual, price, point.aim)
         change = w - here
         if point.problem.intercept:
-            shift -= float(edge @ change) / total
+            shift -= float(edge.dot(change)) / total
         full = np.zeros(len(point.w))
         full[live] = change
         along = point.taken.times(full) + shift
-        linear, paid, bent = float((ridge * here) @ change), price * change, float((ridge * change) @ change)
-        smooth = linear - float(theta @ along)  # the slope, without the prices
-        promise = max(-smooth - float(price @ (np.abs(w) - np.abs(here))), 0.0)
+        linear, paid = float((ridge * here).dot(change)), price * change
+        bent = float((ridge * change).dot(change))
+        smooth = linear - float(theta.dot(along))  # the slope, without the prices
+        promise = max(-smooth - float(price.dot(np.abs(w) - np.abs(here))), 0.0)
         self.kept.learn(promise)
 
         def slope(s: float) -> tuple[float, float, tuple[Vector, Vector]]:
             bends = self.floor.bends(point.z + s * along)
             reached = here + s * change
-            there = linear + s * bent - float(bends[0] @ along) + float(paid @ np.sign(reached))
+            there = linear + s * bent - float(bends[0].dot(along)) + float(paid.dot(np.sign(reached)))
             jump = float(np.abs(paid[reached == 0.0]).sum())
-            return there - min(max(there, -jump), jump), float(bends[1] @ (along * along)) + bent, bends
+            return there - min(max(there, -jump), jump), float(bends[1].dot(along * along)) + bent, bends
 
-        first = smooth + float(paid @ np.sign(here)) + float(np.abs(paid[here == 0.0]).sum())
+        first = smooth + float(paid.dot(np.sign(here))) + float(np.abs(paid[here == 0.0]).sum())
         length, bends = 1.0, None
         if promise > LEAST * point.scale and first < 0.0:  # else rounding decides
             length, bends = search(slope, first)

@@ -57,7 +57,8 @@ class PricedColumns:
     def paid(self) -> float:
         """What the penalty is at this point."""
         which = self.taken.columns
-        return float(self.price[which] @ np.abs(self.w)) + 0.5 * float(self.ridge[which] @ (self.w * self.w))
+        paid = float(self.price[which].dot(np.abs(self.w)))
+        return paid + 0.5 * float(self.ridge[which].dot(self.w * self.w)) if self.ridged else paid
 
     def objective(self) -> float:
         """At this point; a pass over the rows."""

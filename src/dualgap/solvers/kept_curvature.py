@@ -10,7 +10,6 @@ from dualgap.problem.problem import Problem
 from dualgap.solvers.curvature_floor import has_flat_pieces
 
 KEPT = 0.1  # share of the curvatures that may differ: each step then still gains a digit, for two passes
-SWIFT = 1e7  # products that take less time than the rest of a step, which gains more with its own curvatures
 SINGLE = 1e7  # products from which on 4-byte numbers make a matrix in half the time
 SLOW = 0.1  # of what the step before promised: with curvatures off by KEPT everywhere it is a hundredth
 ROUGH = 1e-2  # share of a column's square that is left once it is centred, for columns read as they are
@@ -21,11 +20,12 @@ FADED = 4  # times as many columns as are wanted: then those that left are let g
 class KeptCurvature:
     """The matrix of some columns of a table, their sums hX, h itself, and by how much it is off.
 
-    Curvatures that jump, as those of losses with flat pieces do, are kept only while none has changed.
+    Curvatures that jump, as those of losses with flat pieces do, are kept only while none has changed; so are
+    those of a matrix of at most `swift` products.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._most = 0.0 if has_flat_pieces(problem) else KEPT
+    def __init__(self, problem: Problem, *, swift: float = 0.0) -> None:
+        self._most, self._swift = 0.0 if has_flat_pieces(problem) else KEPT, swift
         self.h = np.zeros(0)
         self.off = self._before = np.inf
         self._columns: Index = np.zeros(0, dtype=np.int64)
@@ -37,7 +37,7 @@ class KeptCurvature:
         """Are these curvatures those of the matrix, nearly? `off` says by how much they differ."""
         stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
         self.off = stale
-        worth = not stale or float(len(h)) * len(self._columns) ** 2 > SWIFT
+        worth = not stale or float(len(h)) * len(self._columns) ** 2 > self._swift
         return worth and bool(stale <= self._most)
 
     def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:

@@ -255,7 +255,7 @@ def test_limits_warm_starts_and_stops(multiclass: str) -> None:
         dg.fit(WINE, WINE_LABELS, max_time=1e-9, **keywords)
 
     def interrupt(record: Any) -> None:
-        if record.iteration == 3:
+        if record.iteration == 2:
             raise KeyboardInterrupt
 
     with pytest.warns(NotCertifiedWarning, match="Interrupted"):

@@ -128,7 +128,7 @@ class _Run(Generic[P, I]):
 
     def _paused(self) -> Status | None:
         """Between two looks: the clock, and a callback that may stop."""
-        if not self.watched or not self.trace:
+        if not self.trace or not self.watched:
             return None
         return self._limit(replace(self.trace[-1], iteration=self.count, seconds=self.elapsed), None)
 

@@ -283,7 +283,7 @@ def read_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if array.dtype.kind in "biuf":
         low, high = array.min(), array.max()
         upper = array == high
-        if low < high and np.isfinite(low) and np.isfinite(high) and np.all(upper | (array == low)):
+        if low < high and math.isfinite(low) and math.isfinite(high) and (upper | (array == low)).all():
             return np.array([low, high], dtype=array.dtype), upper.astype(np.intp)  # two: nothing to sort
     if array.dtype.kind == "f":
         _refuse_continuous(array)

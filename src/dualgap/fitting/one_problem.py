@@ -83,4 +83,5 @@ def _cleared(problem: Problem, outcome: Outcome, limits: Limits) -> Outcome:
     """With zeros where θ says so."""
     if getattr(outcome.ran, "exact_zeros", False):
         return outcome
-    return replace(outcome, bounds=with_zeros(problem, outcome.bounds, limits.tolerance))
+    bounds = with_zeros(problem, outcome.bounds, limits.tolerance)
+    return outcome if bounds is outcome.bounds else replace(outcome, bounds=bounds)

@@ -35,19 +35,21 @@ def cholesky(
     the share `lost` is left makes a matrix singular.
     """
     size, whole = len(matrix), matrix.diagonal().copy()
-    if unit is None:
-        unit = whole if whole.min(initial=1.0) > 0.0 else _positive(whole)
     single = matrix.dtype == np.float32
     factorise, solver = (lapack.spotrf, _single_solve) if single else (lapack.dpotrf, _double_solve)
     rows = matrix.flags.c_contiguous  # the transpose then is in the order of LAPACK: no copy
     for k, raised in enumerate(raises):
         if k:  # the factor has taken the place of the upper triangle
             np.copyto(matrix, matrix.T.copy(), where=np.tri(size, k=-1, dtype=bool).T)
+        ahead = whole
         if k or raised:
-            matrix.flat[:: size + 1] = whole + raised * unit
+            if unit is None:
+                unit = whole if whole.min(initial=1.0) > 0.0 else _positive(whole)
+            ahead = whole + raised * unit
+            matrix.flat[:: size + 1] = ahead
         factor, failed = factorise(matrix.T if rows else matrix, lower=rows, overwrite_a=1, clean=0)
         pivots = factor.diagonal()
-        if not failed and np.all(pivots * pivots > lost * (whole + raised * unit)):
+        if not failed and (pivots * pivots > lost * ahead).all():
             return solver(factor, rows)
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
 

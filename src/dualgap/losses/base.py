@@ -20,6 +20,7 @@ NEAR = 0.5  # up to it log(1 + d) is had from d, beyond from 1 + d
 LOST = 2.0**-47  # 64 roundings: expit and log1p are within 4 each
 ROUNDING = 2.0**-52  # share of the slopes that their sum may be off by
 FEW_STEPS = 20  # of Newton's towards the best constant, before secants and halves take over
+TINY = 2.0**-1022  # the least number that has all its digits
 FAINT = 2.0**-1000  # numbers above it have all their digits
 
 
@@ -258,10 +259,9 @@ def class_weights(y: Vector, a: Vector) -> tuple[float, float]:
 def log_odds_of_classes(y: Vector, a: Vector) -> float:
     """log of the weight of the rows labelled +1 over that of the others; large where one class has all."""
     plus, minus = class_weights(y, a)
-    least = float(np.finfo(np.float64).tiny)
-    if min(plus, minus) > least:
+    if min(plus, minus) > TINY:
         return math.log(plus / minus)
-    return math.log(max(plus, least)) - math.log(max(minus, least))
+    return math.log(max(plus, TINY)) - math.log(max(minus, TINY))
 
 
 def divergence(share: Vector, model: Vector, depth: Vector) -> Vector:

@@ -19,7 +19,7 @@ class Separable(Gauge):
     l1: Vector
     l2: Vector
 
-    @property
+    @once
     def elastic(self) -> Elastic:
         return Elastic(self.l1, self.l2)
 
@@ -160,7 +160,7 @@ class Separable(Gauge):
             v, w, reach = v[..., curved], w[..., curved], reach[..., curved]
             l1, l2 = l1[..., curved], l2[..., curved]
             beyond = v
-            if l1.any():
+            if Trait.QUADRATIC not in self.traits and l1.any():
                 near = np.clip(v, -l1, l1)
                 kinked = np.abs(w) * (l1 - np.sign(w) * near + reach * (l1 > 0.0))
                 total, beyond = total + kinked.sum(axis=-1), v - near
@@ -205,7 +205,7 @@ class Separable(Gauge):
             return float(np.max(np.abs(v[seen]) / self.l1[seen]))
 
     def shares_of_price(self, v: Vector) -> Vector | None:
-        if not self.l1.any():
+        if Trait.QUADRATIC in self.traits:
             return None
         return np.asarray(np.divide(v, self.l1, out=np.full(len(v), np.inf), where=self.l1 > 0.0))
 

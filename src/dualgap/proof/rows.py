@@ -257,7 +257,7 @@ def _filled(matrix: Any, lines: str) -> Index:
 
 def length(values: Vector) -> float:
     """√(Σ x²), from above."""
-    return _root(float(values @ values), len(values))
+    return _root(float(values.dot(values)), len(values))  # `@` takes a microsecond longer
 
 
 def norm(matrix: Any) -> float:
@@ -266,7 +266,7 @@ def norm(matrix: Any) -> float:
     if not stored.flags.forc:
         return _root(float(np.einsum("ij,ij->", stored, stored)), stored.size)
     flat = stored.ravel(order="K")
-    return _root(float(flat @ flat), stored.size)
+    return _root(float(flat.dot(flat)), stored.size)
 
 
 def _root(squares: float, count: int) -> float:

@@ -20,11 +20,12 @@ FADED = 4  # times as many columns as are wanted: then those that left are let g
 class KeptCurvature:
     """The matrix of some columns of a table, their sums hX, h itself, and by how much it is off.
 
-    Curvatures that jump, as those of losses with flat pieces do, are kept only while none has changed.
+    Curvatures that jump, as those of losses with flat pieces do, are kept only while none has changed; so are
+    those of a matrix of at most `swift` products.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._most = 0.0 if has_flat_pieces(problem) else KEPT
+    def __init__(self, problem: Problem, *, swift: float = 0.0) -> None:
+        self._most, self._swift = 0.0 if has_flat_pieces(problem) else KEPT, swift
         self.h = np.zeros(0)
         self.off = self._before = np.inf
         self._columns: Index = np.zeros(0, dtype=np.int64)
@@ -36,11 +37,12 @@ class KeptCurvature:
         """Are these curvatures those of the matrix, nearly? `off` says by how much they differ."""
         stale = float(np.abs(h - self.h).sum()) / float(h.sum()) if len(self.h) else np.inf
         self.off = stale
-        return bool(stale <= self._most)
+        worth = not stale or float(len(h)) * len(self._columns) ** 2 > self._swift
+        return worth and bool(stale <= self._most)
 
     def at(self, array: Matrix, which: Index, h: Vector) -> tuple[Matrix, Vector]:
         """The matrix of these columns, in room that the next one takes, and their sums; about those of h."""
-        if not self.fits(h) or len(self._columns) > FADED * len(which):
+        if (h is not self.h and not self.fits(h)) or len(self._columns) > FADED * len(which):
             return self.anew(array, which, h)
         return self.known(array, which)
 
@@ -77,6 +79,10 @@ class KeptCurvature:
             return found
         gather_block(self._matrix, places, found)
         return found
+
+    def begin(self) -> None:
+        """Columns have come in: the next step may promise more than the last one."""
+        self._before = np.inf
 
     def learn(self, promise: float) -> None:
         """What a step promised: where little was gained, a few rows have changed much."""

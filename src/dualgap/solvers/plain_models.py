@@ -1,4 +1,7 @@
-"""Where Newton on a small problem stands, and its model there: by columns, or by rows if these are fewer."""
+"""Where Newton on a small problem stands, and its model there: by columns, or by rows if these are fewer.
+
+Products are asked for by `dot`: with `@` each takes a microsecond longer, and the smallest fits have fifty.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class Point:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         array = problem.design.features.toarray()
-        self.centre = problem.a @ array if problem.intercept else None
+        self.centre = problem.a.dot(array) if problem.intercept else None
         self.array: Matrix = array if self.centre is None else array - self.centre
         self.ridge = prices(problem)[1][: array.shape[1]]
         self.level, self.price = float(problem.null_weights[-1]) if problem.intercept else 0.0, 0.0
@@ -90,16 +93,18 @@ class Point:
         """The relative gap at the end of a step, with the dual point that is its own."""
         problem, theta = self.problem, move.ahead
         lower, upper = problem.dual_bounds
-        if not np.all((theta >= lower) & (theta <= upper)):
+        if not ((theta >= lower) & (theta <= upper)).all():
             return np.inf
-        bound = -float(problem.a @ problem.loss.conjugate(problem.y, -theta / problem.a)) - self.price
+        bound = -float(problem.a.dot(problem.loss.conjugate(problem.y, -theta / problem.a))) - self.price
         return problem.relative(self.value - bound + move.lost + move.astray, self.value)
 
     def asked(self, w: Vector) -> Vector:
         """The weights as they were asked for."""
         if self.centre is None:
             return w
-        return np.append(w, self.level - float(self.centre @ w))
+        found = np.empty(len(w) + 1)
+        found[:-1], found[-1] = w, self.level - float(self.centre.dot(w))
+        return found
 
 
 class StepModel(Protocol):
@@ -131,19 +136,20 @@ class PlainByColumns:
     def step(self, theta: Vector, h: Vector) -> ModelStep:
         point = self.point
         scaled = point.array * np.sqrt(h)[:, None]
-        gram, priced = scaled.T @ scaled, point.ridge * self.w
-        pull = theta @ point.array - priced
+        gram, priced = scaled.T.dot(scaled), point.ridge * self.w
+        pull = theta.dot(point.array) - priced
         if point.centre is None:
             step = _solved(gram, point.ridge, pull)
-            along = point.array @ step
+            along = point.array.dot(step)
         else:
-            edge, total, level = h @ point.array, float(h.sum()), float(theta.sum())
+            edge, total, level = h.dot(point.array), float(h.sum()), float(theta.sum())
             gram -= np.outer(edge / total, edge)
             step = _solved(gram, point.ridge, pull - (level / total) * edge)
-            self.shift = (level - float(edge @ step)) / total
-            along = point.array @ step + self.shift
+            self.shift = (level - float(edge.dot(step))) / total
+            along = point.array.dot(step) + self.shift
         self.change = step
-        return ModelStep(along, float(priced @ step), float((point.ridge * step) @ step), theta - h * along)
+        square = float((point.ridge * step).dot(step))
+        return ModelStep(along, float(priced.dot(step)), square, theta - h * along)
 
     def moved(self, length: float, promise: float) -> None:
         self.w = self.w + length * self.change

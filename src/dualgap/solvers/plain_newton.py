@@ -41,7 +41,7 @@ class PlainNewton:
             if not float(h.sum()) > 0.0:
                 return
             move = model.step(theta, h)
-            promise = float(theta @ move.along) - move.pull
+            promise = float(theta.dot(move.along)) - move.pull
             if not promise >= 0.0:
                 return
             length = point.advance(move, promise)

@@ -20,6 +20,7 @@ EDGE = 0.98  # of its price: what a column must be worth to be taken in
 MANY = 128  # sparse columns: with 100 a text took as long by sweeps, with 500 half as long
 LEVEL = 1e-15  # share of Σ|θ| to which Σθ is zero: what the kernel still moves is rounding
 INSIDE = 1.0 - 1e-13  # a scaled dual point is put this much inside
+AIM, FLOOR = 0.1, 1e-3  # of the gap wanted; share of the objective that prices are taken to make up at least
 SURE = 0.3  # of the gap wanted, by an objective of before: it is not worked out anew
 # So much of the gap wanted is spent on putting θ inside the prices: where these are a small share of the
 # objective, it is put in by more, but no more times than that.
@@ -56,7 +57,8 @@ class PricedColumns:
     def paid(self) -> float:
         """What the penalty is at this point."""
         which = self.taken.columns
-        return float(self.price[which] @ np.abs(self.w)) + 0.5 * float(self.ridge[which] @ (self.w * self.w))
+        paid = float(self.price[which].dot(np.abs(self.w)))
+        return paid + 0.5 * float(self.ridge[which].dot(self.w * self.w)) if self.ridged else paid
 
     def objective(self) -> float:
         """At this point; a pass over the rows."""
@@ -73,7 +75,12 @@ class PricedColumns:
         primal, paid = self.objective(), self.paid
         risk = primal - paid
         paid = paid or risk
-        return 0.3 * self.wanted * (risk + paid) / max(paid, 1e-3 * risk)
+        return 0.3 * self.wanted * (risk + paid) / max(paid, FLOOR * risk)
+
+    @property
+    def aim(self) -> float:
+        """Violations, in prices, that are little beside the gap wanted; as far as is known without a pass."""
+        return AIM * self.wanted * self.scale / max(self.paid, FLOOR * self.scale)
 
     def asked(self) -> Vector:
         """The weights as they were asked for."""

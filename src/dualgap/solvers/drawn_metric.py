@@ -10,8 +10,8 @@ import numpy as np
 from dualgap.arrays import Vector
 from dualgap.linalg.cholesky import rough_cholesky
 
-ROWS = 8  # for each column; half as many again leave a tenth of the products, and take as long
-SPARES = 2  # times as many rows must there be, else all are taken
+ROWS = 8  # for each column: a choice
+SPARES = 2  # times as many rows there must be, else all are taken
 BLOCKED = 3.0  # operations on blocks run this much faster than products with vectors
 
 

@@ -84,11 +84,11 @@ class Newton:
             return None
         if not plain(problem):
             return ThinNewton() if ThinNewton.fits(problem) else None
-        if problem.loss_has(Trait.BOUNDED_CURVATURE):
-            near = n * p <= SMALL_TABLE or (n * p <= NEAR_TABLE and p > NARROW)
-            if near or (n * p <= LARGEST_TABLE and not sample_size(problem)):
-                return PlainNewton()
         tall = n >= p and p <= LARGEST and not problem.loss_has(Trait.QUADRATIC)
+        if problem.loss_has(Trait.BOUNDED_CURVATURE):
+            near = n * p <= NEAR_TABLE and p > NARROW and (tall or n < p)
+            if n * p <= SMALL_TABLE or near or (tall and n * p <= LARGEST_TABLE and not sample_size(problem)):
+                return PlainNewton()
         return BorrowedMetric() if tall else None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:

@@ -15,7 +15,7 @@ from dualgap.traits import Trait
 STEPS = 5.0  # that a fit takes
 CALL, AROUND = 5e5, 1e6  # operations that take as long as what surrounds a product, or a step by matrices
 DOUBLE = 1.5  # times as long take those of 8-byte numbers
-PAYS = 30.0  # products that must be cheaper than matrices
+PAYS, ONCE = 30.0, 100.0  # products that must be cheaper than matrices, and than those that do for every step
 MORE = 1.5  # times what matrices would have taken, after which these are made
 ROUGHEST, FINEST = 0.1, 1e-3  # share of a residual that a step may leave: far from the optimum, and anywhere
 ROUGH = 1e-3  # share of the objective: steps that promise more take gradients in 4-byte numbers
@@ -23,15 +23,17 @@ WITHIN = 1.0  # a step whose square promises no more than so many times the gap 
 ENOUGH = 0.2  # share of the gap wanted that the last step may lose
 LONGEST = 4.0  # times such a step: a rough one leads astray
 EVEN = 2.0  # diagonals no further apart than this need no scaling
-METRICS, METRIC_MORE = 5, 3.0  # of a fit; products for one take so many times as long
+METRICS = 5  # of a fit
+METRIC_MORE = 3.0  # times what one takes, products go on before: 1.5 doubled the time of 500 × 500
 LEAST = 20.0  # products before each: where metrics are cheap, curvature still changes much
 
 
 def first_model(point: Point, wanted: float) -> StepModel:
     """Products where some of them cost less than matrices."""
     n, p = point.array.shape
-    budget = _budget(n, p, 1.0 if point.problem.loss_has(Trait.QUADRATIC) else STEPS)
-    return PlainByProducts(point, wanted, budget) if budget >= PAYS else _direct(point)
+    steps, pays = (1.0, ONCE) if point.problem.loss_has(Trait.QUADRATIC) else (STEPS, PAYS)
+    budget = _budget(n, p, steps)
+    return PlainByProducts(point, wanted, budget) if budget >= pays else _direct(point)
 
 
 def _budget(n: int, p: int, steps: float) -> float:

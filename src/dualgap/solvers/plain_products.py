@@ -15,7 +15,7 @@ from dualgap.traits import Trait
 STEPS = 5.0  # that a fit takes
 CALL, AROUND = 5e5, 1e6  # operations that take as long as what surrounds a product, or a step by matrices
 DOUBLE = 1.5  # times as long take those of 8-byte numbers
-PAYS, ONCE = 30.0, 100.0  # products that must be cheaper than matrices, and than those that do for every step
+PAYS, ONCE = 30.0, 40.0  # products that must be cheaper than matrices, and than those that do for every step
 MORE = 1.5  # times what matrices would have taken, after which these are made
 ROUGHEST, FINEST = 0.1, 1e-3  # share of a residual that a step may leave: far from the optimum, and anywhere
 ROUGH = 1e-3  # share of the objective: steps that promise more take gradients in 4-byte numbers
@@ -24,7 +24,8 @@ ENOUGH = 0.2  # share of the gap wanted that the last step may lose
 LONGEST = 4.0  # times such a step: a rough one leads astray
 EVEN = 2.0  # diagonals no further apart than this need no scaling
 METRICS = 5  # of a fit
-METRIC_MORE = 3.0  # times what one takes, products go on before: 1.5 doubled the time of 500 × 500
+METRIC_MORE = 3.0  # times what one takes, products go on before
+TALL = 2  # rows for each column: with fewer, metrics so early cost 400 × 400 a fifth
 LEAST = 20.0  # products before each: where metrics are cheap, curvature still changes much
 
 
@@ -66,9 +67,9 @@ class PlainByProducts:
         self.point, self.wanted = point, wanted
         n, p = point.array.shape
         self.metric: Callable[[Any], Any] | None = None
-        self.metrics, self.share = 0, budget
-        if n >= p:
-            self.metrics, self.share = METRICS, max(METRIC_MORE * metric_work(n, p) / _product(n, p), LEAST)
+        self.metrics, self.share = METRICS if n >= p else 0, budget
+        if n >= TALL * p:
+            self.share = max(METRIC_MORE * metric_work(n, p) / _product(n, p), LEAST)
         self.left = self.share
         self.short = point.array.astype(np.float32)
         self.ridge = point.ridge.astype(np.float32)

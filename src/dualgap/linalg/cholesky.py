@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,12 @@ def rough_cholesky(matrix: Any) -> Callable[[Any], Any]:
         matrix.flat[:: len(matrix) + 1] = whole * (1.0 + raised)
         factor, failed = lapack.spotrf(matrix, lower=1)
         if not failed:
-            return lambda b: lapack.spotrs(factor, b, lower=1)[0]
+            return partial(_rough_solve, factor)
     raise np.linalg.LinAlgError("the matrix is not positive semidefinite")
+
+
+def _rough_solve(factor: Any, b: Any) -> Any:
+    return _both(blas.strsv, factor, b, True) if b.ndim == 1 else lapack.spotrs(factor, b, lower=1)[0]
 
 
 def definite(matrix: Matrix) -> bool:

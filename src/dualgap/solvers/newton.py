@@ -30,6 +30,7 @@ from dualgap.solvers.normal_equations import (
 from dualgap.solvers.plain_newton import PlainNewton
 from dualgap.solvers.prices import lacks_squares, plain, prices
 from dualgap.solvers.sampling import sampled
+from dualgap.solvers.tall_point import NARROW, sample_size
 from dualgap.traits import Trait
 
 STEPS_GUESS, HARD_GUESS = 5.0, 20.0  # the latter of inexact steps among flat pieces
@@ -46,7 +47,8 @@ SAMPLE_WORK = 1e8  # operations of a step below which a sample spares nothing
 SAMPLE_PROMISE, SAMPLE_STEPS = 0.3, 8  # how well a sample is solved, beside what its answer is off by
 CHORD, CHORD_SAFETY = 0.3, 10.0  # a change of curvature by this share leaves the old factor of use
 CHORD_FALL = 0.5  # unless it hardly gets on: of what the step before promised
-SMALL_TABLE, SMALL_SIDE = 1_000_000, 1000  # numbers, and order of a matrix, made in milliseconds: choices
+SMALL_TABLE = 1_000_000  # numbers whose matrices are made in milliseconds: a choice
+NEAR_TABLE, LARGEST_TABLE = 8_000_000, 30_000_000  # numbers near the processor in 4 bytes; and copied at all
 THIN, THIN_STEPS = 0.05, 40  # share of the places of a table that hold a number; more steps ask for scales
 FIRM = 1e-2  # a ridge of this size, on columns of unit size, needs no continuation
 
@@ -83,11 +85,14 @@ class Newton:
             return None
         if not plain(problem):
             return ThinNewton() if not pieces and ThinNewton.fits(problem) else None
-        if n * p <= SMALL_TABLE and min(n, p) <= SMALL_SIDE and problem.loss_has(Trait.BOUNDED_CURVATURE):
-            return PlainNewton() if n >= p or not pieces else None
         if pieces:
-            return None
+            few = p <= n and n * p <= SMALL_TABLE and problem.loss_has(Trait.BOUNDED_CURVATURE)
+            return PlainNewton() if few else None
         tall = n >= p and p <= LARGEST and not problem.loss_has(Trait.QUADRATIC)
+        if problem.loss_has(Trait.BOUNDED_CURVATURE):
+            near = n * p <= NEAR_TABLE and p > NARROW and (tall or n < p)
+            if n * p <= SMALL_TABLE or near or (tall and n * p <= LARGEST_TABLE and not sample_size(problem)):
+                return PlainNewton()
         return BorrowedMetric() if tall else None
 
     def iterates(self, problem: Problem, start: Iterate) -> Iterator[Iterate]:

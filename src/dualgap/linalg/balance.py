@@ -62,7 +62,7 @@ def orthogonal(
 
     As many columns as rows, which are independent in good coordinates, leave nothing but 0.
     """
-    if F.shape[1] >= len(theta) and not np.any(wanted):
+    if F.shape[1] >= len(theta) and not np.any(wanted) and np.isfinite(theta).all():
         return np.zeros_like(theta)
     for _ in range(ROUNDS):
         room = _room(theta, lower, upper)

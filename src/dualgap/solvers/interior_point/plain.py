@@ -21,6 +21,7 @@ FIRST = 3.0  # the first gap, in null objectives: ten took a step more, three te
 BACK = 0.999  # share of the way to the boundary
 LEAST, MOST = 1e-4, 0.8  # share of the gap that a step aims at
 WEAK, CENTRED = 0.1, 0.3  # a shorter step is tried again without its correction, aiming at this share
+STRONG = 100.0  # times the gap wanted: a price that leaves weights less to tell makes any weights look good
 EXACT = 1e-6  # relative gap at which it is known which terms are at their kinks
 LOOK = 3.0  # pairs that add up to so many times the gap wanted are worth a look at the gap itself
 
@@ -37,6 +38,8 @@ class PlainInterior:
         if not problem.null > 0.0:
             return
         run, finish, wanted = _Interior(problem), Finish(problem), start.wanted
+        if run.most() <= STRONG * wanted * problem.null:
+            return
         apart = wanted < EXACT or problem.loss_has(Trait.LEAVES_ROWS_OUT)
         seen = max(wanted, EXACT)
         for _ in range(LIMIT):
@@ -162,6 +165,12 @@ class _Interior:
         return _Ahead(w, level, z, d, slack, price, _longest(self.slack, slack), _longest(self.price, price))
 
     # -- what it has come to -------------------------------------------------------------------------
+
+    def most(self) -> float:
+        """What weights can take off the objective at most."""
+        point, slope = self.point, self.together(np.maximum(self.upper, -self.lower))
+        pull = slope @ np.abs(point.array)
+        return 0.5 * float(pull @ (pull / point.ridge))
 
     def gap(self) -> float:
         """The relative gap, what d is out of balance among it."""

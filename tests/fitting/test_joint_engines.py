@@ -113,6 +113,21 @@ def test_many_rows_start_on_a_sample() -> None:
         assert found.objective == pytest.approx(few.objective, rel=2e-6)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-10])
+def test_broad_tables_learn_from_their_steps(tol: float, intercept: bool) -> None:
+    """More than a hundred columns, classes some rare and some all alone; alone, and one after another."""
+    X, y = drawn(600, 110, 6, scale=0.2)
+    y = np.maximum(y - 2, 0)
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, len(y))
+    how: dict[str, Any] = {"loss": "logistic", "penalty": "l2", "tol": tol, "fit_intercept": intercept}
+    for lam in (0.1, 1e-3, 1e-6):
+        found = dg.fit(X, y, lam=lam, sample_weight=weights, **how)
+        assert found.converged
+        assert found.certificate.recheck(X, y).bound == pytest.approx(found.bound, rel=1e-9)
+    assert np.all(dg.path(X, y, sample_weight=weights, n_lams=12, **how).gaps <= tol)
+
+
 def test_at_the_largest_strength_no_weight() -> None:
     X, y = drawn(100, 5, 4)
     found = dg.fit(X, y, loss="logistic", penalty="l1", lam=10.0)

@@ -27,6 +27,7 @@ FEW = 2000  # rows that need no sample: a step on them costs a millisecond
 STALLED = 4  # steps in a row that promise less than the share SPENT of the gap wanted, and do not close it
 SPENT = 1e-3  # of the gap wanted: a choice
 FAR = 0.1  # promise of a step from which longer ones may be tried
+SHRUNK = 0.1  # share of the gap wanted that a gap counts as at least: rounding may hide all of it
 SHORTEST = 1e-9  # of steps: a direction that is no descent
 TILTS = 3  # of a clipped dual point: each squares what the intercepts are off by, from a few per cent
 
@@ -84,15 +85,20 @@ class Softmax:
         flat, a = weighted.ravel(), self.a.astype(weighted.dtype)
         kept = flat[self.own]
         flat[self.own] -= a
-        if self._roughly(weighted):
-            found = self.table.pull(weighted.astype(np.float32)).astype(weighted.dtype)
-        else:
-            found = self.problem.design.transpose_matvecs(weighted)
+        found = self.pull(weighted)
         flat[self.own] = kept
         return found
 
+    def pull(self, T: Any) -> Any:
+        """T X, likewise."""
+        if self._roughly(T):
+            return self.table.pull(T.astype(np.float32)).astype(T.dtype)
+        return self.problem.design.transpose_matvecs(T)
+
     def scores(self, W: Any) -> Any:
         """W Xᵀ, in the precision of W."""
+        if self.problem.intercept and not W[:, :-1].any():
+            return np.repeat(W[:, -1:], self.table.shape[0], axis=1)
         if self._roughly(W):
             return self.table.scores(W.astype(np.float32)).astype(W.dtype)
         return self.problem.design.matvecs(W)
@@ -172,6 +178,7 @@ class SoftmaxSteps(ABC):
         self.promise = 1.0  # of a step: the share of the objective that it takes off
         self.longest = 1.0  # times a step that may be taken at once
         self.dZ: Any = None  # of the last step
+        self.before: Any = None  # the probabilities where it began
         self._place(W)
 
     def _place(self, W: Any) -> None:
@@ -215,24 +222,22 @@ class SoftmaxSteps(ABC):
         """Steps until the gap seems small, and beyond while somebody asks."""
         stalled, best = 0, np.inf
         for _ in range(STEPS):
-            before = self.P
-            rough, length = self.rough, self.advance()
+            length = self.advance()
             if length is None:
                 return
             w = self.W.astype(np.float64).ravel()
-            if rough:
-                yield Iterate(w, look=False)
-                continue
             theta, gap = None, np.inf
             if length == 1.0 and self._may_be_last():
-                theta, gap = self._ahead(before)
+                theta, gap = self._ahead()
             if theta is not None and gap <= self.wanted:
                 yield Iterate(w, theta, outright=True)
-                self.wanted = 0.3 * min(self.wanted, max(gap, 0.0))
+                self.wanted = 0.3 * min(self.wanted, max(gap, SHRUNK * self.wanted))
             else:
                 yield Iterate(w, theta, look=False)
             stalled = stalled + 1 if gap > 0.5 * best and self.promise <= SPENT * self.wanted else 0
             best = min(best, gap)
+            if self.rough:
+                continue
             if stalled >= STALLED or length <= SHORTEST or not self.promise > 0.0:
                 return
 
@@ -241,8 +246,8 @@ class SoftmaxSteps(ABC):
 
         Far from the optimum twice as much, and again, while that is better, up to `longest` times the step.
         """
-        self.promise = -slope / self.value if self.value > 0.0 else 0.0
-        self.dZ = self.model.scores(d)
+        self.promise = self._share(slope)
+        self.dZ, self.before = self.model.scores(d), self.P
         t, kind = 1.0, self.W.dtype.type
         while True:
             W, Z = self.W + kind(t) * d, self.Z + kind(t) * self.dZ
@@ -261,9 +266,17 @@ class SoftmaxSteps(ABC):
             self.W, self.Z, self.P, self.value, t = W, Z, P, value, 2.0 * t
         return t
 
-    def _ahead(self, P: Matrix) -> tuple[Matrix | None, float]:
+    def _share(self, slope: float) -> float:
+        """Of the objective, that a step with this slope promises."""
+        return -slope / self.value if self.value > 0.0 else 0.0
+
+    def _ahead(self) -> tuple[Matrix | None, float]:
         """The dual point ahead, and the relative gap that it seems to leave."""
-        pi = self.model.ahead(P, self.dZ)
+        P, dZ = self.before, self.dZ
+        if self.rough:
+            P, dZ = P.astype(np.float64), dZ.astype(np.float64)
+            P /= P.sum(axis=0)
+        pi = self.model.ahead(P, dZ)
         if pi is None:
             return None, np.inf
         theta, lost = self._loses(self.model.theta(pi), pi)

@@ -28,6 +28,8 @@ PER_COLUMN, FEWEST = 8, 1500  # rows that a metric is made of: more changed no c
 MOVED = (
     1.35  # a metric is made anew when the mean curvature is this many times what it was, or less: a choice
 )
+ALIKE, RAREST = 2.0, 1e-3  # times that curvatures between classes differ within a group; their least
+EXPONENTIALS = 100  # columns of which a product costs more than the exponentials: with 50 it was even
 WIDEST = 3000  # columns, or rows, up to which a metric is factored: 9e9 operations, a second
 FLOOR = 1e-6  # share of the mean diagonal added to a factored metric: 4-byte products round to 1e-7
 FAINT = 1e-12  # of a diagonal: no division by zero where a row's class is sure
@@ -50,6 +52,10 @@ class RoughTable(Protocol):
 
     def curved(self, P: Any, weighted: Any, V: Any) -> Any:
         """(T ∘ weighted) X for T = V Xᵀ less its mean under P, row by row: a Hessian times V."""
+
+    @property
+    def broad(self) -> bool:
+        """Does a product cost more than the exponentials of its scores?"""
 
     def columns(self, which: Index) -> Any:
         """Some columns as an array."""
@@ -123,6 +129,10 @@ class DenseTable(RoughTable):
             out += _along(T, X)
         return out
 
+    @property
+    def broad(self) -> bool:
+        return bool(self.X.shape[1] >= EXPONENTIALS)
+
     def columns(self, which: Index) -> Any:
         return self.X[:, which]
 
@@ -140,10 +150,7 @@ class DenseTable(RoughTable):
             kept.update(level=level, gram=self._gram(h) if q <= n else None, h=h)
         if q > n:
             return self._through_rows(kept["h"], R)
-        matrix = kept["gram"].copy()
-        size = float(np.trace(matrix)) / q
-        matrix.flat[:: q + 1] += R + FLOOR * size
-        return _by_rows(rough_cholesky(matrix))
+        return _by_classes(kept["gram"], np.asarray(P @ a, dtype=np.float64), R)
 
     def _gram(self, h: Any) -> Any:
         n, q = self.shape
@@ -206,6 +213,10 @@ class SparseTable(RoughTable):
         T *= weighted
         return self.pull(T)
 
+    @property
+    def broad(self) -> bool:
+        return False
+
     def columns(self, which: Index) -> Any:
         return self.X[:, which].toarray()
 
@@ -241,6 +252,43 @@ def _diagonal(squares: Any, R: Any) -> Metric:
     squares += R
     squares += FAINT * float(squares.max(initial=1.0))
     return lambda r: r / squares
+
+
+def _by_classes(gram: Any, shares: Vector, R: Any) -> Metric:
+    """(Σ_j s_j u_j u_jᵀ ⊗ gram + R)⁻¹ for the eigenvalues s and vectors u of diag c − ccᵀ, the curvature
+    between classes with shares c: that of rare ones is little. Where s are alike they share a factor. What
+    moves all classes alike has none, and takes the mean.
+    """
+    sizes, turn = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
+    sizes *= (len(sizes) - 1) / max(float(sizes.sum()), 1e-300)
+    sizes[0] = 1.0
+    q, floor = len(gram), FLOOR * float(np.trace(gram)) / len(gram)
+    parts = []
+    for group in _alike(sizes):
+        size = max(float(sizes[group].mean()), RAREST)
+        matrix = np.float32(size) * gram
+        matrix.flat[:: q + 1] += R + size * floor
+        parts.append((turn[:, group].astype(np.float32), _by_rows(rough_cholesky(matrix))))
+    if len(parts) == 1:
+        return parts[0][1]
+
+    def apply(r: Any) -> Any:
+        total = np.zeros_like(r)
+        for U, solve in parts:
+            total += U @ solve(U.T @ r)
+        return total
+
+    return apply
+
+
+def _alike(sizes: Any) -> list[Index]:
+    """Where the sizes are, by size, those together that are within a factor ALIKE."""
+    groups: list[list[int]] = []
+    for k in np.argsort(sizes).tolist():
+        if not groups or sizes[k] > ALIKE * max(sizes[groups[-1][0]], RAREST):
+            groups.append([])
+        groups[-1].append(k)
+    return [np.array(group) for group in groups]
 
 
 def _by_rows(solve: Metric) -> Metric:

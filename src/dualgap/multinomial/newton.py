@@ -40,9 +40,7 @@ CLOSING = 0.7  # the same, at which a Newton step goes on as the last: at 1 it t
 LOOSE = 0.3  # share of the curvature left that wants a new metric, where steps with secants serve: a choice
 TIGHT = 0.7  # the same elsewhere: a choice
 SINGLE = 3e-7  # gap wanted that 4-byte numbers can show, whatever they are
-EPSILON = (
-    6e-8  # their rounding: scores' errors nearly cancel over the rows, and the objective's is their root
-)
+EPSILON = 6e-8  # their rounding; errors of scores nearly cancel over the rows, the objective's is their root
 NOISE = 1e-8  # of gradients in them, whose columns have length one: 1e-9 to 5e-9 reckoned on 5000 rows
 SPOILT = 0.1  # share of the gap wanted that this may cost
 LOOKS = 2  # at dual points from 4-byte numbers, before steps are made in 8-byte numbers

@@ -70,9 +70,7 @@ class _Lender:
 
     def __init__(self, problem: Problem) -> None:
         self.bound = problem.loss.curvature * problem.a
-        self.least = problem.design.shape[
-            1
-        ]  # rows that must bend at the start, or a slight ridge alone holds
+        self.least = problem.p  # rows that must bend at the start, or a slight ridge alone holds
         self.share: float | None = None
 
     def lent(self, h: Vector) -> Vector:

@@ -25,7 +25,14 @@ import scipy.sparse as sp
 import dualgap as dg
 from benchmarks.cells import Cell
 from benchmarks.machine import heading, machine, versions
-from benchmarks.problems import Problem, correlated, largest, text_classes
+from benchmarks.problems import (
+    Problem,
+    correlated,
+    dense_classes,
+    heavy_regression,
+    largest,
+    text_classes,
+)
 from benchmarks.race import Rules, race
 from benchmarks.tables import met, peer, ratio
 
@@ -46,7 +53,13 @@ def cells() -> Iterator[Cell]:
     """Every problem with the ratio that must be reached."""
     yield Cell("ridge diabetes 442x10", lambda seed: _diabetes("l2", seed), ("sklearn",), 1)
     yield Cell("lasso diabetes 442x10", lambda seed: _diabetes("l1", seed), SQUARES, 1)
-    for n, p, must in ((200, 500, 1.0), (1000, 10, 1.0), (100_000, 400, 1.2)):
+    for n, p, must in (
+        (150, 4, 1.0),
+        (200, 500, 1.0),
+        (1000, 10, 1.0),
+        (2000, 2000, 1.0),
+        (100_000, 400, 1.2),
+    ):
         for strength in (1.0, 0.01):
             make = _signs((n, p), strength)
             yield Cell(f"logistic+l2 {n}x{p} lam={strength:g}", make, RIDGE, must)
@@ -58,6 +71,9 @@ def cells() -> Iterator[Cell]:
     for n, p in ((500, 600), (10_000, 100)):
         for divide in (2, 10, 20):
             yield Cell(f"lasso {n}x{p} lmax/{divide}", _public("squared", (n, p), divide), SQUARES, 1.2)
+    for loss, rivals in (("hinge", RIDGE), ("squared_hinge", RIDGE), ("huber(1.0)", ("skglm",))):
+        for n, p in ((300, 20), (3000, 50)):
+            yield Cell(f"{loss}+l2 {n}x{p}", _bent(loss, (n, p)), rivals, 1)
     for divide in (2, 10, 20):
         make = _public("quantile(0.5)", (500, 200), divide)
         yield Cell(f"quantile+l1 500x200 lmax/{divide}", make, ("highs", "skglm", "asgl"), 1)
@@ -81,6 +97,17 @@ def _signs(size: tuple[int, int], strength: float) -> Callable[[int], Problem]:
         rng = np.random.RandomState(seed)
         plane, X = rng.randn(size[1]), rng.randn(*size)
         return Problem(X, np.sign(X @ plane), "logistic", "l2", lam=strength / (2 * size[0]))
+
+    return make
+
+
+def _bent(loss: str, size: tuple[int, int]) -> Callable[[int], Problem]:
+    """Losses with bends, at a usual strength: Σ loss/100 beside ‖w‖²/2 for classes."""
+
+    def make(seed: int) -> Problem:
+        if loss.startswith("huber"):
+            return Problem(*heavy_regression(*size, seed), loss, "l2", lam=0.01, fit_intercept=True)
+        return Problem(*dense_classes(*size, seed), loss, "l2", lam=50.0 / size[0])
 
     return make
 

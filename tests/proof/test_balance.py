@@ -387,6 +387,14 @@ def test_columns_that_span_all_rows_leave_nothing_but_zero() -> None:
         assert found is not None and found.theta == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0], abs=1e-12)
 
 
+@pytest.mark.parametrize("short", [1.0, 1e-4, 1e-8])
+def test_rows_span_whatever_their_length_but_not_if_they_are_nearly_alike(short: float) -> None:
+    right, other = np.array([1.0, 0.0, 0.0]), np.array([0.0, short, 0.0])
+    assert balance._spanning(np.vstack([right, other]))
+    for share in (0.0, 1e-4):
+        assert not balance._spanning(np.vstack([right, short * right + share * other]))
+
+
 def test_the_scale_of_a_column_is_nothing() -> None:
     rng = np.random.default_rng(2)
     F, theta = -np.abs(rng.normal(size=(6, 3))), rng.normal(size=6)

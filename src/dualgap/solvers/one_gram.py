@@ -31,7 +31,7 @@ class CentredGram:
     def __init__(self, problem: Problem, thetas: Matrix | None = None, *, single: bool = False) -> None:
         self.design = problem.design.features
         h = problem.a * problem.loss.second_derivative(problem.y, problem.y)
-        self.p, self.total, self.shares = self.design.shape[1], float(h.sum()), h
+        self.p, self.total = self.design.shape[1], float(h.sum())
         # of 4-byte numbers: not firm, then
         with np.errstate(over="ignore", invalid="ignore") if single else nullcontext():
             self.matrix, self.centre = self.design.weighted_gram(h, single=single), np.zeros(self.p)
@@ -76,11 +76,6 @@ class OneGram(CentredGram):
     def residual(self) -> Vector:
         """By how much the loss falls along each centred column."""
         return self.design.transpose_matvec(self.theta) - self.level * self.centre
-
-    @property
-    def balanced(self) -> Vector:
-        """θ whose sum is zero, the rest taken from the rows by their curvature: `residual` is its Xᵀθ."""
-        return self.theta - (self.level / self.total) * self.shares
 
     def move(self, w: Vector) -> None:
         """To these weights of the columns, with the best intercept there; a proof asks for Xw, too."""

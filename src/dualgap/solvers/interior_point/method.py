@@ -173,7 +173,7 @@ class Method:
         over = self._rows.move(delta)
         dw, under = self._weights.move(dw, ds)
         slack, price = np.concatenate((over.slack, under.slack)), np.concatenate((over.price, under.price))
-        primal, dual = _longest(self._slack, slack), _longest(self._price, price)
+        primal, dual = longest_step(self._slack, slack), longest_step(self._price, price)
         if self._linked:
             primal = dual = min(primal, dual)
         return InteriorStep(slack, price, over, under, dw, ds, primal, dual)
@@ -184,7 +184,7 @@ class Method:
         return float((self._slack + primal * direction.slack) @ (self._price + dual * direction.price))
 
 
-def _longest(values: Vector, change: Vector) -> float:
+def longest_step(values: Vector, change: Vector) -> float:
     """The step at which the first of the values is zero."""
     fastest = float((change / values).min(initial=0.0))
     return -1.0 / fastest if fastest < 0.0 else np.inf

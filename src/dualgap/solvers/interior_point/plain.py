@@ -13,6 +13,7 @@ from dualgap.drive.solver import Iterate
 from dualgap.linalg.cholesky import Solve, cholesky
 from dualgap.problem.problem import Problem
 from dualgap.solvers.active_set import Finish
+from dualgap.solvers.interior_point.method import longest_step
 from dualgap.solvers.plain_models import Point
 from dualgap.traits import Trait
 
@@ -162,7 +163,9 @@ class _Interior:
         d = self.h * z - bent
         price = np.stack((-d, d))
         slack = lift - self.ratio * price
-        return _Ahead(w, level, z, d, slack, price, _longest(self.slack, slack), _longest(self.price, price))
+        return _Ahead(
+            w, level, z, d, slack, price, longest_step(self.slack, slack), longest_step(self.price, price)
+        )
 
     # -- what it has come to -------------------------------------------------------------------------
 
@@ -193,9 +196,3 @@ class _Interior:
 
 def _product(slack: Vector, price: Vector) -> float:
     return float(np.vdot(slack, price))
-
-
-def _longest(values: Vector, change: Vector) -> float:
-    """The step at which the first of the values is zero."""
-    fastest = float((change / values).min(initial=0.0))
-    return -1.0 / fastest if fastest < 0.0 else np.inf
